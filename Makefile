@@ -1,0 +1,57 @@
+# Each target makes the environment it needs, from nothing, and is quick the second time.
+#   make demo    see it work            make test    everything a change must pass
+#   make lint    types and style        make docs    write the generated pages
+#   make bench   the printed figures    make soak    the long tests and reliability programs
+#   make lock    refresh locks/         make clean   forget everything made here
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
+# Loops write to files of their own; two workers because two cores are what we promise for.
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench soak docs lock clean
+
+help:
+	@sed -n '2,5s/^# *//p' Makefile
+
+$(READY): locks/dev.txt locks/uv.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	@echo "Making the environment in $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r locks/uv.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r locks/dev.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/assay demo
+
+test: lint
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+lint: $(READY)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy
+
+bench: $(READY)
+	@$(BIN)/python -m bench.store
+
+soak: $(READY)
+	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m reliability all
+
+docs: $(READY)
+	@$(BIN)/python -m docs.generate
+
+lock: $(READY)
+	@echo uv | $(COMPILE) -o locks/uv.txt -
+	@$(COMPILE) -o locks/base.txt pyproject.toml
+	@$(COMPILE) --extra memory -o locks/memory.txt pyproject.toml
+	@$(COMPILE) --extra all --group dev -o locks/dev.txt pyproject.toml
+
+clean:
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,35 @@
+"""Assay measures, explains and safely improves what an agent remembers and what a RAG system retrieves.
+
+Public names are loaded when first used, so that `import assay` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.api import open_store
+    from assay.errors import AssayError
+    from assay.records import Scope
+    from assay.settings import Settings, load_settings
+
+_HOME = {
+    "AssayError": "assay.errors",
+    "Scope": "assay.records",
+    "Settings": "assay.settings",
+    "load_settings": "assay.settings",
+    "open_store": "assay.api",
+}
+
+__all__ = ["AssayError", "Scope", "Settings", "load_settings", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

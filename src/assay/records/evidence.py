@@ -1,0 +1,305 @@
+"""What is written down while Assay is used and measured: queries, candidates, judgments, results, feedback, tests.
+
+Field names are the column names of the six `eval_*` tables. None always means "not known", never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+
+HIGHEST_GRADE = 3
+
+
+class Origin(StrEnum):
+    """Why a query was asked. Only `use` counts for learning, cycles, harvest and access counts."""
+
+    USE = "use"
+    EVALUATION = "evaluation"
+    SHADOW = "shadow"
+    CANARY = "canary"
+
+
+class JudgmentSource(StrEnum):
+    """Where a grade comes from."""
+
+    MANUAL = "manual"
+    IMPLICIT = "implicit"
+    BOOTSTRAPPED = "bootstrapped"
+    VALIDATED = "validated"
+    LLM_JUDGE = "llm_judge"
+
+
+class RunType(StrEnum):
+    """What kind of evaluation produced a result."""
+
+    FULL = "full"
+    SHADOW = "shadow"
+    REGRESSION = "regression"
+    AB_TEST = "ab_test"
+
+
+class EventType(StrEnum):
+    """What was seen of a result after it was shown."""
+
+    READ_AFTER_SEARCH = "read_after_search"
+    RE_SEARCH = "re_search"
+    SCROLL_PAST = "scroll_past"
+    REFERENCE = "reference"
+    VALIDATE_USEFUL = "validate_useful"
+    VALIDATE_NOT_USEFUL = "validate_not_useful"
+
+
+class AbTestStatus(StrEnum):
+    """Where a sequential test stands."""
+
+    RUNNING = "running"
+    GRADUATED = "graduated"
+    REJECTED = "rejected"
+    PAUSED = "paused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelCandidates:
+    """What one channel offered for one query, best first; enough to replay any fusion offline."""
+
+    channel: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "channel")
+        require(self, values.identifiers, "ids")
+        require(self, values.finites, "scores")
+        if len(self.ids) != len(self.scores):
+            raise BadValue(
+                f"channel {self.channel!r} has {len(self.ids)} ids and {len(self.scores)} scores",
+                remedy="Give one score for each id.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedQuery:
+    """One search as it happened, with what it returned."""
+
+    query_id: str
+    query: str
+    tool_name: str
+    created_at: datetime
+    origin: Origin = Origin.USE
+    intent: str | None = None
+    mode: str | None = None
+    session_id: str | None = None
+    result_ids: tuple[str, ...] = ()
+    channel_contributions: Mapping[str, Any] = field(default_factory=dict)
+    total_latency_ms: float | None = None
+    fusion_weights: Mapping[str, Any] | None = None
+    quality_proxy_score: float | None = None
+    trace_id: str | None = None
+    is_eval_corpus: bool = False
+    eval_category: str | None = None
+    candidates: tuple[ChannelCandidates, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "query_id")
+        require(self, values.text, "query")
+        require(self, values.label, "tool_name")
+        require(self, values.moment, "created_at")
+        require(self, one_of(Origin), "origin")
+        allow(self, values.label, "intent", "mode", "session_id", "trace_id", "eval_category")
+        require(self, values.identifiers, "result_ids")
+        require(self, values.json_object, "channel_contributions")
+        allow(self, values.json_object, "fusion_weights")
+        allow(self, values.finite, "total_latency_ms", "quality_proxy_score")
+        require(self, values.flag, "is_eval_corpus")
+
+    @property
+    def result_count(self) -> int:
+        """How many results were returned."""
+        return len(self.result_ids)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgment:
+    """How relevant one memory is to one query, and who said so."""
+
+    query_id: str
+    memory_id: str
+    relevance: int
+    """0 means judged and not relevant. An unjudged pair has no Judgment at all."""
+    source: JudgmentSource
+    created_at: datetime
+    annotator: str = ""
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "query_id", "memory_id")
+        require(self, values.count, "relevance")
+        if self.relevance > HIGHEST_GRADE:
+            raise BadValue(f"relevance {self.relevance} is above {HIGHEST_GRADE}", remedy="Use a grade from 0 to 3.")
+        require(self, one_of(JudgmentSource), "source")
+        require(self, values.moment, "created_at")
+        require(self, values.optional_label, "annotator")
+        require(self, values.share, "confidence")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvalResult:
+    """The aggregate row of one evaluation run. `metrics_json` holds everything the fixed columns lack."""
+
+    run_id: str
+    run_type: RunType
+    query_count: int
+    created_at: datetime
+    feature_id: str | None = None
+    mrr_at_5: float | None = None
+    mrr_at_10: float | None = None
+    ndcg_at_5: float | None = None
+    ndcg_at_10: float | None = None
+    ndcg_at_20: float | None = None
+    recall_at_5: float | None = None
+    recall_at_10: float | None = None
+    constitutional_surfacing_rate: float | None = None
+    importance_weighted_recall: float | None = None
+    cold_start_mrr: float | None = None
+    session_personalization_lift: float | None = None
+    causal_chain_completeness: float | None = None
+    avg_latency_ms: float | None = None
+    channel_contribution_json: Mapping[str, Any] | None = None
+    result_diversity_score: float | None = None
+    confidence_interval_lower: float | None = None
+    confidence_interval_upper: float | None = None
+    control_run_id: str | None = None
+    mrr_delta: float | None = None
+    ndcg_delta: float | None = None
+    p_value: float | None = None
+    is_significant: bool | None = None
+    per_query_results: Mapping[str, Any] = field(default_factory=dict)
+    metrics_json: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "run_id")
+        require(self, one_of(RunType), "run_type")
+        require(self, values.count, "query_count")
+        require(self, values.moment, "created_at")
+        allow(self, values.identifier, "feature_id", "control_run_id")
+        allow(self, values.finite, *RESULT_NUMBERS)
+        allow(self, values.json_object, "channel_contribution_json")
+        allow(self, values.flag, "is_significant")
+        require(self, values.json_object, "per_query_results", "metrics_json")
+
+
+RESULT_NUMBERS = (
+    "mrr_at_5",
+    "mrr_at_10",
+    "ndcg_at_5",
+    "ndcg_at_10",
+    "ndcg_at_20",
+    "recall_at_5",
+    "recall_at_10",
+    "constitutional_surfacing_rate",
+    "importance_weighted_recall",
+    "cold_start_mrr",
+    "session_personalization_lift",
+    "causal_chain_completeness",
+    "avg_latency_ms",
+    "result_diversity_score",
+    "confidence_interval_lower",
+    "confidence_interval_upper",
+    "mrr_delta",
+    "ndcg_delta",
+    "p_value",
+)
+"""The measured columns of a result, each a finite number or not known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeedbackEvent:
+    """One thing seen of a result. The same `event_key` is counted once, however often it is sent."""
+
+    event_key: str
+    event_type: EventType
+    session_id: str
+    created_at: datetime
+    query_id: str | None = None
+    memory_id: str | None = None
+    rank_in_results: int | None = None
+    """Position in the list it was shown in, from 1. None when it did not come from a search."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "event_key")
+        require(self, one_of(EventType), "event_type")
+        require(self, values.label, "session_id")
+        require(self, values.moment, "created_at")
+        allow(self, values.identifier, "query_id", "memory_id")
+        allow(self, values.count, "rank_in_results")
+        require(self, values.json_object, "metadata")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbTest:
+    """The state of one sequential test of one feature; a later attempt is a row of its own."""
+
+    feature_id: str
+    attempt: int = 1
+    status: AbTestStatus = AbTestStatus.RUNNING
+    log_likelihood_ratio: float = 0.0
+    upper_bound: float
+    lower_bound: float
+    sample_count: int = 0
+    control_mrr_sum: float = 0.0
+    treatment_mrr_sum: float = 0.0
+    control_ndcg_sum: float = 0.0
+    treatment_ndcg_sum: float = 0.0
+    min_samples: int = 100
+    graduation_threshold: float = 0.03
+    state_json: Mapping[str, Any] = field(default_factory=dict)
+    started_at: datetime
+    updated_at: datetime
+    graduated_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "feature_id")
+        require(self, values.count, "attempt", "sample_count", "min_samples")
+        require(self, one_of(AbTestStatus), "status")
+        require(self, values.finite, "log_likelihood_ratio", "upper_bound", "lower_bound", "graduation_threshold")
+        require(self, values.finite, "control_mrr_sum", "treatment_mrr_sum", "control_ndcg_sum", "treatment_ndcg_sum")
+        require(self, values.json_object, "state_json")
+        require(self, values.moment, "started_at", "updated_at")
+        allow(self, values.moment, "graduated_at")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowRun:
+    """Control and treatment side by side on one query."""
+
+    query_id: str
+    feature_id: str
+    control_result_ids: tuple[str, ...]
+    treatment_result_ids: tuple[str, ...]
+    created_at: datetime
+    rank_correlation: float | None = None
+    set_overlap: float | None = None
+    top_result_changed: bool | None = None
+    order_differences: int | None = None
+    mrr_delta: float | None = None
+    ndcg_delta: float | None = None
+    control_latency_ms: float | None = None
+    treatment_latency_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "query_id", "feature_id")
+        require(self, values.identifiers, "control_result_ids", "treatment_result_ids")
+        require(self, values.moment, "created_at")
+        allow(self, values.finite, "rank_correlation", "set_overlap", "mrr_delta", "ndcg_delta")
+        allow(self, values.finite, "control_latency_ms", "treatment_latency_ms")
+        allow(self, values.flag, "top_result_changed")
+        allow(self, values.count, "order_differences")

@@ -1,0 +1,141 @@
+"""What an agent remembers: a memory, the chunks it is split into, and the edges between memories.
+
+The tenant is not part of a record: it belongs to the `Scope` the record is kept under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+from assay.records.heading_path import normalise
+
+
+class Tier(StrEnum):
+    """How much a memory matters."""
+
+    CONSTITUTIONAL = "constitutional"
+    CRITICAL = "critical"
+    IMPORTANT = "important"
+    NORMAL = "normal"
+    TEMPORARY = "temporary"
+    DEPRECATED = "deprecated"
+
+
+class Format(StrEnum):
+    """How the body is written."""
+
+    MARKDOWN = "MARKDOWN"
+    TEXT = "TEXT"
+    JSON = "JSON"
+
+
+class EdgeKind(StrEnum):
+    """How one memory relates to another."""
+
+    CAUSED = "caused"
+    ENABLED = "enabled"
+    SUPERSEDES = "supersedes"
+    CONTRADICTS = "contradicts"
+    DERIVED_FROM = "derived_from"
+    SUPPORTS = "supports"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryRecord:
+    """One memory (also called entity, note or document)."""
+
+    id: str
+    title: str
+    body: str
+    created_at: datetime
+    updated_at: datetime
+    valid_from: datetime
+    superseded_at: datetime | None = None
+    """When a newer memory took its place. A superseded memory is kept, out of default search."""
+    rel_path: str = ""
+    folder: str = ""
+    triggers: tuple[str, ...] = ()
+    learned_triggers: tuple[str, ...] = ()
+    """Learned from use; in no full-text index, ever."""
+    tier: Tier = Tier.NORMAL
+    context_type: str = ""
+    entity_type: str = "KNOWLEDGE_ARTIFACT"
+    format: Format = Format.MARKDOWN
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source_id: str | None = None
+    source_hash: str | None = None
+    version: int = 1
+    """Counts up each time the same source id arrives with another hash."""
+    confidence: float = 0.5
+    validation_count: int = 0
+    access_count: int = 0
+    frequency: int = 1
+    written_by: str = ""
+    written_with: str = ""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "id")
+        require(self, values.label, "title", "entity_type")
+        require(self, values.text, "body")
+        require(self, values.optional_label, "rel_path", "folder", "context_type", "written_by", "written_with")
+        allow(self, values.label, "source_id", "source_hash")
+        require(self, one_of(Tier), "tier")
+        require(self, one_of(Format), "format")
+        require(self, values.labels, "triggers", "learned_triggers", "tags")
+        require(self, values.json_object, "metadata")
+        require(self, values.share, "confidence")
+        require(self, values.count, "validation_count", "access_count", "frequency", "version")
+        require(self, values.moment, "created_at", "updated_at", "valid_from")
+        allow(self, values.moment, "superseded_at")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk:
+    """One passage of a memory, the unit that search ranks."""
+
+    memory_id: str
+    position: int
+    text: str
+    heading_path: str = ""
+    token_count: int
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "memory_id")
+        require(self, values.count, "position", "token_count")
+        require(self, values.text, "text")
+        require(self, _heading_path, "heading_path")
+
+    @property
+    def id(self) -> str:
+        """The memory's id and the position in it."""
+        return f"{self.memory_id}#{self.position}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edge:
+    """A directed relation: source `kind` target."""
+
+    source_id: str
+    target_id: str
+    kind: EdgeKind
+    created_at: datetime
+    strength: float = 1.0
+    evidence: str = ""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "source_id", "target_id")
+        require(self, one_of(EdgeKind), "kind")
+        require(self, values.share, "strength")
+        require(self, values.text, "evidence")
+        require(self, values.moment, "created_at")
+
+
+def _heading_path(value: Any, field: str) -> str:
+    return normalise(values.optional_label(value, field))

@@ -1,0 +1,144 @@
+"""Checkpoints of a PostgreSQL schema: the same commands, driving pg_dump and psql where they are installed.
+
+Restoring runs as one transaction: writers are locked out, the present schema is renamed and kept, the dump takes its
+place with an epoch of its own. Nothing is replaced unless all of it succeeded.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from sqlalchemy import text
+
+from assay.clock import Clock
+from assay.errors import CheckpointFailed
+from assay.records import IdFactory, Scope
+from assay.storage import schema
+from assay.storage.checkpoints import manifest
+from assay.storage.checkpoints.folder import CheckpointFolder
+from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.postgres import PostgresBackend
+from assay.storage.repositories.meta import EPOCH
+from assay.storage.types import write_moment
+
+SUFFIX = ".dump"
+
+
+class PostgresCheckpoints:
+    """Create, list, restore and delete the checkpoints of one PostgreSQL schema."""
+
+    def __init__(
+        self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, folder: Path, programs: Path | None
+    ) -> None:
+        self._backend = backend
+        self._clock = clock
+        self._ids = ids
+        self._folder = CheckpointFolder(folder, suffix=SUFFIX)
+        self._programs = programs
+
+    def create(self, name: str) -> Checkpoint:
+        """Dump the schema as it is now; others go on writing meanwhile."""
+        checkpoint_id = self._ids.new("ck")
+        with self._folder.adding(checkpoint_id) as copy:
+            with self._backend.reading() as connection:
+                # The dump and the facts about it come from one snapshot.
+                snapshot = connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
+                kind = ("--format=custom", "--no-owner", f"--schema={self._backend.schema}")
+                self._run("pg_dump", *kind, f"--snapshot={snapshot}", f"--file={copy}")
+                version = schema.revision(connection) or ""
+                epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()
+                memories = connection.execute(text("SELECT count(*) FROM memories")).scalar_one()
+            made = Checkpoint(
+                id=checkpoint_id,
+                name=name,
+                created_at=self._clock.now(),
+                backend=self._backend.name,
+                place=self._backend.place,
+                schema=version,
+                epoch=epoch,
+                memories=memories,
+                size_bytes=copy.stat().st_size,
+                content=manifest.hash_of(copy),
+            )
+            self._folder.complete(made)
+        return made
+
+    def list(self) -> list[Checkpoint]:
+        """Every checkpoint, oldest first."""
+        return self._folder.list()
+
+    def delete(self, wanted: str) -> Checkpoint:
+        """Delete one by id or name."""
+        found = self._folder.find(wanted)
+        self._folder.delete(found)
+        return found
+
+    def restore(self, wanted: str, scope: Scope) -> Restored:
+        """Bring the schema back to a checkpoint; the present one is kept under another name."""
+        found = self._folder.find(wanted)
+        copy = self._folder.verify_content(found)
+        schema.check_known(found.schema, f"checkpoint {found.id}")
+        aside = f"{self._backend.schema}_before_{self._ids.new('rs').lower()}"
+        dumped = self._run("pg_restore", "--no-owner", "--file=-", str(copy))
+        script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch(found, scope)])
+        flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
+        self._run("psql", *flags, script=script)
+        return Restored(found, f"schema {aside}")
+
+    def _make_room(self, aside: str) -> str:
+        ours = self._backend.schema
+        with self._backend.reading() as connection:
+            listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
+            tables = connection.execute(listed, {"ours": ours}).scalars().all()
+        locks = [f'LOCK TABLE "{ours}"."{table}" IN ACCESS EXCLUSIVE MODE;' for table in tables]
+        return "\n".join([*locks, f'ALTER SCHEMA "{ours}" RENAME TO "{aside}";'])
+
+    def _begin_new_epoch(self, found: Checkpoint, scope: Scope) -> str:
+        now = write_moment(self._clock.now())
+        epoch = self._ids.new("ep")
+        # Ids and times are ours and hold no quotes; the actor is anybody's text.
+        actor = scope.principal.replace("'", "''")
+        ours = self._backend.schema
+        return f"""
+            SET standard_conforming_strings = on;
+            UPDATE "{ours}".meta SET value = '{epoch}', updated_at = '{now}' WHERE key = '{EPOCH}';
+            INSERT INTO "{ours}".audit (tenant, action, target, actor, at, detail)
+            VALUES ('{scope.tenant}', 'checkpoint.restored', '{found.id}', '{actor}', '{now}', '{{}}');
+        """  # noqa: S608 - see above
+
+    def _run(self, program: str, *arguments: str, script: str | None = None) -> str:
+        path = shutil.which(program, path=None if self._programs is None else str(self._programs))
+        if path is None:
+            raise CheckpointFailed(
+                f"checkpoints of PostgreSQL need the program {program!r}, which is not on this machine",
+                remedy="Install PostgreSQL's client programs (Debian: postgresql-client) or set `postgres.programs`.",
+            )
+        done = subprocess.run(  # noqa: S603 - a fixed program, no shell
+            [path, *arguments], input=script, capture_output=True, text=True, env=self._environment(), check=False
+        )
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["no message"])[0]
+            raise CheckpointFailed(
+                f"{program} ended with {done.returncode}: {said}",
+                remedy="Nothing was replaced. The client programs must be as new as the server.",
+            )
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        """The address as the client programs read it, so that no password shows in the list of processes."""
+        url = self._backend.url
+        asked = {
+            "PGHOST": url.host or _first(url.query.get("host")),
+            "PGPORT": str(url.port) if url.port else _first(url.query.get("port")),
+            "PGUSER": url.username,
+            "PGPASSWORD": url.password,
+            "PGDATABASE": url.database,
+        }
+        return {**os.environ, **{name: value for name, value in asked.items() if value}}
+
+
+def _first(value: str | tuple[str, ...] | None) -> str | None:
+    return value[0] if isinstance(value, tuple) else value

@@ -1,0 +1,133 @@
+"""PostgreSQL with pgvector: the same store for those who have outgrown one file.
+
+Everything lives in one schema (default `assay`). Readers see one snapshot and cannot write. A write takes an
+advisory lock of its tenant before anything else: `seq` of the change log is then drawn in the order of commits, and a
+follower that has read to seq 7 never misses a 6 that commits later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError
+
+from assay.errors import ExtensionMissing, MissingExtra, NotAStore, SettingError, StoreClosed
+from assay.storage.failures import translated
+
+LOCK_FAMILY = 0x41737931
+"""First half of every advisory lock we take, so that ours never meet another program's."""
+OLDEST_SERVER = 140000
+CONNECT_TIMEOUT_S = 10
+
+
+class PostgresBackend:
+    """An open PostgreSQL schema."""
+
+    name = "postgres"
+
+    def __init__(self, url: URL, *, schema: str, readers: int, lock_timeout_s: float) -> None:
+        self.url = url
+        self.schema = schema
+        self._owner = os.getpid()
+        self._closed = False
+        self._lock_timeout_ms = max(1, round(lock_timeout_s * 1000))
+        self._engine = _engine(url, schema, readers)
+        self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    @property
+    def place(self) -> str:
+        """The address, without its password."""
+        return f"{self.url.render_as_string(hide_password=True)} (schema {self.schema})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent snapshot that cannot write."""
+        self._check_usable()
+        with translated(self.place), self._readers.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self, tenant: str) -> Iterator[Connection]:
+        """One durable transaction, one at a time for each tenant."""
+        self._check_usable()
+        with translated(self.place), self._engine.begin() as connection:
+            self.take_lock(connection, f"tenant {tenant}")
+            yield connection
+
+    def take_lock(self, connection: Connection, subject: str) -> None:
+        """Wait for an advisory lock that ends with the transaction."""
+        digest = hashlib.sha256(f"{self.schema}\x00{subject}".encode()).digest()
+        connection.execute(text(f"SET LOCAL lock_timeout = {self._lock_timeout_ms}"))
+        connection.execute(
+            text("SELECT pg_advisory_xact_lock(:family, :key)"),
+            {"family": LOCK_FAMILY, "key": int.from_bytes(digest[:4], "big", signed=True)},
+        )
+
+    def close(self) -> None:
+        """Close every connection that is ours."""
+        if not self._closed:
+            self._closed = True
+            self._engine.dispose(close=os.getpid() == self._owner)
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreClosed(f"{self.place} was closed", remedy="Open the store again.")
+        if os.getpid() != self._owner:
+            raise StoreClosed(
+                f"{self.place} was opened by process {self._owner}, this is {os.getpid()}",
+                remedy="Open the store after forking, in each process.",
+            )
+
+
+def read_url(address: str) -> URL:
+    """The address with our driver in it. Never shows the password it may hold."""
+    try:
+        url = make_url(address)
+    except ArgumentError as problem:
+        raise SettingError(
+            "the database address cannot be read", remedy="Write it like postgresql://user:password@host:5432/name."
+        ) from problem
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise SettingError(
+            f"the database driver {url.drivername!r} is not known",
+            remedy="Use a file path, or postgresql://user:password@host:5432/name.",
+        )
+    return url.set(drivername="postgresql+psycopg")
+
+
+def prepare_schema(backend: PostgresBackend, connection: Connection) -> None:
+    """Make sure server, extension and schema are there. Runs inside the opening transaction."""
+    version = int(connection.execute(text("SHOW server_version_num")).scalar_one())
+    if version < OLDEST_SERVER:
+        raise NotAStore(f"{backend.place} runs PostgreSQL {version // 10000}", remedy="Use PostgreSQL 14 or newer.")
+    installed = text("SELECT count(*) FROM pg_extension WHERE extname = 'vector'")
+    if not connection.execute(installed).scalar_one():
+        offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")
+        if not connection.execute(offered).scalar_one():
+            raise ExtensionMissing(
+                f"{backend.place} does not offer the extension `vector`",
+                remedy="Install pgvector on the server (Debian: postgresql-NN-pgvector), then try again.",
+            )
+        connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public"))
+    name = connection.dialect.identifier_preparer.quote(backend.schema)
+    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {name}"))
+
+
+def _engine(url: URL, schema: str, readers: int) -> Engine:
+    options = f"-csearch_path={schema},public -csynchronous_commit=on -cdefault_transaction_isolation=read\\ committed"
+    try:
+        return create_engine(
+            url,
+            pool_size=readers,
+            max_overflow=readers,
+            pool_pre_ping=True,
+            connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S},
+        )
+    except ModuleNotFoundError as problem:
+        raise MissingExtra(
+            f"PostgreSQL needs the Python package {problem.name!r}", remedy="Install it: pip install 'assay[postgres]'."
+        ) from problem

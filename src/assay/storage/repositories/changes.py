@@ -1,0 +1,74 @@
+"""The change log: what happened to memories and chunks, in order, for whoever keeps something derived from them.
+
+A follower remembers a `LogPosition`. It reads on from there, unless a restore began a new epoch or the log was trimmed
+beyond it: then `follow` says so and the follower rebuilds from the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+
+from assay.records import Change, LogPosition, Operation, RowKind
+from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.meta import EPOCH, Meta
+from assay.storage.rows import from_row
+from assay.storage.tables import changes
+
+BATCH = 10_000
+
+
+class Followed(NamedTuple):
+    """What a follower gets."""
+
+    changes: list[Change]
+    position: LogPosition
+    """Where to go on from next time."""
+    must_rebuild: bool
+    """The past was rewritten or trimmed away: read the tables instead, then go on from `position`."""
+
+
+class Changes(Repository):
+    """The change log of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._meta = Meta(bound)
+
+    def append(self, kind: RowKind, operation: Operation, row_ids: Sequence[str]) -> None:
+        """Write one line per row, in the same transaction as the rows."""
+        if row_ids:
+            same = {"tenant": self._tenant, "kind": str(kind), "operation": str(operation), "at": self._clock.now()}
+            self._connection.execute(changes.insert(), [{**same, "row_id": row_id} for row_id in row_ids])
+
+    def position(self) -> LogPosition:
+        """The end of the log as this snapshot sees it."""
+        newest = select(func.max(changes.c.seq)).where(self._mine(changes))
+        seq = self._connection.execute(newest).scalar_one_or_none()
+        return LogPosition(self._meta.get(EPOCH) or "", max(seq or 0, self._trimmed_to()))
+
+    def follow(self, known: LogPosition | None, *, limit: int = BATCH) -> Followed:
+        """The changes after a known position, at most `limit` at a time."""
+        end = self.position()
+        if known is None or known.epoch != end.epoch or known.seq < self._trimmed_to():
+            return Followed([], end, must_rebuild=True)
+        wanted = self._select(changes, changes.c.seq > known.seq).order_by(changes.c.seq).limit(limit)
+        found = [from_row(Change, row, changes) for row in self._connection.execute(wanted)]
+        reached = found[-1].seq if found else known.seq
+        return Followed(found, LogPosition(end.epoch, reached), must_rebuild=False)
+
+    def trim(self, upto: int) -> int:
+        """Forget the log up to and including a seq; followers behind it will rebuild."""
+        upto = min(upto, self.position().seq)
+        gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
+        self._meta.put(self._trim_key, str(max(upto, self._trimmed_to())))
+        return int(gone)
+
+    @property
+    def _trim_key(self) -> str:
+        return f"changes_trimmed_to:{self._tenant}"
+
+    def _trimmed_to(self) -> int:
+        return int(self._meta.get(self._trim_key) or 0)

@@ -1,0 +1,139 @@
+"""Judgments, results, feedback, sequential tests and shadow runs: evidence that is kept until it is told to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+
+from assay.errors import RecordNotFound
+from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, ShadowRun
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables import eval_ab_tests, eval_feedback, eval_judgments, eval_results, eval_shadow_runs
+
+
+class Judgments(Repository):
+    """Who graded which memory for which query."""
+
+    def put_many(self, judgments: Sequence[Judgment]) -> None:
+        """Keep judgments; the same annotator's newer grade takes the place of the older one."""
+        if not judgments:
+            return
+        wanted = insert(self._connection, eval_judgments)
+        fresh = {name: wanted.excluded[name] for name in ("relevance", "confidence", "created_at")}
+        key = ["tenant", "query_id", "memory_id", "source", "annotator"]
+        rows = [{"tenant": self._tenant, **to_row(one, eval_judgments)} for one in judgments]
+        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh), rows)
+
+    def of(self, query_id: str) -> list[Judgment]:
+        """Every judgment of one query."""
+        table = eval_judgments
+        order = (table.c.memory_id, table.c.source, table.c.annotator)
+        wanted = self._select(table, table.c.query_id == query_id).order_by(*order)
+        return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+
+
+class Results(Repository):
+    """What evaluation runs came to."""
+
+    def add(self, result: EvalResult) -> None:
+        """Keep the result of a run."""
+        self._connection.execute(eval_results.insert().values({"tenant": self._tenant, **to_row(result, eval_results)}))
+
+    def of(self, run_id: str) -> list[EvalResult]:
+        """The rows of one run, oldest first."""
+        wanted = self._select(eval_results, eval_results.c.run_id == run_id).order_by(eval_results.c.id)
+        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(wanted)]
+
+    def latest(self, *, limit: int = 20) -> list[EvalResult]:
+        """The newest rows first."""
+        wanted = self._select(eval_results).order_by(eval_results.c.id.desc()).limit(limit)
+        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(wanted)]
+
+
+class Recorded(NamedTuple):
+    """How many events were new, and how many had been recorded before."""
+
+    new: int
+    repeated: int
+
+
+class Feedback(Repository):
+    """What was seen of results after they were shown."""
+
+    def record(self, events: Sequence[FeedbackEvent]) -> Recorded:
+        """Keep events; one whose key is there already is not counted again."""
+        if not events:
+            return Recorded(0, 0)
+        rows = [{"tenant": self._tenant, **to_row(event, eval_feedback)} for event in events]
+        wanted = insert(self._connection, eval_feedback).on_conflict_do_nothing(index_elements=["tenant", "event_key"])
+        counted = self._connection.execution_options(preserve_rowcount=True)
+        new = counted.execute(wanted, rows).rowcount
+        return Recorded(new, len(events) - new)
+
+    def of_query(self, query_id: str) -> list[FeedbackEvent]:
+        """Every event of one query, in the order it was recorded."""
+        wanted = self._select(eval_feedback, eval_feedback.c.query_id == query_id).order_by(eval_feedback.c.id)
+        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(wanted)]
+
+    def count(self) -> int:
+        """How many events are recorded."""
+        counted = select(func.count()).select_from(eval_feedback).where(self._mine(eval_feedback))
+        return int(self._connection.execute(counted).scalar_one())
+
+    def remove_before(self, moment: datetime) -> int:
+        """Delete events older than a moment."""
+        old = eval_feedback.c.created_at < moment
+        return int(self._connection.execute(delete(eval_feedback).where(self._mine(eval_feedback), old)).rowcount)
+
+
+class AbTests(Repository):
+    """Sequential tests, one row for each attempt at a feature."""
+
+    def put(self, test: AbTest) -> None:
+        """Keep the state of a test, in place of its earlier state."""
+        row = to_row(test, eval_ab_tests)
+        wanted = insert(self._connection, eval_ab_tests).values({"tenant": self._tenant, **row})
+        fresh = {name: wanted.excluded[name] for name in row if name not in ("feature_id", "attempt", "started_at")}
+        key = ["tenant", "feature_id", "attempt"]
+        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+
+    def latest(self, feature_id: str) -> AbTest:
+        """The newest attempt at a feature."""
+        table = eval_ab_tests
+        wanted = self._select(table, table.c.feature_id == feature_id).order_by(table.c.attempt.desc()).limit(1)
+        row = self._connection.execute(wanted).one_or_none()
+        if row is None:
+            raise RecordNotFound(f"no test of {feature_id!r} was ever begun", remedy="Check the name of the feature.")
+        return from_row(AbTest, row, table)
+
+    def in_state(self, status: AbTestStatus) -> list[AbTest]:
+        """Every test that stands there, by feature and attempt."""
+        table = eval_ab_tests
+        wanted = self._select(table, table.c.status == str(status)).order_by(table.c.feature_id, table.c.attempt)
+        return [from_row(AbTest, row, table) for row in self._connection.execute(wanted)]
+
+
+class ShadowRuns(Repository):
+    """Control and treatment side by side."""
+
+    def add_many(self, runs: Sequence[ShadowRun]) -> None:
+        """Keep the comparisons."""
+        if runs:
+            rows = [{"tenant": self._tenant, **to_row(run, eval_shadow_runs)} for run in runs]
+            self._connection.execute(eval_shadow_runs.insert(), rows)
+
+    def of(self, feature_id: str, *, limit: int = 100) -> list[ShadowRun]:
+        """A feature's newest comparisons first."""
+        table = eval_shadow_runs
+        wanted = self._select(table, table.c.feature_id == feature_id).order_by(table.c.id.desc()).limit(limit)
+        return [from_row(ShadowRun, row, table) for row in self._connection.execute(wanted)]
+
+    def remove_before(self, moment: datetime) -> int:
+        """Delete comparisons older than a moment."""
+        table = eval_shadow_runs
+        old = table.c.created_at < moment
+        return int(self._connection.execute(delete(table).where(self._mine(table), old)).rowcount)

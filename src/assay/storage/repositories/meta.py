@@ -1,0 +1,28 @@
+"""Facts about the store itself: its epoch, when a flag was activated, how far the log was trimmed."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import insert
+from assay.storage.tables import meta
+
+EPOCH = "epoch"
+"""Changes when a restore rewrites the past; derived indexes of another epoch are rebuilt."""
+
+
+class Meta(Repository):
+    """Named texts that belong to the whole store, not to a tenant."""
+
+    def get(self, key: str) -> str | None:
+        """What is kept under a key, if anything."""
+        found: str | None = self._connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar_one_or_none()
+        return found
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a text under a key, in place of what was there."""
+        row = {"key": key, "value": value, "updated_at": self._clock.now()}
+        wanted = insert(self._connection, meta).values(row)
+        fresh = {"value": wanted.excluded.value, "updated_at": wanted.excluded.updated_at}
+        self._connection.execute(wanted.on_conflict_do_update(index_elements=["key"], set_=fresh))

@@ -1,0 +1,114 @@
+"""The query log: every search with what it returned, and each channel's candidates as one compact blob.
+
+A blob is a format byte, then zlib over the ids (JSON) and the scores (little-endian doubles): exact, and small enough
+to keep for every query, so that any fusion can be replayed offline.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, func, select
+
+from assay.errors import RecordNotFound, StoreCorrupt
+from assay.records import ChannelCandidates, LoggedQuery, Origin
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row, to_row
+from assay.storage.tables import eval_candidates, eval_queries
+
+_FORMAT = b"\x01"
+
+
+class Queries(Repository):
+    """The logged queries of one tenant."""
+
+    def add_many(self, queries: Sequence[LoggedQuery]) -> int:
+        """Keep queries with their candidates; one that is there already is left as it is. How many were new."""
+        fresh = self._not_yet_kept(queries)
+        if not fresh:
+            return 0
+        rows = [{"tenant": self._tenant, **to_row(query, eval_queries)} for query in fresh]
+        self._connection.execute(eval_queries.insert(), rows)
+        blobs = [
+            {
+                "tenant": self._tenant,
+                "query_id": query.query_id,
+                "channel": one.channel,
+                "candidate_count": len(one.ids),
+                "payload": pack(one),
+            }
+            for query in fresh
+            for one in query.candidates
+        ]
+        if blobs:
+            self._connection.execute(eval_candidates.insert(), blobs)
+        return len(fresh)
+
+    def get(self, query_id: str) -> LoggedQuery:
+        """One query with its candidates."""
+        row = self._connection.execute(self._select(eval_queries, eval_queries.c.query_id == query_id)).one_or_none()
+        if row is None:
+            raise RecordNotFound(
+                f"there is no logged query {query_id!r} in this scope", remedy="Check the id and tenant."
+            )
+        return from_row(LoggedQuery, row, eval_queries, candidates=self._candidates(query_id))
+
+    def recent(self, *, limit: int = 100, origin: Origin | None = None) -> list[LoggedQuery]:
+        """The newest queries first, without their candidates."""
+        wanted = self._select(eval_queries).order_by(eval_queries.c.id.desc()).limit(limit)
+        if origin is not None:
+            wanted = wanted.where(eval_queries.c.origin == str(origin))
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
+
+    def count(self, *, origin: Origin | None = None) -> int:
+        """How many queries are logged."""
+        counted = select(func.count()).select_from(eval_queries).where(self._mine(eval_queries))
+        if origin is not None:
+            counted = counted.where(eval_queries.c.origin == str(origin))
+        return int(self._connection.execute(counted).scalar_one())
+
+    def remove_before(self, moment: datetime) -> int:
+        """Delete queries older than a moment with their candidates, but none of an evaluation corpus."""
+        old = (eval_queries.c.created_at < moment, eval_queries.c.is_eval_corpus == False)  # noqa: E712 - SQL, not Python
+        gone = self._connection.execute(delete(eval_queries).where(self._mine(eval_queries), *old))
+        return int(gone.rowcount)
+
+    def _not_yet_kept(self, queries: Sequence[LoggedQuery]) -> list[LoggedQuery]:
+        by_id = {query.query_id: query for query in reversed(queries)}
+        wanted = select(eval_queries.c.query_id).where(
+            self._mine(eval_queries), eval_queries.c.query_id.in_(list(by_id))
+        )
+        kept = set(self._connection.execute(wanted).scalars())
+        return [by_id[query_id] for query_id in reversed(by_id) if query_id not in kept]
+
+    def _candidates(self, query_id: str) -> tuple[ChannelCandidates, ...]:
+        wanted = self._select(eval_candidates, eval_candidates.c.query_id == query_id).order_by(
+            eval_candidates.c.channel
+        )
+        return tuple(unpack(row.channel, row.payload) for row in self._connection.execute(wanted))
+
+
+def pack(candidates: ChannelCandidates) -> bytes:
+    """The compact form of one channel's list."""
+    ids = json.dumps(candidates.ids, separators=(",", ":")).encode()
+    scores = struct.pack(f"<{len(candidates.scores)}d", *candidates.scores)
+    return _FORMAT + zlib.compress(struct.pack("<I", len(ids)) + ids + scores, 1)
+
+
+def unpack(channel: str, payload: bytes) -> ChannelCandidates:
+    """The list behind a compact form."""
+    try:
+        body = zlib.decompress(payload.removeprefix(_FORMAT))
+        (size,) = struct.unpack_from("<I", body)
+        ids = json.loads(body[4 : 4 + size])
+        scores = struct.unpack(f"<{len(ids)}d", body[4 + size :])
+    except (ValueError, struct.error, zlib.error) as problem:
+        raise StoreCorrupt(
+            f"the logged candidates of channel {channel!r} cannot be read: {problem}",
+            remedy="Restore a checkpoint, or delete this query from the log.",
+        ) from problem
+    return ChannelCandidates(channel=channel, ids=tuple(ids), scores=scores)

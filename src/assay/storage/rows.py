@@ -1,0 +1,46 @@
+"""Between records and rows: the fields of a record are the columns of its table, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection, Row, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+Record = TypeVar("Record")
+
+
+def to_row(record: object, table: Table) -> dict[str, Any]:
+    """The columns of a record's own table. The tenant is added by the repository."""
+    return {name: _plain(getattr(record, name)) for name in _shared(cast("Hashable", type(record)), table)}
+
+
+def from_row(kind: type[Record], row: Row[Any] | Mapping[str, Any], table: Table, **more: Any) -> Record:
+    """A record, checked again as it is made: what the store gives back is as sound as what went in."""
+    mapping = row._mapping if isinstance(row, Row) else row  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+    return kind(**{name: mapping[name] for name in _init_fields(cast("Hashable", kind), table)}, **more)
+
+
+def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that can say what to do when the row is there already; both back ends spell it alike."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    return postgresql.insert(table)
+
+
+@cache
+def _shared(kind: Hashable, table: Table) -> tuple[str, ...]:
+    return tuple(name for name in table.columns.keys() if name != "tenant" and hasattr(kind, name))  # noqa: SIM118 - a ColumnCollection iterates over columns
+
+
+@cache
+def _init_fields(kind: Hashable, table: Table) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cast("type[Any]", kind)) if field.name in table.columns)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value

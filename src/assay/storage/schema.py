@@ -1,0 +1,70 @@
+"""Which schema a database has, and how it is brought up to date: Alembic, run by the program, in one transaction.
+
+The caller holds the write transaction; either every step is in it or none is. A database without the version table
+is new.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from assay.errors import MigrationFailed, SchemaTooNew, StoreCorrupt
+
+NEWEST = "0001"
+"""The last file under `migrations/versions`; a test holds it to that."""
+VERSION_TABLE = "schema_version"
+SCRIPTS = Path(__file__).parent / "migrations"
+
+
+def revision(connection: Connection) -> str | None:
+    """The schema's version, or None for a database that has none yet."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608 - a constant
+    if len(found) != 1:
+        raise StoreCorrupt(
+            f"the table {VERSION_TABLE} has {len(found)} rows instead of one",
+            remedy="Restore a checkpoint: `assay checkpoint restore ID`.",
+        )
+    return str(found[0])
+
+
+def check_known(found: str, place: str) -> None:
+    """Refuse a schema of a newer program before anything is touched."""
+    if found > NEWEST:
+        raise SchemaTooNew(
+            f"{place} has schema {found}; this Assay knows up to {NEWEST}",
+            remedy="Upgrade Assay (`pip install -U assay`), or restore a checkpoint made before the upgrade.",
+        )
+
+
+def upgrade(connection: Connection, place: str, *, scripts: Path = SCRIPTS, to: str = NEWEST) -> list[str]:
+    """Run every missing step inside the caller's transaction; give back the names of the steps."""
+    # Alembic doubles the time of an import, and most opens need none of it.
+    from alembic.operations import Operations  # noqa: PLC0415
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    directory = ScriptDirectory(str(scripts))
+    done: list[str] = []
+    context = MigrationContext.configure(
+        connection,
+        opts={
+            "fn": lambda heads, _: directory._upgrade_revs(to, heads),  # noqa: SLF001 - what alembic's own upgrade passes
+            "version_table": VERSION_TABLE,
+            "transactional_ddl": True,
+            "on_version_apply": [lambda step, **_: done.append(str(step.up_revision_id))],
+        },
+    )
+    try:
+        with Operations.context(context):
+            context.run_migrations()
+    except Exception as problem:
+        failed = f"after step {done[-1]}" if done else "at its first step"
+        raise MigrationFailed(
+            f"{place}: the schema could not be brought to {to}, {failed}: {problem}",
+            remedy="Nothing was changed and the earlier Assay still works with it; mend the cause and open it again.",
+        ) from problem
+    return done

@@ -1,0 +1,251 @@
+"""One SQLite file: read-only readers, and one writer behind the write lock.
+
+Readers open with `mode=ro`, because any other connection may checkpoint when it closes. The writer's open, every
+transaction, every checkpoint and its close happen under `WriteLock`. Writes are `synchronous=FULL`: what was
+acknowledged survives a power cut. The database file is never opened by plain file calls here: closing such a file
+would drop SQLite's own locks in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from assay.errors import AssayError, NotAStore, StoreClosed, StoreCorrupt, StoreNotFound, StoreUnavailable
+from assay.storage.failures import translated
+from assay.storage.lock import WriteLock
+
+APPLICATION_ID = 0x41737931
+"""Marks a file as Assay's ("Asy1"), so that somebody else's database is never migrated."""
+OLDEST_SQLITE = (3, 37, 0)
+"""STRICT tables came with it."""
+BUSY_TIMEOUT_MS = 5_000
+
+
+class SqliteBackend:
+    """An open SQLite file."""
+
+    name = "sqlite"
+
+    def __init__(self, path: Path, *, lock: WriteLock, readers: int) -> None:
+        self.path = path
+        self.lock = lock
+        self._owner = os.getpid()
+        self._identity = _identity(path)
+        self._closed = False
+        self._readers = _engine(lambda: connect(path, read_only=True), begin="BEGIN", size=readers)
+        self._writer = _engine(lambda: connect(path), begin="BEGIN IMMEDIATE", size=None)
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent snapshot that cannot write."""
+        self._check_usable()
+        with translated(self.place), self._readers.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self, tenant: str = "") -> Iterator[Connection]:  # noqa: ARG002 - one file, one writer, whatever the tenant
+        """One durable transaction."""
+        self._check_usable()
+        with translated(self.place), self.lock.held():
+            self._check_usable()
+            try:
+                with self._writer.connect() as connection, connection.begin():
+                    yield connection
+            except DBAPIError as problem:
+                # After a failed write the connection's idea of the file may be wrong; a refused row is harmless.
+                if not isinstance(problem, IntegrityError):
+                    self._writer.dispose()
+                raise
+
+    @contextmanager
+    def writer_file(self) -> Iterator[sqlite3.Connection]:
+        """A driver connection that may write, outside any transaction, for backups into the live file."""
+        self._check_usable()
+        with translated(self.place), self.lock.held():
+            connection = connect(self.path)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    @contextmanager
+    def reader_file(self) -> Iterator[sqlite3.Connection]:
+        """A read-only driver connection of its own, for backups out of the live file."""
+        self._check_usable()
+        with translated(self.place):
+            connection = connect(self.path, read_only=True)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Close readers first, so that the writer, closing last and locked, folds the log into the file."""
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() != self._owner:
+            return  # the parent's connections are not ours to close
+        with suppress(AssayError), translated(self.place):
+            self._readers.dispose()
+            with self.lock.held():
+                self._writer.dispose()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreClosed(f"{self.place} was closed", remedy="Open the store again.")
+        if os.getpid() != self._owner:
+            raise StoreClosed(
+                f"{self.place} was opened by process {self._owner}, this is {os.getpid()}",
+                remedy="Open the store after forking, in each process.",
+            )
+        if _identity(self.path) != self._identity:
+            self._meet_another_file()
+
+    def _meet_another_file(self) -> None:
+        """Somebody moved, deleted or replaced the file under us: never write to one that has no name."""
+        if not self.path.exists():
+            raise StoreNotFound(
+                f"{self.place} was moved or deleted while it was open",
+                remedy="Put the file back, or restore a checkpoint; then open the store again.",
+            )
+        raise StoreUnavailable(
+            f"{self.place} was replaced by another file while it was open", remedy="Open the store again."
+        )
+
+
+class Inspection(NamedTuple):
+    """What an existing file says of itself."""
+
+    application_id: int
+    has_tables: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """A file somebody created and nobody has filled."""
+        return not self.has_tables and self.application_id == 0
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A driver connection as this project uses them. A writer must hold the write lock."""
+    mode = "ro" if read_only else "rw"
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        timeout=BUSY_TIMEOUT_MS / 1000,
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def inspect(path: Path) -> Inspection:
+    """Look at a file without changing it; refuse what is no database."""
+    with translated(str(path)):
+        connection = connect(path, read_only=True)
+        try:
+            number = connection.execute("PRAGMA application_id").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        finally:
+            connection.close()
+    return Inspection(number, tables > 0)
+
+
+def prepare_file(path: Path, *, create: bool) -> None:
+    """Make sure a plain file stands at the path: a new one is readable by its owner alone."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreUnavailable(
+            f"this Python links SQLite {sqlite3.sqlite_version}", remedy="Use a Python with SQLite 3.37 or newer."
+        )
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        if not create:
+            raise StoreNotFound(
+                f"there is no store at {path}", remedy="Create one with `assay init`, or name another with --db."
+            ) from None
+        _create_file(path)
+        return
+    except OSError as problem:
+        raise StoreUnavailable(f"cannot look at {path}: {problem.strerror}", remedy="Check the path.") from problem
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "not a plain file"
+        raise NotAStore(f"{path} is {what}", remedy="Name a file, such as notes.db.")
+
+
+def check_ours(path: Path, found: Inspection) -> None:
+    """Refuse a database that some other program made."""
+    if found.application_id != APPLICATION_ID and not found.is_empty:
+        raise NotAStore(
+            f"{path} is a SQLite database of another program (application id {found.application_id})",
+            remedy="Choose another --db; Assay will not touch this one.",
+        )
+
+
+def check_integrity(connection: sqlite3.Connection, place: str) -> None:
+    """Raise when SQLite finds damage."""
+    with translated(place):
+        found = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
+    if found != ["ok"]:
+        raise StoreCorrupt(
+            f"{place} is damaged: {found[0]}", remedy="Restore a checkpoint: `assay checkpoint restore ID`."
+        )
+
+
+def _create_file(path: Path) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        # Another process was faster; or a parent is a file, which the next look at the path will say.
+        if not path.exists():
+            raise StoreUnavailable(
+                f"cannot create {path}: a part of the path is a file", remedy="Choose another --db."
+            ) from None
+    except OSError as problem:
+        raise StoreUnavailable(
+            f"cannot create {path}: {problem.strerror}", remedy="Check the folder, or choose another --db."
+        ) from problem
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def _engine(make: Callable[[], sqlite3.Connection], *, begin: str, size: int | None) -> Engine:
+    """An engine whose transactions begin as we say. `size=None` keeps one connection for all threads."""
+    if size is None:
+        engine = create_engine("sqlite://", creator=make, poolclass=StaticPool)
+    else:
+        engine = create_engine("sqlite://", creator=make, poolclass=QueuePool, pool_size=size, max_overflow=0)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine

@@ -1,0 +1,161 @@
+"""An open evidence store: units of work, the query log, checkpoints. The same on SQLite and on PostgreSQL.
+
+    with open_store(address, ...) as store:
+        with store.writing(scope) as work:
+            work.memories.add(memory)
+        with store.reading(scope) as work:
+            work.memories.get(memory.id)
+
+A write is durable when its `with` block ends without an error, and entirely absent otherwise.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from assay.clock import Clock
+from assay.errors import InputError
+from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
+from assay.storage import consistency
+from assay.storage.backend import Backend
+from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints
+from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints
+from assay.storage.opening import StoreOptions, open_postgres, open_sqlite
+from assay.storage.query_log import QueryLog
+from assay.storage.repositories.evidence import Recorded
+from assay.storage.work import Work
+
+
+class Checkpoints(Protocol):
+    """Whole copies of the store."""
+
+    def create(self, name: str) -> Checkpoint:
+        """Copy the store as it is now."""
+        ...
+
+    def list(self) -> list[Checkpoint]:
+        """Every checkpoint, oldest first."""
+        ...
+
+    def delete(self, wanted: str) -> Checkpoint:
+        """Delete one by id or name."""
+        ...
+
+    def restore(self, wanted: str, scope: Scope) -> Restored:
+        """Bring the store back to one; what was there before is kept aside."""
+        ...
+
+
+class Store:
+    """Made by `open_store`; closed by `close` or at the end of a `with` block."""
+
+    def __init__(
+        self, backend: Backend, checkpoints: Checkpoints, *, clock: Clock, ids: IdFactory, options: StoreOptions
+    ) -> None:
+        self._backend = backend
+        self._clock = clock
+        self.checkpoints = checkpoints
+        self.ids = ids
+        self.log = QueryLog(self._write_log, flush_interval_s=options.flush_interval_s, capacity=options.log_capacity)
+        atexit.register(self.close)
+
+    @property
+    def place(self) -> str:
+        """Where it is, fit to be shown."""
+        return self._backend.place
+
+    @property
+    def backend_name(self) -> str:
+        """`sqlite` or `postgres`."""
+        return self._backend.name
+
+    @contextmanager
+    def reading(self, scope: Scope) -> Iterator[Work]:
+        """One consistent snapshot of one scope."""
+        with self._backend.reading() as connection:
+            yield Work(connection, scope, self._clock)
+
+    @contextmanager
+    def writing(self, scope: Scope) -> Iterator[Work]:
+        """One transaction in one scope."""
+        with self._backend.writing(scope.tenant) as connection:
+            yield Work(connection, scope, self._clock)
+
+    def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
+        """Keep feedback, after the log has written the queries it names."""
+        for query_id in {event.query_id for event in events if event.query_id is not None}:
+            self.log.make_sure_of(query_id)
+        with self.writing(scope) as work:
+            return work.feedback.record(events)
+
+    def problems(self) -> list[str]:
+        """Where the tables disagree with each other, in words."""
+        with self._backend.reading() as connection:
+            return consistency.problems(connection)
+
+    def close(self) -> None:
+        """Write what the log still holds and give everything back. Closing twice is fine."""
+        atexit.unregister(self.close)
+        try:
+            self.log.close()
+        finally:
+            self._backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write_log(self, scope: Scope, queries: Sequence[LoggedQuery]) -> None:
+        with self.writing(scope) as work:
+            work.queries.add_many(queries)
+
+
+def open_store(
+    address: str | Path,
+    *,
+    clock: Clock,
+    ids: IdFactory | None = None,
+    create: bool = True,
+    options: StoreOptions | None = None,
+) -> Store:
+    """Open the store at a path or a `postgresql://` address; `create=False` refuses to make a new file."""
+    ids = ids or IdFactory(clock)
+    options = options or StoreOptions()
+    if is_postgres(address):
+        server = open_postgres(str(address), clock=clock, ids=ids, options=options)
+        folder = options.checkpoint_folder
+        if folder is None:
+            folder = Path.cwd() / "assay-checkpoints"
+        dumps = PostgresCheckpoints(server, clock=clock, ids=ids, folder=folder, programs=options.postgres_programs)
+        return Store(server, dumps, clock=clock, ids=ids, options=options)
+    path = _path(address)
+    file = open_sqlite(path, create=create, clock=clock, ids=ids, options=options)
+    copies = SqliteCheckpoints(file, clock=clock, ids=ids, folder=options.checkpoint_folder)
+    return Store(file, copies, clock=clock, ids=ids, options=options)
+
+
+def is_postgres(address: str | Path) -> bool:
+    """Whether an address means PostgreSQL rather than a file."""
+    return isinstance(address, str) and address.split("://", 1)[0].split("+", 1)[0] in ("postgresql", "postgres")
+
+
+def _path(address: str | Path) -> Path:
+    text = str(address)
+    if "\x00" in text or not text.strip():
+        raise InputError(f"{text!r} is not the path of a file", remedy="Name a file, such as notes.db.")
+    if "://" in text:
+        raise InputError(
+            f"the database address {text.split('://', maxsplit=1)[0]}://... is not known",
+            remedy="Use a file path, or postgresql://user:password@host:5432/name.",
+        )
+    return Path(text)

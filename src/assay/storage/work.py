@@ -1,0 +1,80 @@
+"""A unit of work: every repository over one connection, one scope, one transaction."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from sqlalchemy import Connection
+
+from assay.clock import Clock
+from assay.records import Scope
+from assay.storage.repositories.audit import Audit
+from assay.storage.repositories.base import Bound
+from assay.storage.repositories.changes import Changes
+from assay.storage.repositories.edges import Edges
+from assay.storage.repositories.evidence import AbTests, Feedback, Judgments, Results, ShadowRuns
+from assay.storage.repositories.memories import Memories
+from assay.storage.repositories.meta import Meta
+from assay.storage.repositories.queries import Queries
+
+
+class Work:
+    """What can be read and written in one scope. Made by `Store.reading` and `Store.writing`."""
+
+    def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
+        self._bound = Bound(connection=connection, scope=scope, clock=clock)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """Memories and their chunks."""
+        return Memories(self._bound)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Edges between memories."""
+        return Edges(self._bound)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """The change log."""
+        return Changes(self._bound)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The audit log."""
+        return Audit(self._bound)
+
+    @cached_property
+    def meta(self) -> Meta:
+        """Facts about the store itself."""
+        return Meta(self._bound)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """The query log."""
+        return Queries(self._bound)
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """Grades."""
+        return Judgments(self._bound)
+
+    @cached_property
+    def results(self) -> Results:
+        """Results of runs."""
+        return Results(self._bound)
+
+    @cached_property
+    def feedback(self) -> Feedback:
+        """Feedback events."""
+        return Feedback(self._bound)
+
+    @cached_property
+    def ab_tests(self) -> AbTests:
+        """Sequential tests."""
+        return AbTests(self._bound)
+
+    @cached_property
+    def shadow_runs(self) -> ShadowRuns:
+        """Shadow comparisons."""
+        return ShadowRuns(self._bound)
