@@ -110,20 +110,33 @@ class LoggedQuery:
     def __post_init__(self) -> None:
         require(self, values.identifier, "query_id")
         require(self, values.text, "query")
-        require(self, values.label, "tool_name")
+        require(self, values.short_label, "tool_name")
         require(self, values.moment, "created_at")
         require(self, one_of(Origin), "origin")
-        allow(self, values.label, "intent", "mode", "session_id", "trace_id", "eval_category")
+        allow(self, values.short_label, "intent", "session_id")
+        allow(self, values.label, "mode", "trace_id", "eval_category")
         require(self, values.identifiers, "result_ids")
         require(self, values.json_object, "channel_contributions")
         allow(self, values.json_object, "fusion_weights")
         allow(self, values.finite, "total_latency_ms", "quality_proxy_score")
         require(self, values.flag, "is_eval_corpus")
+        require(self, _one_list_a_channel, "candidates")
 
     @property
     def result_count(self) -> int:
         """How many results were returned."""
         return len(self.result_ids)
+
+
+def _one_list_a_channel(value: Any, field: str) -> tuple[ChannelCandidates, ...]:
+    """The candidates by channel, in the order the store gives them back."""
+    by_channel = {one.channel: one for one in value}
+    if len(by_channel) != len(value):
+        raise BadValue(
+            f"{field} names a channel twice among {', '.join(one.channel for one in value)}",
+            remedy="Give one list for each channel.",
+        )
+    return tuple(by_channel[channel] for channel in sorted(by_channel))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,7 +159,7 @@ class Judgment:
             raise BadValue(f"relevance {self.relevance} is above {HIGHEST_GRADE}", remedy="Use a grade from 0 to 3.")
         require(self, one_of(JudgmentSource), "source")
         require(self, values.moment, "created_at")
-        require(self, values.optional_label, "annotator")
+        require(self, values.optional_short_label, "annotator")
         require(self, values.share, "confidence")
 
 
@@ -237,7 +250,7 @@ class FeedbackEvent:
     def __post_init__(self) -> None:
         require(self, values.identifier, "event_key")
         require(self, one_of(EventType), "event_type")
-        require(self, values.label, "session_id")
+        require(self, values.short_label, "session_id")
         require(self, values.moment, "created_at")
         allow(self, values.identifier, "query_id", "memory_id")
         allow(self, values.count, "rank_in_results")

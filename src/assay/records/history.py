@@ -64,6 +64,7 @@ class AuditEntry:
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "action")
-        require(self, values.label, "target", "actor")
+        require(self, values.short_label, "target")
+        require(self, values.label, "actor")
         require(self, values.moment, "at")
         require(self, values.json_object, "detail")

@@ -22,6 +22,8 @@ MAX_TEXT = 16_000_000
 """Characters in one text field. Larger documents are split by whoever reads them."""
 MAX_LABEL = 4_000
 """Characters in a title, path, name or trigger."""
+MAX_SHORT_LABEL = 500
+"""Characters in a label that an index holds: PostgreSQL refuses index entries above 2,704 bytes."""
 MAX_NESTING = 64
 """Levels of lists and objects in a JSON value."""
 
@@ -55,6 +57,16 @@ def label(value: Any, field: str) -> str:
 def optional_label(value: Any, field: str) -> str:
     """A short text that may be empty."""
     return text(value, field, longest=MAX_LABEL)
+
+
+def short_label(value: Any, field: str) -> str:
+    """A label that an index holds: a source, session or tool."""
+    return text(value, field, longest=MAX_SHORT_LABEL, empty=False)
+
+
+def optional_short_label(value: Any, field: str) -> str:
+    """The same, which may be empty."""
+    return text(value, field, longest=MAX_SHORT_LABEL)
 
 
 def identifier(value: Any, field: str) -> str:

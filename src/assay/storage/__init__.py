@@ -11,7 +11,7 @@ from assay.storage.query_log import LogStatus
 from assay.storage.repositories.changes import Followed
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.memories import Saved
-from assay.storage.store import Store, is_postgres, open_store
+from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
 from assay.storage.work import Work
 
 __all__ = [
@@ -25,5 +25,7 @@ __all__ = [
     "StoreOptions",
     "Work",
     "is_postgres",
+    "list_checkpoints",
     "open_store",
+    "restore_checkpoint",
 ]

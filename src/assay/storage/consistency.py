@@ -15,6 +15,7 @@ _LAST = """
       JOIN (SELECT max(seq) AS seq FROM changes GROUP BY tenant, kind, row_id) n ON n.seq = h.seq)"""
 
 # One row for each offender; the first column is what to show. Every tenant is looked at.
+# EXCEPT where the key is computed: SQLite would compare every pair in a join that no index serves.
 _QUESTIONS = {
     "chunk without its memory": """
         SELECT c.memory_id || '#' || c.position FROM chunks c
@@ -32,7 +33,7 @@ _QUESTIONS = {
         LEFT JOIN meta t ON t.key = 'changes_trimmed_to:' || m.tenant
         WHERE l.operation = 'delete' OR (l.operation IS NULL AND t.key IS NULL)""",
     "chunk that the change log does not know, or knows as deleted": f"""{_LAST}
-        SELECT l.row_id FROM (SELECT tenant, memory_id || '#' || position AS id FROM chunks) c
+        SELECT c.id FROM (SELECT tenant, memory_id || '#' || position AS id FROM chunks) c
         LEFT JOIN last l ON l.tenant = c.tenant AND l.kind = 'chunk' AND l.row_id = c.id
         LEFT JOIN meta t ON t.key = 'changes_trimmed_to:' || c.tenant
         WHERE l.operation = 'delete' OR (l.operation IS NULL AND t.key IS NULL)""",
@@ -40,10 +41,9 @@ _QUESTIONS = {
         SELECT l.row_id FROM last l LEFT JOIN memories m ON m.tenant = l.tenant AND m.id = l.row_id
         WHERE l.kind = 'memory' AND l.operation <> 'delete' AND m.id IS NULL""",
     "deleted chunk that the change log believes alive": f"""{_LAST}
-        SELECT l.row_id FROM last l
-        LEFT JOIN (SELECT tenant, memory_id || '#' || position AS id FROM chunks) c
-          ON c.tenant = l.tenant AND c.id = l.row_id
-        WHERE l.kind = 'chunk' AND l.operation <> 'delete' AND c.id IS NULL""",
+        SELECT g.row_id FROM (
+          SELECT tenant, row_id FROM last WHERE kind = 'chunk' AND operation <> 'delete'
+          EXCEPT SELECT tenant, memory_id || '#' || position FROM chunks) g""",
     "query whose result count differs from its list": """
         SELECT query_id FROM eval_queries WHERE result_count <> CASE result_ids WHEN '[]' THEN 0
           ELSE length(result_ids) - length(replace(result_ids, ',', '')) + 1 END""",

@@ -50,6 +50,8 @@ _SQLITE: dict[str, tuple[type[AssayError], str]] = {
     "SQLITE_MISMATCH": (BadValue, "Give a value of the column's type."),
 }
 
+_PLAIN_CODES: dict[int, str] = {getattr(sqlite3, name): name for name in _SQLITE if name.count("_") == 1}
+
 _POSTGRES: dict[str, tuple[type[AssayError], str]] = {
     "23505": (RecordExists, "Use another id, or update the record that is there."),
     "23503": (RecordNotFound, "Save the record it refers to first."),
@@ -59,6 +61,7 @@ _POSTGRES: dict[str, tuple[type[AssayError], str]] = {
     "42501": (StoreReadOnly, "Grant this role the right to use and change Assay's schema."),
     "53100": (StoreFull, "Free some space on the server and repeat; nothing of this operation was kept."),
     "53": (StoreUnavailable, "The server is short of resources; raise its limits or lower `store.readers`."),
+    "54": (BadValue, "Shorten or split the text."),
     "55P03": (StoreBusy, "Another session holds the lock; wait for it or raise `store.lock_timeout_s`."),
     "57014": (StoreBusy, "The server cancelled the statement; wait or raise `store.lock_timeout_s`."),
     "40": (StoreBusy, "The server undid the transaction; repeat it."),
@@ -97,8 +100,8 @@ def _of_driver(problem: BaseException, place: str, *, lost: bool) -> AssayError:
 
 def _of_sqlite(problem: sqlite3.Error, place: str) -> AssayError:
     name: str = getattr(problem, "sqlite_errorname", "")
-    # Extended names carry the plain one in front: SQLITE_IOERR_WRITE, SQLITE_READONLY_DBMOVED.
-    plain = "_".join(name.split("_")[:2])
+    # An extended code (SQLITE_IOERR_WRITE) ends in the plain one; newer ones have no name in this Python.
+    plain = _PLAIN_CODES.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF, "")
     kind, remedy = _look_up(_SQLITE, name, plain)
     return kind(f"{place}: {_first_line(problem)}", remedy=remedy)
 

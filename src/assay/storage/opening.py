@@ -13,12 +13,14 @@ from sqlalchemy import Connection, text
 
 from assay.clock import Clock
 from assay.records import IdFactory, Scope
-from assay.storage import schema, sqlite
+from assay.storage import schema as history
+from assay.storage import sqlite
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints
 from assay.storage.failures import translated
 from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
 from assay.storage.repositories.meta import EPOCH
+from assay.storage.schema import Schema
 from assay.storage.sqlite import SqliteBackend
 from assay.storage.work import Work
 
@@ -41,7 +43,9 @@ class StoreOptions:
     """The folder of pg_dump and psql. None: the search path."""
 
 
-def open_sqlite(path: Path, *, create: bool, clock: Clock, ids: IdFactory, options: StoreOptions) -> SqliteBackend:
+def open_sqlite(
+    path: Path, *, create: bool, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
+) -> SqliteBackend:
     """The SQLite file at a path, made or brought up to date when need be."""
     path = path.expanduser().resolve()
     sqlite.prepare_file(path, create=create)
@@ -49,15 +53,17 @@ def open_sqlite(path: Path, *, create: bool, clock: Clock, ids: IdFactory, optio
     lock = WriteLock(path, clock=clock, timeout_s=options.lock_timeout_s)
     backend = SqliteBackend(path, lock=lock, readers=options.readers)
     try:
-        if _revision(backend) != schema.NEWEST:
-            _bring_up_to_date(backend, clock, ids, options)
+        if _revision(backend, schema) != schema.newest:
+            _bring_up_to_date(backend, clock, ids, options, schema)
     except BaseException:
         backend.close()
         raise
     return backend
 
 
-def open_postgres(address: str, *, clock: Clock, ids: IdFactory, options: StoreOptions) -> PostgresBackend:
+def open_postgres(
+    address: str, *, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
+) -> PostgresBackend:
     """The PostgreSQL schema at an address, made or brought up to date when need be."""
     backend = PostgresBackend(
         read_url(address),
@@ -66,42 +72,44 @@ def open_postgres(address: str, *, clock: Clock, ids: IdFactory, options: StoreO
         lock_timeout_s=options.lock_timeout_s,
     )
     try:
-        if _revision(backend) != schema.NEWEST:
+        if _revision(backend, schema) != schema.newest:
             # The lock is the tenant lock of a name no tenant can have: migrations wait for each other only.
             with backend.writing("(schema)") as connection:
                 prepare_schema(backend, connection)
-                if schema.revision(connection) != schema.NEWEST:
-                    _migrate(connection, backend.place, clock, ids)
+                if history.revision(connection) != schema.newest:
+                    _migrate(connection, backend.place, clock, ids, schema)
     except BaseException:
         backend.close()
         raise
     return backend
 
 
-def _revision(backend: SqliteBackend | PostgresBackend) -> str | None:
+def _revision(backend: SqliteBackend | PostgresBackend, schema: Schema) -> str | None:
     with backend.reading() as connection:
-        found = schema.revision(connection)
+        found = history.revision(connection)
     if found is not None:
-        schema.check_known(found, backend.place)
+        history.check_known(found, backend.place, schema)
     return found
 
 
-def _bring_up_to_date(backend: SqliteBackend, clock: Clock, ids: IdFactory, options: StoreOptions) -> None:
+def _bring_up_to_date(
+    backend: SqliteBackend, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
+) -> None:
     with backend.writing() as connection:
         # Another process may have done it while we waited for the lock.
-        found = schema.revision(connection)
-        if found == schema.NEWEST:
+        found = history.revision(connection)
+        if found == schema.newest:
             return
         if found is not None:
             checkpoints = SqliteCheckpoints(backend, clock=clock, ids=ids, folder=options.checkpoint_folder)
-            checkpoints.create(f"before schema {schema.NEWEST}")
+            checkpoints.create(f"before schema {schema.newest}")
         connection.execute(text(f"PRAGMA application_id = {sqlite.APPLICATION_ID}"))
-        _migrate(connection, backend.place, clock, ids)
+        _migrate(connection, backend.place, clock, ids, schema)
 
 
-def _migrate(connection: Connection, place: str, clock: Clock, ids: IdFactory) -> None:
+def _migrate(connection: Connection, place: str, clock: Clock, ids: IdFactory, schema: Schema) -> None:
     with translated(place):
-        steps = schema.upgrade(connection, place)
+        steps = history.upgrade(connection, place, schema)
         work = Work(connection, SYSTEM, clock)
         if work.meta.get(EPOCH) is None:
             work.meta.put(EPOCH, ids.new("ep"))

@@ -6,16 +6,26 @@ is new.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
 from assay.errors import MigrationFailed, SchemaTooNew, StoreCorrupt
 
-NEWEST = "0001"
-"""The last file under `migrations/versions`; a test holds it to that."""
 VERSION_TABLE = "schema_version"
-SCRIPTS = Path(__file__).parent / "migrations"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Schema:
+    """A history of migrations and where it ends."""
+
+    scripts: Path
+    newest: str
+
+
+CURRENT = Schema(scripts=Path(__file__).parent / "migrations", newest="0001")
+"""The schema this program writes; a test holds `newest` to the last file under `migrations/versions`."""
 
 
 def revision(connection: Connection) -> str | None:
@@ -31,28 +41,28 @@ def revision(connection: Connection) -> str | None:
     return str(found[0])
 
 
-def check_known(found: str, place: str) -> None:
+def check_known(found: str, place: str, schema: Schema = CURRENT) -> None:
     """Refuse a schema of a newer program before anything is touched."""
-    if found > NEWEST:
+    if found > schema.newest:
         raise SchemaTooNew(
-            f"{place} has schema {found}; this Assay knows up to {NEWEST}",
+            f"{place} has schema {found}; this Assay knows up to {schema.newest}",
             remedy="Upgrade Assay (`pip install -U assay`), or restore a checkpoint made before the upgrade.",
         )
 
 
-def upgrade(connection: Connection, place: str, *, scripts: Path = SCRIPTS, to: str = NEWEST) -> list[str]:
+def upgrade(connection: Connection, place: str, schema: Schema = CURRENT) -> list[str]:
     """Run every missing step inside the caller's transaction; give back the names of the steps."""
     # Alembic doubles the time of an import, and most opens need none of it.
     from alembic.operations import Operations  # noqa: PLC0415
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
-    directory = ScriptDirectory(str(scripts))
+    directory = ScriptDirectory(str(schema.scripts))
     done: list[str] = []
     context = MigrationContext.configure(
         connection,
         opts={
-            "fn": lambda heads, _: directory._upgrade_revs(to, heads),  # noqa: SLF001 - what alembic's own upgrade passes
+            "fn": lambda heads, _: directory._upgrade_revs(schema.newest, heads),  # noqa: SLF001 - what alembic's own upgrade passes
             "version_table": VERSION_TABLE,
             "transactional_ddl": True,
             "on_version_apply": [lambda step, **_: done.append(str(step.up_revision_id))],
@@ -64,7 +74,7 @@ def upgrade(connection: Connection, place: str, *, scripts: Path = SCRIPTS, to: 
     except Exception as problem:
         failed = f"after step {done[-1]}" if done else "at its first step"
         raise MigrationFailed(
-            f"{place}: the schema could not be brought to {to}, {failed}: {problem}",
+            f"{place}: the schema could not be brought to {schema.newest}, {failed}: {problem}",
             remedy="Nothing was changed and the earlier Assay still works with it; mend the cause and open it again.",
         ) from problem
     return done

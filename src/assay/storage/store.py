@@ -19,16 +19,18 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from assay.clock import Clock
-from assay.errors import InputError
+from assay.errors import InputError, NotAStore, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
 from assay.storage import consistency
 from assay.storage.backend import Backend
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints
-from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints
+from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints, dump_folder
+from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
+from assay.storage.lock import WriteLock
 from assay.storage.opening import StoreOptions, open_postgres, open_sqlite
 from assay.storage.query_log import QueryLog
 from assay.storage.repositories.evidence import Recorded
+from assay.storage.schema import CURRENT, Schema
 from assay.storage.work import Work
 
 
@@ -127,21 +129,45 @@ def open_store(
     ids: IdFactory | None = None,
     create: bool = True,
     options: StoreOptions | None = None,
+    schema: Schema = CURRENT,
 ) -> Store:
     """Open the store at a path or a `postgresql://` address; `create=False` refuses to make a new file."""
     ids = ids or IdFactory(clock)
     options = options or StoreOptions()
     if is_postgres(address):
-        server = open_postgres(str(address), clock=clock, ids=ids, options=options)
-        folder = options.checkpoint_folder
-        if folder is None:
-            folder = Path.cwd() / "assay-checkpoints"
-        dumps = PostgresCheckpoints(server, clock=clock, ids=ids, folder=folder, programs=options.postgres_programs)
+        server = open_postgres(str(address), clock=clock, ids=ids, options=options, schema=schema)
+        dumps = PostgresCheckpoints(
+            server,
+            clock=clock,
+            ids=ids,
+            folder=options.checkpoint_folder,
+            programs=options.postgres_programs,
+        )
         return Store(server, dumps, clock=clock, ids=ids, options=options)
-    path = _path(address)
-    file = open_sqlite(path, create=create, clock=clock, ids=ids, options=options)
+    file = open_sqlite(_path(address), create=create, clock=clock, ids=ids, options=options, schema=schema)
     copies = SqliteCheckpoints(file, clock=clock, ids=ids, folder=options.checkpoint_folder)
     return Store(file, copies, clock=clock, ids=ids, options=options)
+
+
+def list_checkpoints(address: str | Path, options: StoreOptions) -> list[Checkpoint]:
+    """The checkpoints of a store that need not be open, or even readable."""
+    if is_postgres(address):
+        return dump_folder(options.checkpoint_folder).list()
+    return copy_folder(_path(address).expanduser().resolve(), options.checkpoint_folder).list()
+
+
+def restore_checkpoint(address: str | Path, wanted: str, scope: Scope, clock: Clock, options: StoreOptions) -> Restored:
+    """Bring a store back to a checkpoint, also when its own file is damaged or gone."""
+    try:
+        with open_store(address, clock=clock, create=False, options=options) as store:
+            return store.checkpoints.restore(wanted, scope)
+    except (StoreCorrupt, StoreNotFound, NotAStore):
+        path = None if is_postgres(address) else _path(address).expanduser().resolve()
+        if path is None or path.is_dir():
+            raise
+        lock = WriteLock(path, clock=clock, timeout_s=options.lock_timeout_s)
+        folder = options.checkpoint_folder
+        return restore_over_damage(path, wanted, scope, folder=folder, lock=lock, clock=clock, ids=IdFactory(clock))
 
 
 def is_postgres(address: str | Path) -> bool:

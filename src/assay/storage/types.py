@@ -86,7 +86,8 @@ class YesNo(TypeDecorator[bool]):
 
 def write_moment(value: datetime) -> str:
     """The stored text of a time."""
-    return value.astimezone(UTC).strftime(_MOMENT)
+    # strftime writes the year 476 with three digits; this always writes four.
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def read_moment(stored: str) -> datetime:

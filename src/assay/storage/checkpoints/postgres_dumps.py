@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from assay.clock import Clock
-from assay.errors import CheckpointFailed
+from assay.errors import CheckpointFailed, SettingError
 from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.checkpoints import manifest
@@ -31,13 +31,17 @@ class PostgresCheckpoints:
     """Create, list, restore and delete the checkpoints of one PostgreSQL schema."""
 
     def __init__(
-        self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, folder: Path, programs: Path | None
+        self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, folder: Path | None, programs: Path | None
     ) -> None:
         self._backend = backend
         self._clock = clock
         self._ids = ids
-        self._folder = CheckpointFolder(folder, suffix=SUFFIX)
+        self._place = folder
         self._programs = programs
+
+    @property
+    def _folder(self) -> CheckpointFolder:
+        return dump_folder(self._place)
 
     def create(self, name: str) -> Checkpoint:
         """Dump the schema as it is now; others go on writing meanwhile."""
@@ -142,3 +146,10 @@ class PostgresCheckpoints:
 
 def _first(value: str | tuple[str, ...] | None) -> str | None:
     return value[0] if isinstance(value, tuple) else value
+
+
+def dump_folder(folder: Path | None) -> CheckpointFolder:
+    """The checkpoint folder of a PostgreSQL schema, which has no "beside" of its own."""
+    if folder is None:
+        raise SettingError("no folder is set for checkpoints of PostgreSQL", remedy="Set `checkpoints.folder`.")
+    return CheckpointFolder(folder, suffix=SUFFIX)

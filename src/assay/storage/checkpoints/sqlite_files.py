@@ -43,7 +43,7 @@ class SqliteCheckpoints:
         self._backend = backend
         self._clock = clock
         self._ids = ids
-        self._folder = folder_of(backend.path, folder)
+        self._folder = copy_folder(backend.path, folder)
 
     def create(self, name: str) -> Checkpoint:
         """Copy the store as it is now; others go on writing meanwhile."""
@@ -87,7 +87,7 @@ class SqliteCheckpoints:
             self._backend.writer_file() as live,
         ):
             # Under the lock: a save between this copy and the restore would be in neither.
-            aside = self.create(f"before restore of {found.id}")
+            aside = self.create(f"before restore of {found.name[:80]}")
             source.backup(live)
         return Restored(found, aside.id)
 
@@ -96,7 +96,7 @@ def restore_over_damage(
     path: Path, wanted: str, scope: Scope, *, folder: Path | None, lock: WriteLock, clock: Clock, ids: IdFactory
 ) -> Restored:
     """Bring back a store whose own file cannot be opened: that file is moved aside, never deleted."""
-    checkpoints = folder_of(path, folder)
+    checkpoints = copy_folder(path, folder)
     found = checkpoints.find(wanted)
     with prepared(checkpoints, found, scope, clock, ids) as ready, lock.held():
         aside = path.with_name(f"{path.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}")
@@ -112,7 +112,7 @@ def restore_over_damage(
     return Restored(found, str(aside))
 
 
-def folder_of(path: Path, folder: Path | None) -> CheckpointFolder:
+def copy_folder(path: Path, folder: Path | None) -> CheckpointFolder:
     """The checkpoint folder of a SQLite file: beside it, or one of its own inside the folder that was set."""
     return CheckpointFolder(
         path.with_name(path.name + ".checkpoints") if folder is None else folder / path.name, suffix=SUFFIX

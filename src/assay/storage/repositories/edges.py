@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import delete, func, or_, select
+from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind
@@ -19,7 +20,15 @@ class Edges(Repository):
         wanted = insert(self._connection, edges).values({"tenant": self._tenant, **to_row(edge, edges)})
         fresh = {name: wanted.excluded[name] for name in ("strength", "evidence", "created_at")}
         key = ["tenant", "source_id", "target_id", "kind"]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+        try:
+            # Inside a savepoint, so that the unit of work outlives a refusal on PostgreSQL too.
+            with self._connection.begin_nested():
+                self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+        except IntegrityError as problem:
+            raise RecordNotFound(
+                f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",
+                remedy="Save both memories first.",
+            ) from problem
 
     def of(self, memory_id: str) -> list[Edge]:
         """Every edge that begins or ends at a memory."""

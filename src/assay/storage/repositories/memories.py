@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
-from assay.errors import BadValue, RecordNotFound
-from assay.records import Chunk, MemoryRecord, Operation, RowKind
+from assay.errors import BadValue, RecordExists, RecordNotFound
+from assay.records import Chunk, MemoryRecord, Operation, RowKind, values
 from assay.storage.repositories.base import Bound, Repository
 from assay.storage.repositories.changes import Changes
 from assay.storage.rows import from_row, to_row
@@ -39,20 +40,27 @@ class Memories(Repository):
         self.add_many([Saved(memory, pieces)])
 
     def add_many(self, saved: Iterable[Saved]) -> None:
-        """Keep many new memories, in order, in one go."""
+        """Keep many new memories, in order, in one go: all of them, or none when an id is taken."""
         batch = list(saved)
         if not batch:
             return
         for one in batch:
             _check_pieces(one)
         rows = [{"tenant": self._tenant, **to_row(one.memory, memories)} for one in batch]
-        self._connection.execute(memories.insert(), rows)
+        try:
+            # Inside a savepoint, so that the unit of work outlives a refusal on PostgreSQL too.
+            with self._connection.begin_nested():
+                self._connection.execute(memories.insert(), rows)
+        except IntegrityError as problem:
+            raise self._taken(batch) from problem
         self._insert_chunks([piece for one in batch for piece in one.chunks])
         self._changes.append(RowKind.MEMORY, Operation.INSERT, [one.memory.id for one in batch])
         self._changes.append(RowKind.CHUNK, Operation.INSERT, [piece.id for one in batch for piece in one.chunks])
 
     def update(self, memory: MemoryRecord, pieces: Sequence[Chunk] | None = None) -> None:
         """Replace a memory's fields; with pieces, its chunks too."""
+        if pieces is not None:
+            _check_pieces(Saved(memory, pieces))
         row = to_row(memory, memories)
         found = self._connection.execute(
             update(memories).where(self._mine(memories), memories.c.id == memory.id).values(row)
@@ -61,7 +69,6 @@ class Memories(Repository):
             raise _missing(memory.id)
         self._changes.append(RowKind.MEMORY, Operation.UPDATE, [memory.id])
         if pieces is not None:
-            _check_pieces(Saved(memory, pieces))
             self._delete_chunks(memory.id)
             self._insert_chunks(pieces)
             self._changes.append(RowKind.CHUNK, Operation.INSERT, [piece.id for piece in pieces])
@@ -102,6 +109,7 @@ class Memories(Repository):
 
     def mentioning(self, words: str, *, limit: int = 20) -> list[MemoryRecord]:
         """Memories whose title or body contains these words, letter for letter but for ASCII case; by id."""
+        words = values.optional_label(words, "words")
         held = or_(
             memories.c.title.icontains(words, autoescape=True), memories.c.body.icontains(words, autoescape=True)
         )
@@ -122,6 +130,17 @@ class Memories(Repository):
         """How many chunks there are in all."""
         counted = select(func.count()).select_from(chunks).where(self._mine(chunks))
         return int(self._connection.execute(counted).scalar_one())
+
+    def _taken(self, batch: Sequence[Saved]) -> RecordExists:
+        seen: set[str] = set()
+        for one in batch:
+            if one.memory.id in seen or self.find(one.memory.id) is not None:
+                break
+            seen.add(one.memory.id)
+        return RecordExists(
+            f"the memory id {one.memory.id!r} is already taken in this scope",
+            remedy="Use another id, or update the memory that is there.",
+        )
 
     def _insert_chunks(self, pieces: Sequence[Chunk]) -> None:
         if pieces:

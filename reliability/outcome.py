@@ -1,0 +1,70 @@
+"""What every program gives back: figures, and for each promise whether it held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One promise beside what was seen."""
+
+    promise: str
+    seen: str
+    held: bool
+
+
+class Outcome(Protocol):
+    """The result of a program: a frozen dataclass that judges itself."""
+
+    __dataclass_fields__: Any
+
+    @property
+    def did(self) -> str:
+        """What was done, in one line."""
+        ...
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Each promise of the scenario."""
+        ...
+
+
+class Spread(NamedTuple):
+    """How a series of measurements lies, in milliseconds."""
+
+    p50_ms: float
+    p99_ms: float
+    longest_ms: float
+
+
+def none_of(what: str, found: Sequence[str] | int) -> Check:
+    """A promise that something never happens; the first offenders are shown."""
+    if isinstance(found, int):
+        return Check(promise=f"0 {what}", seen=str(found), held=found == 0)
+    shown = "; ".join(found[:3])
+    return Check(promise=f"0 {what}", seen=f"{len(found)}" + (f": {shown}" if found else ""), held=not found)
+
+
+def below(what: str, seen: float, limit: float, unit: str) -> Check:
+    """A promise that a figure stays under a limit."""
+    return Check(promise=f"{what} < {limit:g} {unit}", seen=f"{seen:.1f} {unit}", held=seen < limit)
+
+
+def at_least(what: str, seen: int, wanted: int) -> Check:
+    """Proof that the program did what it says: a scenario that never happened proves nothing."""
+    return Check(promise=f"{what} >= {wanted}", seen=str(seen), held=seen >= wanted)
+
+
+def broken(outcome: Outcome) -> list[Check]:
+    """The promises that were not kept."""
+    return [check for check in outcome.checks if not check.held]
+
+
+def spread(seconds: Sequence[float]) -> Spread:
+    """The middle, the slow end and the worst of a series."""
+    ordered = sorted(seconds) or [0.0]
+    pick = lambda share: round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000, 2)  # noqa: E731 - used thrice below
+    return Spread(pick(0.50), pick(0.99), round(ordered[-1] * 1000, 2))

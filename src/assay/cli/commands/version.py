@@ -1,0 +1,25 @@
+"""`assay version`."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from importlib.metadata import version as installed_version
+
+import typer
+
+from assay.cli.surface import Surface, command
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "version")
+    def version(surface: Surface) -> None:
+        """Show the version of Assay and of what it stands on."""
+        found = {
+            "assay": installed_version("assay"),
+            "python": platform.python_version(),
+            "sqlite": sqlite3.sqlite_version,
+        }
+        surface.result(found, f"assay {found['assay']}  (Python {found['python']}, SQLite {found['sqlite']})")

@@ -1,0 +1,92 @@
+"""The entry of the command line: the list of commands, and the one way an error ends.
+
+Exit codes: 0 done or passed, 1 a regression, 2 inconclusive or nothing to measure, 3 wrong use, 4 the store or the
+program failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.cli.commands import checkpoint, config, demo, doctor, init, version
+from assay.cli.surface import Common, print_json, with_common
+from assay.errors import AssayError, InputError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="assay",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+@with_common
+def _root(context: typer.Context, **given: Any) -> None:
+    """Measure, explain and safely improve what an agent remembers and what a RAG system retrieves."""
+    context.obj = Common(**given)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for module in (demo, init, config, doctor, checkpoint, version):
+    module.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(args=given, prog_name="assay", standalone_mode=False)
+    except AssayError as problem:
+        code = _tell(problem, given)
+    except typer.TyperException as problem:
+        code = _tell(_usage(problem), given)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; say nothing more, also not while Python shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as problem:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
+        code = _tell(_internal(problem), given)
+    if code == INTERRUPTED:
+        sys.stderr.write("Interrupted. What was acknowledged is kept; nothing else was.\n")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(problem: typer.TyperException) -> InputError:
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context is not None else "assay"
+    return InputError(problem.format_message().rstrip("."), remedy=f"See `{path} --help`.")
+
+
+def _internal(problem: Exception) -> AssayError:
+    text = str(problem).strip() or type(problem).__name__
+    failure = AssayError(
+        f"Assay itself failed: {type(problem).__name__}: {text}",
+        remedy="This is a bug. Run the command again with --verbose and report what it prints.",
+    )
+    failure.__cause__ = problem
+    return failure
+
+
+def _tell(problem: AssayError, given: Sequence[str]) -> int:
+    if "--json" in given:
+        print_json(problem.as_json())
+    else:
+        console = Console(stderr=True, highlight=False)
+        console.print(Text.assemble(("error", "bold red"), f"  {problem.message}"), soft_wrap=True)
+        console.print(Text.assemble(("  try", "bold"), f"  {problem.remedy}"), soft_wrap=True)
+    if "--verbose" in given or "-v" in given:
+        traceback.print_exception(problem)
+    return problem.exit_code

@@ -1,0 +1,124 @@
+"""What every command shares: the common options, the settings they lead to, and how a result is shown.
+
+A command is a function whose first parameter is a `Surface`; `command` gives it the common options. They may stand
+before or after the command's name. With `--json` the result is one JSON document on standard output and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+
+from assay.records import Scope
+from assay.settings import LoadedSettings, Settings, load_settings
+from assay.wiring import scope_of
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+DbOption = Annotated[str | None, typer.Option("--db", metavar="PATH|URL", help="The store to use.")]
+TenantOption = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose rows are meant.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an error comes from.")]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Common:
+    """The options that every command has."""
+
+    json: JsonOption = False
+    db: DbOption = None
+    tenant: TenantOption = None
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
+
+    def over(self, outer: Common) -> Common:
+        """These options, and the outer ones where these say nothing."""
+        return Common(**{one.name: getattr(self, one.name) or getattr(outer, one.name) for one in fields(Common)})
+
+
+class Surface:
+    """What a command talks to."""
+
+    def __init__(self, common: Common) -> None:
+        self.common = common
+
+    @cached_property
+    def loaded(self) -> LoadedSettings:
+        """The settings with their origins."""
+        return load_settings(options={"db": self.common.db, "tenant": self.common.tenant})
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+        return self.loaded.settings
+
+    @property
+    def scope(self) -> Scope:
+        """Whose rows are meant."""
+        return scope_of(self.settings)
+
+    @cached_property
+    def console(self) -> Console:
+        """Standard output; colours only where it is a terminal, and stored text is never read as markup."""
+        return Console(highlight=False, markup=False)
+
+    def note(self, text: str) -> None:
+        """Something nice to know: not with --quiet, not with --json."""
+        if not self.common.quiet and not self.common.json:
+            self.console.print(text, soft_wrap=True)
+
+    def result(self, value: Any, shown: RenderableType | str) -> None:
+        """The outcome: a JSON document for machines, or something to read."""
+        if self.common.json:
+            print_json(value)
+        else:
+            self.console.print(shown, soft_wrap=isinstance(shown, str))
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command that also takes the common options."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(context: typer.Context, **given: Any) -> None:
+            own = Common(**{one.name: given.pop(one.name) for one in fields(Common)})
+            function(Surface(own.over(context.obj or Common())), **given)
+
+        _surface, *own = inspect.signature(function, eval_str=True).parameters.values()
+        return app.command(name)(_shaped(run, own))
+
+    return register
+
+
+def with_common(function: Callable[..., None]) -> Callable[..., None]:
+    """Give the common options to the program itself, before the name of a command."""
+    return _shaped(function, [])
+
+
+def _shaped(run: Callable[..., None], own: list[inspect.Parameter]) -> Callable[..., None]:
+    """Let typer see a context, these parameters and the common ones instead of `**given`."""
+    annotations = inspect.get_annotations(Common, eval_str=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        inspect.Parameter(one.name, keyword, default=one.default, annotation=annotations[one.name])
+        for one in fields(Common)
+    ]
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *(one.replace(kind=keyword) for one in own), *shared]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what inspect.signature reads
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output. NaN never passes."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()

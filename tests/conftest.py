@@ -1,0 +1,65 @@
+"""What tests ask for by name: a clean environment, time, a scope, a real PostgreSQL, and a store on each back end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from tests.storage.homes import Home, PostgresServer, running_postgres
+
+from assay.records import Scope
+from assay.storage import Store
+from assay.testing import FixedClock
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting and no home folder of whoever runs the tests reaches them."""
+    for name in [name for name in os.environ if name.startswith(("ASSAY_", "XDG_", "PG"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name.lower()))
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def scope() -> Scope:
+    return Scope(tenant="acme", principal="ada")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One real server for each worker."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def home(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> Iterator[Home]:
+    """An address of one back end with nothing at it yet."""
+    if request.param == "sqlite":
+        home = Home(str(tmp_path / "notes.db"), clock)
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        home = Home(
+            server.address,
+            clock,
+            postgres_schema=f"t_{uuid4().hex[:12]}",
+            postgres_programs=server.programs,
+            checkpoint_folder=tmp_path / "checkpoints",
+        )
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def store(home: Home) -> Store:
+    return home.open()

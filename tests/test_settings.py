@@ -1,0 +1,164 @@
+"""Settings: which value wins, where it came from, and what a mistake is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import SettingError
+from assay.settings import KNOWN, LoadedSettings, find_file, fit_to_show, load_settings
+
+
+def load(folder: Path, **given: str) -> LoadedSettings:
+    return load_settings(folder=folder, environment={"HOME": str(folder), **given})
+
+
+def write(folder: Path, content: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "assay.toml"
+    file.write_text(content, encoding="utf-8")
+    return file
+
+
+def test_without_anything_every_value_is_a_default(tmp_path: Path) -> None:
+    loaded = load(tmp_path)
+
+    assert {origin.layer for origin in loaded.origins.values()} == {"default"}
+    assert loaded.settings.db == str(tmp_path / ".local/share/assay/assay.db")
+    assert loaded.file is None
+
+
+def test_the_data_folder_of_the_user_is_honoured(tmp_path: Path) -> None:
+    assert load(tmp_path, XDG_DATA_HOME=str(tmp_path / "data")).settings.db == str(tmp_path / "data/assay/assay.db")
+
+
+def test_a_relative_data_folder_is_ignored_as_the_standard_says(tmp_path: Path) -> None:
+    assert load(tmp_path, XDG_DATA_HOME="data").settings.db == str(tmp_path / ".local/share/assay/assay.db")
+
+
+def test_options_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    write(tmp_path, 'tenant = "file"\nprincipal = "file"\n[store]\nreaders = 3\n')
+    environment = {"HOME": str(tmp_path), "ASSAY_TENANT": "variable", "ASSAY_PRINCIPAL": "variable"}
+
+    loaded = load_settings(folder=tmp_path, environment=environment, options={"tenant": "option", "db": None})
+
+    assert (loaded.settings.tenant, loaded.settings.principal, loaded.settings.readers) == ("option", "variable", 3)
+    assert [loaded.origins[key].layer for key in ("tenant", "principal", "store.readers", "db")] == [
+        "option",
+        "environment",
+        "file",
+        "default",
+    ]
+
+
+def test_the_origin_names_the_file_the_variable_and_the_option(tmp_path: Path) -> None:
+    file = write(tmp_path, 'principal = "me"\n')
+    loaded = load_settings(
+        folder=tmp_path, environment={"HOME": str(tmp_path), "ASSAY_TENANT": "t"}, options={"db": "x.db"}
+    )
+
+    assert loaded.origins["principal"].place == str(file)
+    assert loaded.origins["tenant"].place == "ASSAY_TENANT"
+    assert loaded.origins["db"].place == "--db"
+
+
+def test_the_file_is_searched_upwards_then_in_the_users_folder(tmp_path: Path) -> None:
+    users = write(tmp_path / "home" / ".config" / "assay", "")
+    above = write(tmp_path / "project", "")
+    inner = tmp_path / "project" / "a" / "b"
+    inner.mkdir(parents=True)
+    environment = {"HOME": str(tmp_path / "home")}
+
+    assert find_file(inner, environment) == above
+    assert find_file(tmp_path / "home", environment) == users
+
+
+def test_a_path_in_the_file_is_relative_to_the_file(tmp_path: Path) -> None:
+    write(tmp_path, 'db = "data/notes.db"\n[checkpoints]\nfolder = "copies"\n')
+    inner = tmp_path / "deep"
+    inner.mkdir()
+
+    settings = load(inner, HOME=str(tmp_path)).settings
+
+    assert settings.db == str(tmp_path / "data/notes.db")
+    assert settings.checkpoint_folder == tmp_path / "copies"
+
+
+def test_a_path_in_an_option_is_relative_to_the_working_folder(tmp_path: Path) -> None:
+    loaded = load_settings(folder=tmp_path, environment={"HOME": "/"}, options={"db": "notes.db"})
+    assert loaded.settings.db == str(tmp_path / "notes.db")
+
+
+@pytest.mark.parametrize(
+    ("content", "near"),
+    [
+        ('tenannt = "x"\n', "tenant"),
+        ("[store]\nlock_timeout = 3\n", "store.lock_timeout_s"),
+        ("[log]\ncapacitty = 3\n", "log.capacity"),
+    ],
+)
+def test_an_unknown_key_in_the_file_is_refused_with_the_near_name(tmp_path: Path, content: str, near: str) -> None:
+    file = write(tmp_path, content)
+    with pytest.raises(SettingError) as problem:
+        load(tmp_path)
+    assert str(file) in problem.value.message
+    assert near in problem.value.remedy
+
+
+def test_an_unknown_variable_is_refused_with_the_near_name(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="ASSAY_TENNANT") as problem:
+        load(tmp_path, ASSAY_TENNANT="x")
+    assert "ASSAY_TENANT" in problem.value.remedy
+
+
+def test_variables_of_flags_are_not_settings(tmp_path: Path) -> None:
+    assert load(tmp_path, ASSAY_FLAG_MMR="on").settings.tenant == "default"
+
+
+def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="tenat"):
+        load_settings(folder=tmp_path, environment={}, options={"tenat": "x"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("ASSAY_STORE_READERS", "many", "'many' is not a number"),
+        ("ASSAY_STORE_READERS", "0", "not above zero"),
+        ("ASSAY_STORE_READERS", "99999999999999999999", "out of range"),
+        ("ASSAY_STORE_LOCK_TIMEOUT_S", "nan", "not finite"),
+        ("ASSAY_STORE_LOCK_TIMEOUT_S", "1e999", "not finite"),
+        ("ASSAY_TENANT", "../etc", "not an id"),
+        ("ASSAY_TENANT", "", "empty"),
+        ("ASSAY_DB", "a\x00b", "NUL"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_names_itself_and_its_origin(
+    tmp_path: Path, variable: str, value: str, told: str
+) -> None:
+    with pytest.raises(SettingError) as problem:
+        load(tmp_path, **{variable: value})
+    assert told in problem.value.message
+    assert variable in problem.value.message
+    assert problem.value.remedy
+
+
+@pytest.mark.parametrize("content", [b"tenant = ", b"\xff\xfe", b"db = 3\n", b"[store]\nreaders = true\n"])
+def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "assay.toml"
+    file.write_bytes(content)
+    with pytest.raises(SettingError) as problem:
+        load(tmp_path)
+    assert str(file) in problem.value.message
+
+
+def test_a_password_is_never_shown(tmp_path: Path) -> None:
+    loaded = load(tmp_path, ASSAY_DB="postgresql://me:hunter2@localhost/x")
+    assert "hunter2" not in str(loaded.shown())
+    assert ":***@localhost" in fit_to_show(loaded.settings.db)
+
+
+def test_every_setting_has_a_meaning_and_a_variable_of_its_own() -> None:
+    assert all(one.meaning.endswith(".") for one in KNOWN)
+    assert len({one.variable for one in KNOWN}) == len(KNOWN)
