@@ -40,7 +40,7 @@ class Outcome:
         require(self, values.optional_label, "reason")
         if (self.kind is OutcomeKind.SCORED) != (self.value is not None):
             raise BadValue(
-                f"outcome {self.kind} has the value {self.value}", remedy="A scored case has a value, any other has none."
+                f"outcome {self.kind} has the value {self.value}", remedy="A scored case has a value, no other has."
             )
 
     @staticmethod

@@ -44,7 +44,8 @@ class SqliteBackend:
         self._identity = _identity(path)
         self._closed = False
         self._readers = _engine(lambda: connect(path, read_only=True), begin="BEGIN", size=readers)
-        self._writer = _engine(lambda: connect(path), begin="BEGIN IMMEDIATE", size=None)
+        self._writer = _engine(self._open_writer, begin="BEGIN IMMEDIATE", size=None)
+        self._has_written = False
 
     @property
     def place(self) -> str:
@@ -96,7 +97,10 @@ class SqliteBackend:
                 connection.close()
 
     def close(self) -> None:
-        """Close readers first, so that the writer, closing last and locked, folds the log into the file."""
+        """Close readers first, so that the writer, closing last and locked, folds the log into the file.
+
+        Who never wrote waits for nobody: closing must be quick after Ctrl-C in the queue.
+        """
         if self._closed:
             return
         self._closed = True
@@ -104,8 +108,13 @@ class SqliteBackend:
             return  # the parent's connections are not ours to close
         with suppress(AssayError), translated(self.place):
             self._readers.dispose()
-            with self.lock.held():
-                self._writer.dispose()
+            if self._has_written:
+                with self.lock.held():
+                    self._writer.dispose()
+
+    def _open_writer(self) -> sqlite3.Connection:
+        self._has_written = True
+        return connect(self.path)
 
     def _check_usable(self) -> None:
         if self._closed:
