@@ -42,9 +42,9 @@ class Row(NamedTuple):
     edges: int
 
 
-def opened(path: Path, *, schema: Schema = CURRENT, flush_interval_s: float = 0.2) -> Store:
-    """The store at a path, as the product opens it."""
-    return open_store(path, clock=CLOCK, options=StoreOptions(flush_interval_s=flush_interval_s), schema=schema)
+def opened(address: str | Path, *, schema: Schema = CURRENT, options: StoreOptions | None = None) -> Store:
+    """The store at an address, as the product opens it."""
+    return open_store(address, clock=CLOCK, options=options, schema=schema)
 
 
 def prepare(path: Path) -> None:
@@ -70,11 +70,19 @@ def memory_of(memory_id: str, version: int) -> MemoryRecord:
     return note(memory_id, body=" ".join(texts_of(memory_id, version)), version=version)
 
 
+def chunks_of(memory_id: str, version: int) -> list[Chunk]:
+    """The chunk records of a memory."""
+    texts = texts_of(memory_id, version)
+    return [
+        Chunk(memory_id=memory_id, position=position, text=text, token_count=90) for position, text in enumerate(texts)
+    ]
+
+
 def save(store: Store, memory_id: str) -> None:
     """Save a memory with its chunks and its edge, in one unit of work."""
     with store.writing(SCOPE) as work:
         memory = memory_of(memory_id, 1)
-        work.memories.add(memory, _chunks(memory_id, 1))
+        work.memories.add(memory, chunks_of(memory_id, 1))
         work.edges.put(
             Edge(source_id=memory_id, target_id=ANCHOR, kind=EdgeKind.SUPPORTS, created_at=memory.created_at)
         )
@@ -83,7 +91,7 @@ def save(store: Store, memory_id: str) -> None:
 def rewrite(store: Store, memory_id: str, version: int) -> None:
     """Give a memory its next content, chunks included."""
     with store.writing(SCOPE) as work:
-        work.memories.update(memory_of(memory_id, version), _chunks(memory_id, version))
+        work.memories.update(memory_of(memory_id, version), chunks_of(memory_id, version))
 
 
 def remove(store: Store, memory_id: str) -> None:
@@ -138,6 +146,17 @@ def write_until(path: Path, ledger: Path, prefix: str, seed: int, deadline: floa
         author = Author(store, lines, prefix, random.Random(seed))
         while time.monotonic() < deadline:
             author.act()
+
+
+def save_until(path: Path, ledger: Path, prefix: str, deadline: float) -> None:
+    """What a process does that only adds."""
+    number = 0
+    with opened(path) as store, Ledger(ledger) as told:
+        while time.monotonic() < deadline:
+            number += 1
+            told.note("try", f"{prefix}_{number}", 1)
+            save(store, f"{prefix}_{number}")
+            told.note("done", f"{prefix}_{number}", 1)
 
 
 class Expected:
@@ -197,8 +216,11 @@ def halves(found: Mapping[str, Row]) -> list[str]:
 
 def damage(path: Path) -> list[str]:
     """What SQLite itself finds wrong with the file."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-        return [row[0] for row in file.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
+            return [row[0] for row in file.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
+    except sqlite3.DatabaseError as problem:
+        return [str(problem)]
 
 
 def touch_counter(store: Store) -> None:
@@ -206,10 +228,3 @@ def touch_counter(store: Store) -> None:
     with store.writing(SCOPE) as work:
         anchor = work.memories.get(ANCHOR)
         work.memories.update(replace(anchor, access_count=anchor.access_count + 1))
-
-
-def _chunks(memory_id: str, version: int) -> list[Chunk]:
-    texts = texts_of(memory_id, version)
-    return [
-        Chunk(memory_id=memory_id, position=position, text=text, token_count=90) for position, text in enumerate(texts)
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +19,7 @@ class Check:
 class Outcome(Protocol):
     """The result of a program: a frozen dataclass that judges itself."""
 
-    __dataclass_fields__: Any
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def did(self) -> str:
@@ -66,5 +66,5 @@ def broken(outcome: Outcome) -> list[Check]:
 def spread(seconds: Sequence[float]) -> Spread:
     """The middle, the slow end and the worst of a series."""
     ordered = sorted(seconds) or [0.0]
-    pick = lambda share: round(ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000, 2)  # noqa: E731 - used thrice below
-    return Spread(pick(0.50), pick(0.99), round(ordered[-1] * 1000, 2))
+    middle, slow = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.50, 0.99))
+    return Spread(round(middle * 1000, 2), round(slow * 1000, 2), round(ordered[-1] * 1000, 2))

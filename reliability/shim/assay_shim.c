@@ -25,7 +25,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALL_OPEN = 1, CALL_CREATE = 2, CALL_WRITE = 4, CALL_TRUNCATE = 8, CALL_SYNC = 16, CALL_READ = 32, CALL_REMOVE = 64 };
+enum {
+    CALL_OPEN = 1,
+    CALL_CREATE = 2,
+    CALL_WRITE = 4,
+    CALL_TRUNCATE = 8,
+    CALL_SYNC = 16,
+    CALL_READ = 32,
+    CALL_REMOVE = 64
+};
 
 struct control {
     int64_t calls;    /* counted since it was last set to zero */
@@ -51,17 +59,19 @@ static int log_file = -1;
 static struct control *control;
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
+static int open_plain(const char *path, int flags) {
+    return path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+}
+
 __attribute__((constructor)) static void begin(void) {
     const char *where = getenv("ASSAY_SHIM_FOLDER");
     if (where == NULL) return;
-    const char *log_path = getenv("ASSAY_SHIM_LOG");
-    const char *control_path = getenv("ASSAY_SHIM_CONTROL");
-    if (log_path != NULL) log_file = (int)syscall(SYS_openat, AT_FDCWD, log_path, O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
-    if (control_path != NULL) {
-        int file = (int)syscall(SYS_openat, AT_FDCWD, control_path, O_RDWR | O_CLOEXEC, 0);
-        void *page = file < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    log_file = open_plain(getenv("ASSAY_SHIM_LOG"), O_CREAT | O_APPEND | O_WRONLY);
+    int file = open_plain(getenv("ASSAY_SHIM_CONTROL"), O_RDWR);
+    if (file >= 0) {
+        void *page = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (page != MAP_FAILED) control = page;
-        if (file >= 0) syscall(SYS_close, file);
+        syscall(SYS_close, file);
     }
     snprintf(folder, sizeof folder, "%s", where);
     folder_size = strlen(folder);
@@ -114,7 +124,8 @@ static void put(const void *bytes, size_t size) {
 static void record(char operation, const char *name, uint64_t offset, const void *data, size_t size) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    struct entry entry = {.seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9, .offset = offset, .operation = operation};
+    double seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    struct entry entry = {.seconds = seconds, .offset = offset, .operation = operation};
     entry.path_size = (uint32_t)strlen(name);
     entry.data_size = (uint32_t)size;
     put(&entry, sizeof entry);
@@ -140,8 +151,9 @@ static int open_any(int at, const char *path, int flags, mode_t mode) {
     struct stat found;
     int is_new = (flags & O_CREAT) && syscall(SYS_newfstatat, AT_FDCWD, path, &found, 0) != 0;
     int writes = (flags & O_ACCMODE) != O_RDONLY;
-    if (fails(name, is_new ? CALL_CREATE : CALL_OPEN) || (writes && !is_new && control != NULL && control->error == EROFS && fails(name, CALL_CREATE)))
-        return -1;
+    /* On a disk mounted read-only, opening for writing fails as making a file does. */
+    int refused = is_new || (writes && control != NULL && control->error == EROFS);
+    if (fails(name, refused ? CALL_CREATE : CALL_OPEN)) return -1;
     pthread_mutex_lock(&one_at_a_time);
     int file = (int)syscall(SYS_openat, at, path, flags, mode);
     int problem = errno;
@@ -157,7 +169,11 @@ static int open_any(int at, const char *path, int flags, mode_t mode) {
 static mode_t mode_of(int flags, va_list more) { return (flags & (O_CREAT | O_TMPFILE)) ? va_arg(more, mode_t) : 0; }
 
 #define OPEN_BODY(at, path) \
-    va_list more; va_start(more, flags); mode_t mode = mode_of(flags, more); va_end(more); return open_any(at, path, flags, mode)
+    va_list more; \
+    va_start(more, flags); \
+    mode_t mode = mode_of(flags, more); \
+    va_end(more); \
+    return open_any(at, path, flags, mode)
 
 int open(const char *path, int flags, ...) { OPEN_BODY(AT_FDCWD, path); }
 int open64(const char *path, int flags, ...) { OPEN_BODY(AT_FDCWD, path); }
@@ -188,8 +204,8 @@ static ssize_t write_any(int file, const void *data, size_t size, off_t offset, 
 }
 
 ssize_t write(int file, const void *data, size_t size) { return write_any(file, data, size, 0, 0); }
-ssize_t pwrite(int file, const void *data, size_t size, off_t offset) { return write_any(file, data, size, offset, 1); }
-ssize_t pwrite64(int file, const void *data, size_t size, off_t offset) { return write_any(file, data, size, offset, 1); }
+ssize_t pwrite(int file, const void *data, size_t size, off_t at) { return write_any(file, data, size, at, 1); }
+ssize_t pwrite64(int file, const void *data, size_t size, off_t at) { return write_any(file, data, size, at, 1); }
 
 static ssize_t read_any(int file, void *data, size_t size, off_t offset) {
     char buffer[PATH_MAX + 1];

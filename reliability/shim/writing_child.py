@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from assay.storage import Store
+from assay.storage import Store, StoreOptions
 from assay.storage.sqlite import SqliteBackend
 from reliability import load
 from reliability.ledger import Ledger
@@ -33,7 +33,7 @@ def main(folder: Path, seconds: float, seed: int, flush_interval_s: float, synch
     opening = 0
     with Ledger(folder / "ACK") as told:
         while time.monotonic() < deadline:
-            with load.opened(path, flush_interval_s=flush_interval_s) as store:
+            with load.opened(path, options=StoreOptions(flush_interval_s=flush_interval_s)) as store:
                 _weaken(store, synchronous)
                 _write(store, load.Author(store, told, f"m_{opening}", rng), told, deadline)
             told.note("closed", opening)

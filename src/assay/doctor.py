@@ -106,7 +106,7 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 def _store(settings: Settings) -> Iterator[Finding]:
     place = fit_to_show(settings.db)
     try:
-        with open_store(settings, create=False) as store:
+        with open_store(settings, create=False, migrate=False) as store:
             with store.reading(scope_of(settings)) as work:
                 memories = work.memories.count()
             broken = store.problems()

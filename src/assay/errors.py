@@ -8,6 +8,9 @@ AssayError
     RecordExists          that id or key is already taken in this scope
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
+    UnknownMetric         no metric, parameter or value has that name; near names are given
+    MalformedFile         a file cannot be read as what it should be; the line and what was expected are given
+    NothingMeasured       there is no case a value could be computed from (exit 2)
   StorageError            the store cannot do it now (exit 4)
     StoreNotFound         there is no store at that place yet
     NotAStore             the file, folder or address is something else
@@ -19,6 +22,8 @@ AssayError
     StoreCorrupt          the content is damaged
     StoreClosed           used after close, or carried into a forked process
     SchemaTooNew          written by a newer Assay
+    SchemaTooOld          written by an older Assay, and this call was not to change it
+    SchemaChanged         another process migrated or restored the store while it was open
     MigrationFailed       the schema could not be brought up to date; the old one is untouched
     ExtensionMissing      PostgreSQL lacks pgvector
     CheckpointFailed      a checkpoint could not be made, verified or restored; nothing was replaced
@@ -45,7 +50,7 @@ class AssayError(Exception):
     @property
     def code(self) -> str:
         """The stable name of this kind of error, such as `store_busy`."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def as_json(self) -> dict[str, dict[str, str]]:
         """The one shape an error has on every surface."""
@@ -91,6 +96,20 @@ class CheckpointNotFound(InputError):
 
 class MissingExtra(InputError):
     """An optional part of Assay is not installed."""
+
+
+class UnknownMetric(InputError):
+    """No metric, parameter or value has that name."""
+
+
+class MalformedFile(InputError):
+    """A file cannot be read as what it should be."""
+
+
+class NothingMeasured(InputError):
+    """There is no case a value could be computed from."""
+
+    exit_code = 2
 
 
 class StorageError(AssayError):
@@ -139,6 +158,14 @@ class StoreClosed(StorageError):
 
 class SchemaTooNew(StorageError):
     """Written by a newer Assay."""
+
+
+class SchemaTooOld(StorageError):
+    """Written by an older Assay, and this call was not to change it."""
+
+
+class SchemaChanged(StorageError):
+    """Another process migrated or restored the store while it was open."""
 
 
 class MigrationFailed(StorageError):

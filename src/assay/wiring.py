@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.clock import Clock, SystemClock
 from assay.errors import MissingExtra
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.records import IdFactory, Scope
+from assay.records import Scope
 from assay.settings import Settings, default_db, fit_to_show
 
 if TYPE_CHECKING:
@@ -27,13 +27,14 @@ def scope_of(settings: Settings) -> Scope:
     return Scope(tenant=settings.tenant, principal=settings.principal)
 
 
-def open_store(settings: Settings, *, clock: Clock | None = None, create: bool = True) -> Store:
+def open_store(settings: Settings, *, clock: Clock | None = None, create: bool = True, migrate: bool = True) -> Store:
     """The store the settings name."""
     need_extra("memory", "sqlalchemy", "alembic")
     from assay.storage import open_store as open_at  # noqa: PLC0415 - see the module's docstring
 
     clock = clock or SystemClock()
-    return open_at(settings.db, clock=clock, ids=IdFactory(clock), create=create, options=store_options(settings))
+    options = store_options(settings)
+    return open_at(settings.db, clock=clock, create=create, migrate=migrate, options=options)
 
 
 def list_checkpoints(settings: Settings) -> list[Checkpoint]:

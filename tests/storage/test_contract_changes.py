@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.storage import samples
+from tests.storage.homes import Home
 
 from assay.errors import RecordExists
 from assay.records import Change, LogPosition, Operation, RowKind, Scope
 from assay.storage import Saved, Store
 from assay.testing import FixedClock, note
-from tests.storage import samples
-from tests.storage.homes import Home
 
 BEGINNING = 0
 
@@ -83,14 +83,14 @@ def test_seq_only_grows_also_after_rows_are_gone(store: Store, scope: Scope) -> 
         end = work.changes.position().seq
         work.changes.trim(end)
         work.memories.remove("m_1")
-    assert [change.seq for change in follow(store, scope, end)][0] > end
+    (removed,) = follow(store, scope, end)
+    assert removed.seq > end
 
 
 def test_what_was_rolled_back_is_not_told(store: Store, scope: Scope) -> None:
     keep(store, scope, "m_1")
-    with pytest.raises(RecordExists), store.writing(scope) as work:
-        work.memories.add(note("m_2"))
-        work.memories.add(note("m_1"))
+    with pytest.raises(RecordExists):
+        keep(store, scope, "m_2", "m_1")
     keep(store, scope, "m_3")
     assert said(follow(store, scope)) == ["insert memory m_1", "insert memory m_3"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.storage import samples
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind, Scope
 from assay.storage import Saved, Store
-from tests.storage import samples
 
 
 def keep_memories(store: Store, scope: Scope, *ids: str) -> None:

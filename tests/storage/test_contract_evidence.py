@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.storage import samples
 
 from assay.errors import RecordNotFound
 from assay.records import AbTestStatus, EventType, JudgmentSource, RunType, Scope
 from assay.storage import Recorded, Store
-from tests.storage import samples
 
 DAY = timedelta(days=1)
 LONGEST_ID = "i" * 128

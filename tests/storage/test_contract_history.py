@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tests.storage import samples
+
 from assay.records import AuditEntry, Scope
 from assay.storage import Store
 from assay.storage.schema import CURRENT
 from assay.testing import FixedClock
-from tests.storage import samples
 
 
 def test_an_audit_line_names_the_principal_the_moment_and_the_detail(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.storage import samples
 
 from assay.errors import BadValue, RecordExists, RecordNotFound
-from assay.records import Format, Scope, Tier
+from assay.records import Chunk, Format, MemoryRecord, Scope, Tier
 from assay.storage import Saved, Store
 from assay.testing import note
-from tests.storage import samples
 
 ODD_ORDER = ["A", "A.b", "Z", "a", "a#1", "a-1", "a.1", "a:1", "aB", "a_1", "aa", "z", "z1", "z10", "z9"]
 """Already in byte order; a language would order them otherwise."""
@@ -19,7 +19,7 @@ def keep(store: Store, scope: Scope, *ids: str) -> None:
         work.memories.add_many(Saved(memory) for memory in samples.notes(*ids))
 
 
-def ids(memories: list[samples.MemoryRecord]) -> list[str]:
+def ids(memories: list[MemoryRecord]) -> list[str]:
     return [memory.id for memory in memories]
 
 
@@ -85,9 +85,7 @@ def test_a_memory_without_chunks_has_none(store: Store, scope: Scope) -> None:
     ],
     ids=["gap", "disorder", "repeat", "another memory's"],
 )
-def test_chunks_that_are_not_numbered_from_zero_are_refused(
-    store: Store, scope: Scope, pieces: list[samples.Chunk]
-) -> None:
+def test_chunks_that_are_not_numbered_from_zero_are_refused(store: Store, scope: Scope, pieces: list[Chunk]) -> None:
     with pytest.raises(BadValue, match="m_1") as refused, store.writing(scope) as work:
         work.memories.add(note("m_1"), pieces)
     assert refused.value.remedy

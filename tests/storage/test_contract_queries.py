@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.storage import samples
+from tests.storage.homes import Home
 
 from assay.errors import RecordNotFound
 from assay.records import ChannelCandidates, Origin, Scope
 from assay.storage import Store
-from tests.storage import samples
-from tests.storage.homes import Home
 
 
 def test_a_query_with_every_field_filled_comes_back_equal(store: Store, scope: Scope) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
+from tests.storage import samples
 
 from assay.errors import RecordNotFound
 from assay.records import AbTestStatus, EdgeKind, LogPosition, Scope
 from assay.storage import Recorded, Store, Work
 from assay.testing import note
-from tests.storage import samples
 
 OURS = Scope(tenant="ours")
 THEIRS = Scope(tenant="theirs")
@@ -67,9 +68,9 @@ def test_a_foreign_tenant_sees_and_counts_nothing(store: Store) -> None:
         shown = {name: found for name, found in seen(work).items() if found}
         assert shown == {}
         for ask in (
-            lambda: work.memories.get("m_1"),
-            lambda: work.queries.get("q_1"),
-            lambda: work.ab_tests.latest("rerank"),
+            partial(work.memories.get, "m_1"),
+            partial(work.queries.get, "q_1"),
+            partial(work.ab_tests.latest, "rerank"),
         ):
             with pytest.raises(RecordNotFound):
                 ask()
@@ -93,10 +94,10 @@ def test_a_foreign_tenant_changes_and_removes_nothing(store: Store) -> None:
         before = seen(work)
     with store.writing(THEIRS) as work:
         for attempt in (
-            lambda: work.memories.update(note("m_1", title="Stolen")),
-            lambda: work.memories.remove("m_1"),
-            lambda: work.edges.put(samples.edge("m_1", "m_2")),
-            lambda: work.edges.remove("m_1", "m_2", EdgeKind.SUPPORTS),
+            partial(work.memories.update, note("m_1", title="Stolen")),
+            partial(work.memories.remove, "m_1"),
+            partial(work.edges.put, samples.edge("m_1", "m_2")),
+            partial(work.edges.remove, "m_1", "m_2", EdgeKind.SUPPORTS),
         ):
             with pytest.raises(RecordNotFound):
                 attempt()

@@ -8,20 +8,20 @@ from contextlib import suppress
 
 import pytest
 from sqlalchemy import text
-
-from assay.errors import RecordExists, StoreBusy, StoreClosed, StoreReadOnly
-from assay.records import Scope
-from assay.storage import Store, Work
-from assay.testing import note
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home
+
+from assay.errors import RecordExists, StoreBusy, StoreClosed, StoreReadOnly
+from assay.records import AbTestStatus, Scope
+from assay.storage import Store, Work
+from assay.testing import note
 
 
 class Interrupted(BaseException):
     """Not an Exception, as KeyboardInterrupt is not."""
 
 
-def write_everything(work: Work) -> None:
+def write_everything(work: Work, problem: type[BaseException] | None = None) -> None:
     work.memories.add(note("m_new"), samples.chunks("m_new", 2))
     work.memories.update(note("m_1", title="Changed"), samples.chunks("m_1", 1))
     work.edges.put(samples.edge("m_1", "m_new"))
@@ -33,6 +33,8 @@ def write_everything(work: Work) -> None:
     work.feedback.record([samples.event()])
     work.ab_tests.put(samples.ab_test())
     work.shadow_runs.add_many([samples.shadow_run()])
+    if problem is not None:
+        raise problem
 
 
 def everything(store: Store, scope: Scope) -> list[object]:
@@ -48,7 +50,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
             work.judgments.of("q_1"),
             work.results.latest(),
             work.feedback.count(),
-            work.ab_tests.in_state(samples.AbTestStatus.RUNNING),
+            work.ab_tests.in_state(AbTestStatus.RUNNING),
             work.shadow_runs.of("rerank"),
         ]
 
@@ -64,8 +66,7 @@ def test_a_body_that_raises_leaves_nothing_behind(store: Store, scope: Scope, pr
     keep(store, scope, "m_1")
     before = everything(store, scope)
     with pytest.raises(problem), store.writing(scope) as work:
-        write_everything(work)
-        raise problem
+        write_everything(work, problem)
     assert everything(store, scope) == before
     assert store.problems() == []
     keep(store, scope, "m_2")

@@ -2,8 +2,13 @@
 
 `memory` what is remembered, `evidence` what is written down while it is used and measured, `history` what happened
 to the store, `scope` whose rows, `values` the checks, `ids` how ids are made, `heading_path` how headings are spelt.
+What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` and `writes` one of a memory, `runs` and
+`indexed` how it ran and was indexed, `equivalence` what counts as the same, `outcome` and `rate` what came of it.
 """
 
+from assay.records.anchors import ConflictRule, FolderChoice, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
+from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
+from assay.records.equivalence import EquivalenceClasses
 from assay.records.evidence import (
     AbTest,
     AbTestStatus,
@@ -20,24 +25,44 @@ from assay.records.evidence import (
 )
 from assay.records.history import AuditEntry, Change, LogPosition, Operation, RowKind
 from assay.records.ids import IdFactory
+from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.memory import Chunk, Edge, EdgeKind, Format, MemoryRecord, Tier
+from assay.records.rate import Rate
+from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
 from assay.records.scope import DEFAULT_TENANT, Scope
+from assay.records.sessions import SessionQuery
+from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
 
 __all__ = [
     "DEFAULT_TENANT",
     "AbTest",
     "AbTestStatus",
+    "AnsweredCase",
     "AuditEntry",
+    "CaseRun",
+    "CaseStatus",
     "Change",
     "ChannelCandidates",
     "Chunk",
+    "Claim",
+    "ConflictRule",
+    "ContradictingPair",
     "Edge",
     "EdgeKind",
+    "EquivalenceClasses",
     "EvalResult",
     "EventType",
     "FeedbackEvent",
+    "FolderChoice",
+    "FolderMode",
     "Format",
+    "GivenAnswer",
+    "GoldAnchors",
+    "GoldSupport",
     "IdFactory",
+    "IndexVersions",
+    "IndexedDocument",
+    "JudgeCall",
     "Judgment",
     "JudgmentSource",
     "LogPosition",
@@ -45,9 +70,16 @@ __all__ = [
     "MemoryRecord",
     "Operation",
     "Origin",
+    "Rate",
+    "RetrievedChunk",
     "RowKind",
+    "RubricVerdict",
     "RunType",
+    "SaveDecision",
+    "SaveTrial",
     "Scope",
+    "SessionQuery",
     "ShadowRun",
     "Tier",
+    "TokenPrice",
 ]

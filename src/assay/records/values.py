@@ -131,28 +131,40 @@ def moment(value: Any, field: str) -> datetime:
     """A point in time that names its zone; kept in UTC."""
     if not isinstance(value, datetime):
         raise _refused(field, value, "is not a time", "Give a datetime with a time zone.")
-    if value.tzinfo is None:
+    if value.utcoffset() is None:
         raise _refused(field, value, "has no time zone", "Use datetime.now(UTC) or attach a tzinfo.")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as problem:
+        raise _refused(field, value, "is out of range in UTC", "Use the years 1 to 9999.") from problem
 
 
 def labels(values: Any, field: str) -> tuple[str, ...]:
     """Several short texts, in order."""
+    return tuple(label(value, field) for value in _several(values, field, "texts"))
+
+
+def _several(values: Any, field: str, of_what: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise _refused(field, values, "is not a list of texts", "Give a list or tuple of strings.")
-    return tuple(label(value, field) for value in values)
+        raise _refused(field, values, f"is not a list of {of_what}", f"Give a list or tuple of {of_what}.")
+    return tuple(values)
 
 
 def identifiers(values: Any, field: str) -> tuple[str, ...]:
     """Several ids, in order."""
-    return tuple(identifier(value, field) for value in labels(values, field))
+    found = _several(values, field, "texts")
+    # A logged query carries hundreds of ids: look at them one by one only when one of them is wrong.
+    if all(type(value) is str and _ID.fullmatch(value) for value in found):
+        return found
+    return tuple(identifier(value, field) for value in found)
 
 
 def finites(values: Any, field: str) -> tuple[float, ...]:
     """Several finite numbers, in order."""
-    if not isinstance(values, Iterable):
-        raise _refused(field, values, "is not a list of numbers", "Give a list or tuple of numbers.")
-    return tuple(finite(value, field) for value in values)
+    found = _several(values, field, "numbers")
+    if all(type(value) is float and math.isfinite(value) for value in found):
+        return found
+    return tuple(finite(value, field) for value in found)
 
 
 def json_object(value: Any, field: str) -> dict[str, Any]:

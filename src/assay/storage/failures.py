@@ -1,10 +1,11 @@
-"""What a database says when it fails, in Assay's own errors: one table for SQLite, one for PostgreSQL.
+"""What a database says when it fails, in Assay's own errors: one table for SQLite, one for PostgreSQL, one for files.
 
 Wrap whatever touches a database in `translated(place)`; nothing below it leaks a driver's exception.
 """
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,16 @@ _POSTGRES: dict[str, tuple[type[AssayError], str]] = {
     "58": (StoreFault, _REPEAT),
 }
 
+_READ_ONLY = (StoreReadOnly, "Make the folder writable, or use another --db.")
+_NO_SPACE = (StoreFull, "Free some space and repeat; nothing of this operation was kept.")
+_FILES: dict[int, tuple[type[StorageError], str]] = {
+    errno.EPERM: _READ_ONLY,
+    errno.EACCES: _READ_ONLY,
+    errno.EROFS: _READ_ONLY,
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+}
+
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
@@ -81,13 +92,28 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as problem:
-        raise _of_driver(problem.orig or problem, place, lost=problem.connection_invalidated) from problem
+        first = _first(problem)
+        raise _of_driver(first.orig or first, place, lost=problem.connection_invalidated) from problem
     except PoolTimeout as problem:
         raise StoreBusy(
             f"all connections to {place} are in use", remedy="Raise `store.readers`, or ask less at once."
         ) from problem
     except sqlite3.Error as problem:
         raise _of_driver(problem, place, lost=False) from problem
+
+
+def of_file(problem: OSError, what: str) -> StorageError:
+    """What a plain file call says when it fails, in one of ours."""
+    kind, remedy = _FILES.get(problem.errno or 0, (StoreUnavailable, "Check the folder, or choose another --db."))
+    return kind(f"{what}: {problem.strerror}", remedy=remedy)
+
+
+def _first(problem: DBAPIError) -> DBAPIError:
+    """The failure that began it: undoing a broken transaction fails too, and says nothing of the cause."""
+    first, earlier = problem, problem.__context__
+    while earlier is not None and not isinstance(earlier, AssayError):
+        first, earlier = (earlier if isinstance(earlier, DBAPIError) else first), earlier.__context__
+    return first
 
 
 def _of_driver(problem: BaseException, place: str, *, lost: bool) -> AssayError:

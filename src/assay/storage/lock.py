@@ -18,16 +18,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.clock import Clock
-from assay.errors import StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
-
-_READ_ONLY = {1, 13, 30}
-"""EPERM, EACCES and EROFS."""
-_NO_SPACE = {28, 122}
-"""ENOSPC and EDQUOT."""
+from assay.errors import StoreBusy
+from assay.storage.failures import of_file
 
 
 class WriteLock:
@@ -83,8 +79,10 @@ class WriteLock:
             door = self._lock_file(self._door, deadline)
         finally:
             os.close(turnstile)
-        os.ftruncate(door, 0)
-        os.pwrite(door, str(os.getpid()).encode(), 0)
+        # Our name on the door is a courtesy: a full disk must not make a held lock fail, let alone leak.
+        with suppress(OSError):
+            os.ftruncate(door, 0)
+            os.pwrite(door, str(os.getpid()).encode(), 0)
         return door
 
     def _lock_file(self, path: Path, deadline: float) -> int:
@@ -116,15 +114,7 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as problem:
-        if problem.errno in _READ_ONLY:
-            raise StoreReadOnly(
-                f"cannot write {path}: {problem.strerror}", remedy="Make the folder writable, or use another --db."
-            ) from problem
-        if problem.errno in _NO_SPACE:
-            raise StoreFull(f"cannot create {path}: {problem.strerror}", remedy="Free some space.") from problem
-        raise StoreUnavailable(
-            f"cannot open {path}: {problem.strerror}", remedy="Check that its folder exists."
-        ) from problem
+        raise of_file(problem, f"cannot open {path}") from problem
 
 
 class _Waiter:

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from assay.clock import Clock
+from assay.errors import SchemaTooOld, StoreNotFound
 from assay.records import IdFactory, Scope
 from assay.storage import schema as history
 from assay.storage import sqlite
@@ -43,74 +44,98 @@ class StoreOptions:
     """The folder of pg_dump and psql. None: the search path."""
 
 
-def open_sqlite(
-    path: Path, *, create: bool, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
-) -> SqliteBackend:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opening:
+    """Everything that opening a store needs to know besides its address."""
+
+    clock: Clock
+    ids: IdFactory
+    options: StoreOptions
+    schema: Schema = history.CURRENT
+    create: bool = True
+    """Make the store when there is none."""
+    migrate: bool = True
+    """Bring an older store up to date."""
+
+
+def open_sqlite(path: Path, how: Opening) -> SqliteBackend:
     """The SQLite file at a path, made or brought up to date when need be."""
     path = path.expanduser().resolve()
-    sqlite.prepare_file(path, create=create)
+    sqlite.prepare_file(path, create=how.create)
     sqlite.check_ours(path, sqlite.inspect(path))
-    lock = WriteLock(path, clock=clock, timeout_s=options.lock_timeout_s)
-    backend = SqliteBackend(path, lock=lock, readers=options.readers)
+    lock = WriteLock(path, clock=how.clock, timeout_s=how.options.lock_timeout_s)
+    backend = SqliteBackend(path, lock=lock, readers=how.options.readers)
     try:
-        if _revision(backend, schema) != schema.newest:
-            _bring_up_to_date(backend, clock, ids, options, schema)
+        if not _is_ready(backend, how):
+            _fill_or_migrate_file(backend, how)
     except BaseException:
         backend.close()
         raise
     return backend
 
 
-def open_postgres(
-    address: str, *, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
-) -> PostgresBackend:
+def open_postgres(address: str, how: Opening) -> PostgresBackend:
     """The PostgreSQL schema at an address, made or brought up to date when need be."""
     backend = PostgresBackend(
         read_url(address),
-        schema=options.postgres_schema,
-        readers=options.readers,
-        lock_timeout_s=options.lock_timeout_s,
+        schema=how.options.postgres_schema,
+        readers=how.options.readers,
+        lock_timeout_s=how.options.lock_timeout_s,
     )
     try:
-        if _revision(backend, schema) != schema.newest:
-            # The lock is the tenant lock of a name no tenant can have: migrations wait for each other only.
-            with backend.writing("(schema)") as connection:
-                prepare_schema(backend, connection)
-                if history.revision(connection) != schema.newest:
-                    _migrate(connection, backend.place, clock, ids, schema)
+        if not _is_ready(backend, how):
+            _fill_or_migrate_schema(backend, how)
     except BaseException:
         backend.close()
         raise
     return backend
 
 
-def _revision(backend: SqliteBackend | PostgresBackend, schema: Schema) -> str | None:
+def _is_ready(backend: SqliteBackend | PostgresBackend, how: Opening) -> bool:
+    """Whether nothing has to be written; refuse what may not be written."""
     with backend.reading() as connection:
-        found = history.revision(connection)
-    if found is not None:
-        history.check_known(found, backend.place, schema)
-    return found
+        found = history.revision(connection, within=backend.schema)
+    if found is None:
+        if not how.create:
+            raise StoreNotFound(
+                f"there is no store at {backend.place}",
+                remedy="Create one with `assay init`, or name another with --db.",
+            )
+        return False
+    history.check_known(found, backend.place, how.schema)
+    if found != how.schema.newest and not how.migrate:
+        raise SchemaTooOld(
+            f"{backend.place} has schema {found}; this Assay writes {how.schema.newest}",
+            remedy="Run `assay init` to bring it up to date; a checkpoint is made first.",
+        )
+    return found == how.schema.newest
 
 
-def _bring_up_to_date(
-    backend: SqliteBackend, clock: Clock, ids: IdFactory, options: StoreOptions, schema: Schema
-) -> None:
+def _fill_or_migrate_file(backend: SqliteBackend, how: Opening) -> None:
     with backend.writing() as connection:
         # Another process may have done it while we waited for the lock.
         found = history.revision(connection)
-        if found == schema.newest:
+        if found == how.schema.newest:
             return
         if found is not None:
-            checkpoints = SqliteCheckpoints(backend, clock=clock, ids=ids, folder=options.checkpoint_folder)
-            checkpoints.create(f"before schema {schema.newest}")
+            copies = SqliteCheckpoints(backend, clock=how.clock, ids=how.ids, folder=how.options.checkpoint_folder)
+            copies.create(f"before schema {how.schema.newest}")
         connection.execute(text(f"PRAGMA application_id = {sqlite.APPLICATION_ID}"))
-        _migrate(connection, backend.place, clock, ids, schema)
+        _migrate(connection, backend, how)
 
 
-def _migrate(connection: Connection, place: str, clock: Clock, ids: IdFactory, schema: Schema) -> None:
-    with translated(place):
-        steps = history.upgrade(connection, place, schema)
-        work = Work(connection, SYSTEM, clock)
+def _fill_or_migrate_schema(backend: PostgresBackend, how: Opening) -> None:
+    # The lock is the tenant lock of a name no tenant can have: migrations wait for each other only.
+    with backend.writing("(schema)") as connection:
+        prepare_schema(backend, connection)
+        if history.revision(connection, within=backend.schema) != how.schema.newest:
+            _migrate(connection, backend, how)
+
+
+def _migrate(connection: Connection, backend: SqliteBackend | PostgresBackend, how: Opening) -> None:
+    with translated(backend.place):
+        steps = history.upgrade(connection, backend.place, how.schema, within=backend.schema)
+        work = Work(connection, SYSTEM, how.clock)
         if work.meta.get(EPOCH) is None:
-            work.meta.put(EPOCH, ids.new("ep"))
-        work.audit.append("schema.migrated", place[:200], {"steps": steps})
+            work.meta.put(EPOCH, how.ids.new("ep"))
+        work.audit.append("schema.migrated", backend.place[:200], {"steps": steps})

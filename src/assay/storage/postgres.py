@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -31,7 +32,7 @@ class PostgresBackend:
 
     def __init__(self, url: URL, *, schema: str, readers: int, lock_timeout_s: float) -> None:
         self.url = url
-        self.schema = schema
+        self.schema = _schema_name(schema)
         self._owner = os.getpid()
         self._closed = False
         self._lock_timeout_ms = max(1, round(lock_timeout_s * 1000))
@@ -83,14 +84,25 @@ class PostgresBackend:
             )
 
 
+def _schema_name(given: str) -> str:
+    """A name that needs no quotes and leaves room for the 37 characters a restore appends to it (63 are kept)."""
+    if not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,25}", given):
+        raise SettingError(
+            f"postgres.schema {given!r} is not a plain name",
+            remedy="Use up to 26 small letters, digits and _, beginning with a letter, but not with pg_.",
+        )
+    return given
+
+
 def read_url(address: str) -> URL:
     """The address with our driver in it. Never shows the password it may hold."""
     try:
         url = make_url(address)
-    except ArgumentError as problem:
+    except (ArgumentError, ValueError):
+        # Not `from` the cause, which would show a password that stands in the wrong place.
         raise SettingError(
             "the database address cannot be read", remedy="Write it like postgresql://user:password@host:5432/name."
-        ) from problem
+        ) from None
     if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise SettingError(
             f"the database driver {url.drivername!r} is not known",

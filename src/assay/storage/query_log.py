@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from assay.errors import AssayError, StorageError
+from assay.errors import AssayError, InputError, StorageError
 from assay.records import LoggedQuery, Scope
 
-BATCH = 1_000
+BATCH = 250
 """Rows in one commit at most, so that a save never waits long behind the log."""
 
 Write = Callable[[Scope, Sequence[LoggedQuery]], None]
@@ -51,6 +51,7 @@ class QueryLog:
         self._thread: threading.Thread | None = None
         self._written = 0
         self._dropped = 0
+        self._one_by_one = 0
         self._problem: str | None = None
 
     def append(self, scope: Scope, query: LoggedQuery) -> bool:
@@ -67,16 +68,19 @@ class QueryLog:
         return True
 
     def flush(self) -> None:
-        """Write everything that waits, now; raise when the store refuses."""
+        """Write everything that waits, now; raise when the store cannot write at all."""
         with self._writing:
             while batch := self._next_batch():
                 try:
                     self._write(batch[0].scope, [entry.query for entry in batch])
-                except AssayError as problem:
-                    self._refused(batch, problem)
+                except StorageError as problem:
+                    self._put_back(batch, problem)
                     raise
-                self._written += len(batch)
-                self._problem = None
+                except InputError as problem:
+                    self._look_for_the_refused(batch, problem)
+                else:
+                    self._written += len(batch)
+                    self._problem = None
 
     def make_sure_of(self, query_id: str) -> None:
         """Write the log if this query still waits in it, so that what refers to it finds it."""
@@ -109,18 +113,25 @@ class QueryLog:
         """The oldest rows of one scope."""
         batch: list[_Entry] = []
         with self._mutex:
-            while self._waiting and len(batch) < BATCH and (not batch or self._waiting[0].scope == batch[0].scope):
+            most = 1 if self._one_by_one else BATCH
+            while self._waiting and len(batch) < most and (not batch or self._waiting[0].scope == batch[0].scope):
                 batch.append(self._waiting.popleft())
+            self._one_by_one = max(0, self._one_by_one - 1)
         return batch
 
-    def _refused(self, batch: Sequence[_Entry], problem: AssayError) -> None:
+    def _put_back(self, batch: Sequence[_Entry], problem: AssayError) -> None:
         with self._mutex:
             self._problem = str(problem)
-            if isinstance(problem, StorageError):
-                self._waiting.extendleft(reversed(batch))
-            else:
-                # A row the schema refuses would be refused for ever and hold up the rest.
-                self._dropped += len(batch)
+            self._waiting.extendleft(reversed(batch))
+
+    def _look_for_the_refused(self, batch: Sequence[_Entry], problem: InputError) -> None:
+        """A row the schema refuses would be refused for ever: it is dropped, and takes no other with it."""
+        if len(batch) == 1:
+            self._problem = str(problem)
+            self._dropped += 1
+        else:
+            self._put_back(batch, problem)
+            self._one_by_one = len(batch)
 
     def _run(self) -> None:
         while not self._stopped.is_set():

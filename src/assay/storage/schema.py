@@ -11,9 +11,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-from assay.errors import MigrationFailed, SchemaTooNew, StoreCorrupt
+from assay.errors import MigrationFailed, SchemaChanged, SchemaTooNew, StoreCorrupt
 
 VERSION_TABLE = "schema_version"
+_VERSION = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,11 +29,11 @@ CURRENT = Schema(scripts=Path(__file__).parent / "migrations", newest="0001")
 """The schema this program writes; a test holds `newest` to the last file under `migrations/versions`."""
 
 
-def revision(connection: Connection) -> str | None:
-    """The schema's version, or None for a database that has none yet."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+def revision(connection: Connection, *, within: str | None = None) -> str | None:
+    """The version, or None for a database that has none yet. `within` names the PostgreSQL schema that counts."""
+    if not inspect(connection).has_table(VERSION_TABLE, schema=within):
         return None
-    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()  # noqa: S608 - a constant
+    found = connection.execute(_VERSION).scalars().all()
     if len(found) != 1:
         raise StoreCorrupt(
             f"the table {VERSION_TABLE} has {len(found)} rows instead of one",
@@ -50,7 +51,17 @@ def check_known(found: str, place: str, schema: Schema = CURRENT) -> None:
         )
 
 
-def upgrade(connection: Connection, place: str, schema: Schema = CURRENT) -> list[str]:
+def check_unchanged(connection: Connection, place: str, schema: Schema = CURRENT) -> None:
+    """Refuse to write when another process has migrated or restored the store since it was opened."""
+    found = connection.execute(_VERSION).scalar_one_or_none()
+    if found != schema.newest:
+        raise SchemaChanged(
+            f"{place} has schema {found} now; this process writes {schema.newest}",
+            remedy="Another version of Assay changed it. Stop the older one, then open the store again.",
+        )
+
+
+def upgrade(connection: Connection, place: str, schema: Schema = CURRENT, *, within: str | None = None) -> list[str]:
     """Run every missing step inside the caller's transaction; give back the names of the steps."""
     # Alembic doubles the time of an import, and most opens need none of it.
     from alembic.operations import Operations  # noqa: PLC0415
@@ -64,6 +75,7 @@ def upgrade(connection: Connection, place: str, schema: Schema = CURRENT) -> lis
         opts={
             "fn": lambda heads, _: directory._upgrade_revs(schema.newest, heads),  # noqa: SLF001 - what alembic's own upgrade passes
             "version_table": VERSION_TABLE,
+            "version_table_schema": within,
             "transactional_ddl": True,
             "on_version_apply": [lambda step, **_: done.append(str(step.up_revision_id))],
         },

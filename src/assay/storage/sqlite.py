@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from assay.errors import AssayError, NotAStore, StoreClosed, StoreCorrupt, StoreNotFound, StoreUnavailable
-from assay.storage.failures import translated
+from assay.storage.failures import of_file, translated
 from assay.storage.lock import WriteLock
 
 APPLICATION_ID = 0x41737931
@@ -36,6 +36,8 @@ class SqliteBackend:
     """An open SQLite file."""
 
     name = "sqlite"
+    schema = None
+    """A file is one store; PostgreSQL has several in a database, told apart by schema."""
 
     def __init__(self, path: Path, *, lock: WriteLock, readers: int) -> None:
         self.path = path
@@ -178,6 +180,8 @@ def inspect(path: Path) -> Inspection:
     with translated(str(path)):
         connection = connect(path, read_only=True)
         try:
+            # One snapshot: between two, another process could fill the file, and it would look foreign.
+            connection.execute("BEGIN")
             number = connection.execute("PRAGMA application_id").fetchone()[0]
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         finally:
@@ -237,9 +241,7 @@ def _create_file(path: Path) -> None:
                 f"cannot create {path}: a part of the path is a file", remedy="Choose another --db."
             ) from None
     except OSError as problem:
-        raise StoreUnavailable(
-            f"cannot create {path}: {problem.strerror}", remedy="Check the folder, or choose another --db."
-        ) from problem
+        raise of_file(problem, f"cannot create {path}") from problem
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -27,10 +27,10 @@ from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints, dump_folder
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.lock import WriteLock
-from assay.storage.opening import StoreOptions, open_postgres, open_sqlite
+from assay.storage.opening import Opening, StoreOptions, open_postgres, open_sqlite
 from assay.storage.query_log import QueryLog
 from assay.storage.repositories.evidence import Recorded
-from assay.storage.schema import CURRENT, Schema
+from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
 
 
@@ -57,14 +57,15 @@ class Checkpoints(Protocol):
 class Store:
     """Made by `open_store`; closed by `close` or at the end of a `with` block."""
 
-    def __init__(
-        self, backend: Backend, checkpoints: Checkpoints, *, clock: Clock, ids: IdFactory, options: StoreOptions
-    ) -> None:
+    def __init__(self, backend: Backend, checkpoints: Checkpoints, how: Opening) -> None:
         self._backend = backend
-        self._clock = clock
+        self._clock = how.clock
+        self._schema = how.schema
         self.checkpoints = checkpoints
-        self.ids = ids
-        self.log = QueryLog(self._write_log, flush_interval_s=options.flush_interval_s, capacity=options.log_capacity)
+        self.ids = how.ids
+        self.log = QueryLog(
+            self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity
+        )
         atexit.register(self.close)
 
     @property
@@ -87,6 +88,7 @@ class Store:
     def writing(self, scope: Scope) -> Iterator[Work]:
         """One transaction in one scope."""
         with self._backend.writing(scope.tenant) as connection:
+            check_unchanged(connection, self.place, self._schema)
             yield Work(connection, scope, self._clock)
 
     def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
@@ -128,25 +130,27 @@ def open_store(
     clock: Clock,
     ids: IdFactory | None = None,
     create: bool = True,
+    migrate: bool = True,
     options: StoreOptions | None = None,
     schema: Schema = CURRENT,
 ) -> Store:
-    """Open the store at a path or a `postgresql://` address; `create=False` refuses to make a new file."""
-    ids = ids or IdFactory(clock)
-    options = options or StoreOptions()
+    """Open the store at a path or a `postgresql://` address; `create` and `migrate` say what may be written."""
+    how = Opening(
+        clock=clock,
+        ids=ids or IdFactory(clock),
+        options=options or StoreOptions(),
+        schema=schema,
+        create=create,
+        migrate=migrate,
+    )
     if is_postgres(address):
-        server = open_postgres(str(address), clock=clock, ids=ids, options=options, schema=schema)
-        dumps = PostgresCheckpoints(
-            server,
-            clock=clock,
-            ids=ids,
-            folder=options.checkpoint_folder,
-            programs=options.postgres_programs,
-        )
-        return Store(server, dumps, clock=clock, ids=ids, options=options)
-    file = open_sqlite(_path(address), create=create, clock=clock, ids=ids, options=options, schema=schema)
-    copies = SqliteCheckpoints(file, clock=clock, ids=ids, folder=options.checkpoint_folder)
-    return Store(file, copies, clock=clock, ids=ids, options=options)
+        server = open_postgres(str(address), how)
+        folder, programs = how.options.checkpoint_folder, how.options.postgres_programs
+        dumps = PostgresCheckpoints(server, clock=how.clock, ids=how.ids, folder=folder, programs=programs)
+        return Store(server, dumps, how)
+    file = open_sqlite(_path(address), how)
+    copies = SqliteCheckpoints(file, clock=how.clock, ids=how.ids, folder=how.options.checkpoint_folder)
+    return Store(file, copies, how)
 
 
 def list_checkpoints(address: str | Path, options: StoreOptions) -> list[Checkpoint]:

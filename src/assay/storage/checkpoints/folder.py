@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,14 +21,13 @@ class CheckpointFolder:
 
     def list(self) -> list[Checkpoint]:
         """Every complete checkpoint, oldest first."""
-        if not self.path.is_dir():
-            return []
-        return sorted((manifest.read(file) for file in self.path.glob("*.json")), key=lambda found: found.id)
+        return [manifest.read(file) for file in self._descriptions()]
 
     def find(self, wanted: str) -> Checkpoint:
         """By id, or by a name that only one checkpoint has."""
-        known = self.list()
-        found = [one for one in known if one.id == wanted] or [one for one in known if one.name == wanted]
+        by_id = [file for file in self._descriptions() if file.stem == wanted]
+        # By its id a checkpoint is found even when the description of another one is garbled.
+        found = [manifest.read(file) for file in by_id] or [one for one in self.list() if one.name == wanted]
         if len(found) == 1:
             return found[0]
         if found:
@@ -39,6 +38,9 @@ class CheckpointFolder:
         raise CheckpointNotFound(
             f"there is no checkpoint {wanted!r} in {self.path}", remedy="See `assay checkpoint list`."
         )
+
+    def _descriptions(self) -> Sequence[Path]:
+        return sorted(self.path.glob("*.json"))
 
     def copy_of(self, checkpoint: Checkpoint) -> Path:
         """The file that holds the copy."""

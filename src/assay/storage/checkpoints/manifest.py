@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.errors import CheckpointFailed
+from assay.errors import BadValue, CheckpointFailed
 from assay.hashing import HASH_PREFIX
 from assay.records import values
 from assay.records.checked import require
@@ -62,10 +62,10 @@ def read(path: Path) -> Checkpoint:
         found = json.loads(path.read_text(encoding="utf-8"))
         found["created_at"] = read_moment(found["created_at"])
         return Checkpoint(**found)
-    except (OSError, ValueError, TypeError, KeyError) as problem:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadValue) as problem:
         raise CheckpointFailed(
             f"the description {path} cannot be read: {problem}",
-            remedy="Delete this checkpoint, or put its description back.",
+            remedy="Put the description back or delete that file; other checkpoints can be restored by their id.",
         ) from problem
 
 

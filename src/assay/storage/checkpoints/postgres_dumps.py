@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from assay.clock import Clock
 from assay.errors import CheckpointFailed, SettingError
+from assay.hashing import canonical_json
 from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.checkpoints import manifest
@@ -52,7 +53,7 @@ class PostgresCheckpoints:
                 snapshot = connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
                 kind = ("--format=custom", "--no-owner", f"--schema={self._backend.schema}")
                 self._run("pg_dump", *kind, f"--snapshot={snapshot}", f"--file={copy}")
-                version = schema.revision(connection) or ""
+                version = schema.revision(connection, within=self._backend.schema) or ""
                 epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()
                 memories = connection.execute(text("SELECT count(*) FROM memories")).scalar_one()
             made = Checkpoint(
@@ -90,6 +91,9 @@ class PostgresCheckpoints:
         script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch(found, scope)])
         flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
         self._run("psql", *flags, script=script)
+        if found.schema != schema.CURRENT.newest:
+            with self._backend.writing("(schema)") as connection:
+                schema.upgrade(connection, self._backend.place)
         return Restored(found, f"schema {aside}")
 
     def _make_room(self, aside: str) -> str:
@@ -103,14 +107,15 @@ class PostgresCheckpoints:
     def _begin_new_epoch(self, found: Checkpoint, scope: Scope) -> str:
         now = write_moment(self._clock.now())
         epoch = self._ids.new("ep")
-        # Ids and times are ours and hold no quotes; the actor is anybody's text.
+        # Ids and times are ours and hold no quotes; the actor and the name are anybody's text.
         actor = scope.principal.replace("'", "''")
+        detail = canonical_json({"name": found.name}).replace("'", "''")
         ours = self._backend.schema
         return f"""
             SET standard_conforming_strings = on;
             UPDATE "{ours}".meta SET value = '{epoch}', updated_at = '{now}' WHERE key = '{EPOCH}';
             INSERT INTO "{ours}".audit (tenant, action, target, actor, at, detail)
-            VALUES ('{scope.tenant}', 'checkpoint.restored', '{found.id}', '{actor}', '{now}', '{{}}');
+            VALUES ('{scope.tenant}', 'checkpoint.restored', '{found.id}', '{actor}', '{now}', '{detail}');
         """  # noqa: S608 - see above
 
     def _run(self, program: str, *arguments: str, script: str | None = None) -> str:

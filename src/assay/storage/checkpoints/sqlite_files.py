@@ -125,7 +125,8 @@ def prepared(
 ) -> Iterator[Path]:
     """A private copy of a checkpoint that is proven whole, has the newest schema and an epoch of its own."""
     copy = folder.verify_content(checkpoint)
-    ready = copy.with_suffix(".restoring")
+    # A name of its own: two processes may restore the same checkpoint, and each deletes what it prepared.
+    ready = copy.with_name(f"{checkpoint.id}.{ids.new('rs')}.restoring")
     ready.touch(mode=0o600)
     try:
         with (

@@ -1,0 +1,136 @@
+"""Writes the generated pages: `python -m docs.generate` (or `make docs`). A test fails when one is stale.
+
+`reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
+error tree, `tables.md` from the schema, the import table of `architecture.md` from what the test enforces.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from tests.architecture import LAYERS, OPEN_TO_ALL
+
+from assay import errors
+from assay.cli.main import app
+from assay.settings import KNOWN
+from assay.storage.tables import metadata
+
+DOCS = Path(__file__).parent
+MADE = "<!-- Made by `make docs`. Do not edit. -->"
+BEGIN, END = "<!-- import table -->", "<!-- end of import table -->"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page and its text."""
+    reference = DOCS / "reference"
+    return {
+        reference / "cli.md": _cli(),
+        reference / "settings.md": _settings(),
+        reference / "errors.md": _errors(),
+        reference / "tables.md": _tables(),
+        DOCS / "architecture.md": _architecture(),
+    }
+
+
+def _cli() -> str:
+    lines = [f"# Commands\n\n{MADE}\n", "Every command takes the common options, before or after its name:\n"]
+    root = typer.main.get_command(app)
+    lines += _options(root, skip=("help", "install_completion", "show_completion"))
+    lines.append("\nExit codes: 0 done or passed, 1 regression, 2 inconclusive or nothing to measure, 3 wrong use,")
+    lines.append("4 the store or the program failed, 130 interrupted.\n")
+    common = tuple(parameter.name or "" for parameter in root.params)
+    for name, command in _commands(root, "assay"):
+        lines += [f"## `{name}`\n", f"{(command.help or '').strip()}\n"]
+        lines += _options(command, skip=(*common, "help"))
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, command in sorted(group.commands.items()):
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def _options(command: Any, skip: tuple[str, ...]) -> list[str]:
+    shown = [parameter for parameter in command.params if parameter.name not in skip]
+    return [f"- `{_spelling(parameter)}`: {(parameter.help or '').strip()}" for parameter in shown]
+
+
+def _spelling(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return ", ".join(parameter.opts)
+
+
+def _settings() -> str:
+    lines = [
+        f"# Settings\n\n{MADE}\n",
+        "Options win over the environment, that over `assay.toml`, that over the default.",
+        "`assay config` shows each value and where it came from; `assay init --settings-file` writes a file.\n",
+        "| key in `assay.toml` | variable | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    for one in KNOWN:
+        default = "the user's data folder" if one.key == "db" else "" if one.default is None else f"`{one.default}`"
+        lines.append(f"| `{one.key}` | `{one.variable}` | {default} | {one.meaning.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _errors() -> str:
+    lines = [
+        f"# Errors\n\n{MADE}\n",
+        "Every error names the value and the remedy. On every surface it has one shape:",
+        '`{"error": {"code": ..., "message": ..., "remedy": ...}}`.\n',
+        "| code | exit | what happened |",
+        "| --- | --- | --- |",
+    ]
+    for kind in _family(errors.AssayError):
+        code = kind("", remedy="").code
+        lines.append(f"| `{code}` | {kind.exit_code} | {(inspect.getdoc(kind) or '').splitlines()[0]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _family(kind: type[errors.AssayError]) -> Iterator[type[errors.AssayError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def _tables() -> str:
+    lines = [
+        f"# Tables\n\n{MADE}\n",
+        "The same on SQLite and PostgreSQL. Times are UTC text, JSON is canonical text.\n",
+    ]
+    for table in metadata.sorted_tables:
+        columns = ", ".join(f"`{column.name}`" for column in table.columns)
+        lines.append(f"- **{table.name}**: {columns}")
+    return "\n".join(lines) + "\n"
+
+
+def _architecture() -> str:
+    before, _, rest = (DOCS / "architecture.md").read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    rows = ["| folder | what it is for | may import |", "| --- | --- | --- |"]
+    for layer in LAYERS:
+        allowed = ", ".join(f"`{name}`" for name in sorted(layer.may_import)) or "-"
+        rows.append(f"| `{layer.name}` | {layer.purpose} | {allowed} |")
+    rows.append(f"\nOpen to all: {', '.join(f'`{name}`' for name in sorted(OPEN_TO_ALL))}.")
+    return f"{before}{BEGIN}\n{MADE}\n\n" + "\n".join(rows) + f"\n{END}{after}"
+
+
+def main() -> None:
+    """Write what is stale."""
+    for path, text in pages().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

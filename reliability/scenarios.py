@@ -1,0 +1,186 @@
+"""Every scenario by name: what it proves, how much of it is done in each form, and how it is run.
+
+`full` is the figure of the promise and what `make soak` runs; `shown` takes about ten minutes in all; `short` is what
+the test suite can afford.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from reliability import (
+    backups,
+    events,
+    faults,
+    first_open,
+    kill,
+    killed_restore,
+    migration,
+    power_cut,
+    state_machine,
+    writers,
+)
+from reliability.outcome import Outcome
+from reliability.servers import postgres
+
+Run = Callable[[Path, int, int], Outcome]
+
+
+class Form(StrEnum):
+    """How much of it."""
+
+    FULL = "full"
+    SHOWN = "shown"
+    SHORT = "short"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario:
+    """One program."""
+
+    name: str
+    proves: str
+    unit: str
+    """What the amount counts."""
+    amounts: dict[Form, int]
+    run: Run
+    """Called with a folder, the amount and a seed."""
+
+
+def _amounts(full: int, shown: int, short: int) -> dict[Form, int]:
+    return {Form.FULL: full, Form.SHOWN: shown, Form.SHORT: short}
+
+
+def _kill(folder: Path, amount: int, seed: int) -> Outcome:
+    return kill.run(folder=folder, times=amount, seed=seed)
+
+
+def _power_cut(folder: Path, amount: int, seed: int) -> Outcome:
+    seconds = 4.0 if amount >= 100 else 1.5
+    return power_cut.run(folder=folder, times=amount, control_times=max(20, amount // 4), seconds=seconds, seed=seed)
+
+
+def _faults(folder: Path, amount: int, seed: int) -> Outcome:
+    return faults.run(folder=folder, most_calls=amount, seed=seed)
+
+
+def _writers(folder: Path, amount: int, seed: int) -> Outcome:  # noqa: ARG001 - contention draws its own lots
+    return writers.run(folder=folder, seconds=amount)
+
+
+def _first_open(folder: Path, amount: int, seed: int) -> Outcome:
+    return first_open.run(folder=folder, times=amount, seed=seed)
+
+
+def _backups(folder: Path, amount: int, seed: int) -> Outcome:  # noqa: ARG001 - the processes draw the lots
+    return backups.run(folder=folder, times=amount, restores=max(3, amount // 5))
+
+
+def _killed_restore(folder: Path, amount: int, seed: int) -> Outcome:
+    return killed_restore.run(folder=folder, times=amount, seed=seed)
+
+
+def _migration(folder: Path, amount: int, seed: int) -> Outcome:
+    return migration.run(folder=folder, times=amount, seed=seed)
+
+
+def _events(folder: Path, amount: int, seed: int) -> Outcome:
+    return events.run(folder=folder, events=amount, seed=seed)
+
+
+def _events_postgres(folder: Path, amount: int, seed: int) -> Outcome:
+    with postgres() as address:
+        return events.run(folder=folder, events=amount, address=address, seed=seed)
+
+
+def _state_machine(folder: Path, amount: int, seed: int) -> Outcome:
+    return state_machine.run(folder=folder, steps=amount, seed=seed)
+
+
+SCENARIOS = (
+    Scenario(
+        name="kill",
+        proves="SIGKILL in mid-save loses nothing that was acknowledged, and the store opens again at once",
+        unit="kills",
+        amounts=_amounts(1000, 300, 8),
+        run=_kill,
+    ),
+    Scenario(
+        name="writers",
+        proves="eight writing processes never see a lock error, lose no update, and wait less than a second",
+        unit="seconds",
+        amounts=_amounts(300, 60, 3),
+        run=_writers,
+    ),
+    Scenario(
+        name="power_cut",
+        proves="a power cut loses no acknowledged save, and of the query log only the newest moments",
+        unit="cuts",
+        amounts=_amounts(500, 100, 20),
+        run=_power_cut,
+    ),
+    Scenario(
+        name="faults",
+        proves="a full, read-only or broken disk gives a clear error, old or new state, and reads go on",
+        unit="calls tried in each act",
+        amounts=_amounts(400, 80, 4),
+        run=_faults,
+    ),
+    Scenario(
+        name="first_open",
+        proves="processes that open a new store at one moment all get it",
+        unit="races",
+        amounts=_amounts(200, 100, 5),
+        run=_first_open,
+    ),
+    Scenario(
+        name="backups",
+        proves="checkpoints made under load are whole and complete, and a restore loses nothing unseen",
+        unit="checkpoints",
+        amounts=_amounts(200, 50, 5),
+        run=_backups,
+    ),
+    Scenario(
+        name="killed_restore",
+        proves="a killed restore leaves the store as it was or as the checkpoint has it",
+        unit="kills",
+        amounts=_amounts(100, 50, 5),
+        run=_killed_restore,
+    ),
+    Scenario(
+        name="migration",
+        proves="a killed migration leaves the old schema or the new one, and the next opening finishes it",
+        unit="kills",
+        amounts=_amounts(200, 50, 5),
+        run=_migration,
+    ),
+    Scenario(
+        name="events",
+        proves="events sent three times through outages are counted once (SQLite)",
+        unit="events",
+        amounts=_amounts(100_000, 40_000, 4_000),
+        run=_events,
+    ),
+    Scenario(
+        name="events_postgres",
+        proves="the same on PostgreSQL",
+        unit="events",
+        amounts=_amounts(100_000, 20_000, 2_000),
+        run=_events_postgres,
+    ),
+    Scenario(
+        name="state_machine",
+        proves="random steps end as a plain dictionary says, the same on SQLite and PostgreSQL",
+        unit="steps",
+        amounts=_amounts(50_000, 5_000, 100),
+        run=_state_machine,
+    ),
+)
+
+
+def named(name: str) -> Scenario | None:
+    """The scenario of that name, if there is one."""
+    return next((one for one in SCENARIOS if one.name == name), None)

@@ -1,0 +1,20 @@
+"""A PostgreSQL server for a program: the one the test suite brings, started for the occasion."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The address of a running, empty server; stopped at the end."""
+    with warnings.catch_warnings():
+        # The bundled server asks for a runtime folder that a plain login does not have.
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+        # Imported here: the server is a development dependency, and most programs do without it.
+        from tests.storage.homes import running_postgres  # noqa: PLC0415
+
+        with running_postgres() as server:
+            yield server.address

@@ -1,0 +1,120 @@
+"""Anchors: where in which file the evidence for an answer stands, what was retrieved, and which folders were searched.
+
+A gold support names a file and a heading path, not a chunk, so that it outlives every change of chunking.
+`GoldAnchors` is the gold side of one case; groups and classes name its supports by position, from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+from assay.records.heading_path import normalise
+
+
+class ConflictRule(StrEnum):
+    """What a right answer does with notes that disagree."""
+
+    CITE_NEWER = "cite_newer"
+    ACKNOWLEDGE_BOTH = "acknowledge_both"
+    CITE_BOTH = "cite_both"
+
+
+class FolderMode(StrEnum):
+    """Whether the system chose folders before it searched."""
+
+    OFF = "off"
+    ON = "on"
+    ON_WITH_FALLBACK = "on_with_fallback"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldSupport:
+    """One place that supports the answer."""
+
+    rel_path: str
+    heading_path: str = ""
+    """Empty: anywhere in the file."""
+    snippets: tuple[str, ...] = ()
+    """Any one of them in a chunk's text is a snippet hit."""
+    dated: datetime | None = None
+    """How old the note is; needed only where the rule is `cite_newer` and there are several supports."""
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "rel_path")
+        require(self, _heading_path, "heading_path")
+        require(self, values.labels, "snippets")
+        allow(self, values.moment, "dated")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetrievedChunk:
+    """One passage a system retrieved or cited."""
+
+    rel_path: str
+    heading_path: str = ""
+    text: str = ""
+    chunk_id: str = ""
+    """Where systems give one, a chunk listed twice is seen to be the same. Empty: every entry is its own."""
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "rel_path")
+        require(self, _heading_path, "heading_path")
+        require(self, values.text, "text")
+        require(self, values.optional_label, "chunk_id")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldAnchors:
+    """What one anchored case expects."""
+
+    supports: tuple[GoldSupport, ...] = ()
+    required_support_groups: tuple[tuple[int, ...], ...] = ()
+    """Multi-hop: one hit in each group is needed."""
+    equivalent: tuple[tuple[int, ...], ...] = ()
+    """Classes of interchangeable supports: a hit on any member counts, and counts once."""
+    answerable: bool = True
+    recency_conflict_rule: ConflictRule | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.flag, "answerable")
+        allow(self, one_of(ConflictRule), "recency_conflict_rule")
+        for field in ("required_support_groups", "equivalent"):
+            for group in getattr(self, field):
+                self._check_group(field, group)
+        members = [position for group in self.equivalent for position in group]
+        if len(members) != len(set(members)):
+            raise BadValue(f"equivalent {self.equivalent} names a support twice", remedy="Join the two classes.")
+
+    def _check_group(self, field: str, group: tuple[int, ...]) -> None:
+        if not group or not all(0 <= position < len(self.supports) for position in group):
+            raise BadValue(
+                f"{field} has the group {list(group)} over {len(self.supports)} supports",
+                remedy="Name one or more supports by position, from 0.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FolderChoice:
+    """Which folders a system chose to search, before any fallback widened the search."""
+
+    mode: FolderMode
+    folders: tuple[str, ...] | None = None
+    """None: it chose not to narrow the search. Empty: it chose, and nothing was left."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(FolderMode), "mode")
+        allow(self, _folders, "folders")
+
+
+def _heading_path(value: Any, field: str) -> str:
+    return normalise(values.optional_label(value, field))
+
+
+def _folders(folders: Any, field: str) -> tuple[str, ...]:
+    return tuple(values.optional_label(folder, field).strip("/") for folder in folders)

@@ -1,0 +1,33 @@
+"""Each reliability program in the form a test run can afford; `make soak` runs the long ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reliability.__main__ import NEEDS_SHIM
+from reliability.outcome import broken
+from reliability.scenarios import SCENARIOS, Form, Scenario
+
+from reliability import shim
+
+
+def _named(scenario: Scenario) -> str:
+    return scenario.name
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=_named)
+def test_every_promise_holds_in_the_short_form(scenario: Scenario, tmp_path: Path) -> None:
+    if scenario.name in NEEDS_SHIM and (reason := shim.missing()):
+        pytest.skip(reason)
+    outcome = scenario.run(tmp_path / scenario.name, scenario.amounts[Form.SHORT], 1)
+    assert broken(outcome) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=_named)
+def test_every_promise_holds_with_another_seed(scenario: Scenario, tmp_path: Path) -> None:
+    if scenario.name in NEEDS_SHIM and (reason := shim.missing()):
+        pytest.skip(reason)
+    outcome = scenario.run(tmp_path / scenario.name, scenario.amounts[Form.SHORT] * 3, 2)
+    assert broken(outcome) == []
