@@ -7,6 +7,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Peers that are only measured against live in an environment of their own.
+BENCH := build/bench-venv
+PEERS := $(BENCH)/.ready
 COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 # Loops write to files of their own; two workers because two cores are what we promise for.
 WORKERS ?= 2
@@ -47,11 +50,19 @@ soak: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m docs.generate
 
+$(PEERS): locks/bench.txt $(READY)
+	@echo "Making the environment of the benchmarks in $(BENCH) (once)"
+	@$(PYTHON) -m venv $(BENCH)
+	@VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r locks/bench.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 lock: $(READY)
 	@echo uv | $(COMPILE) -o locks/uv.txt -
 	@$(COMPILE) -o locks/base.txt pyproject.toml
 	@$(COMPILE) --extra memory -o locks/memory.txt pyproject.toml
 	@$(COMPILE) --extra all --group dev -o locks/dev.txt pyproject.toml
+	@$(COMPILE) --extra memory --extra postgres --group dev --group bench -o locks/bench.txt pyproject.toml
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

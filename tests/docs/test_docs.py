@@ -68,7 +68,7 @@ def test_every_file_a_design_note_names_exists() -> None:
 
 
 def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
-    words = re.compile(r"index-url|https?://\S+/simple\b|" + re.escape(str(ROOT.parent)) + "/")
+    words = re.compile(r"(extra-)?index[-_]url|://\S+/simple[/ ]|" + re.escape(f"{ROOT.parent}/"))
     broken = [
         path for path in WRITTEN + sorted((ROOT / "locks").iterdir()) if words.search(path.read_text(encoding="utf-8"))
     ]

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.commands import checkpoint, config, demo, doctor, init, version
+from assay.cli.commands import checkpoint, config, demo, doctor, init, measure, metrics, version
 from assay.cli.surface import Common, print_json, with_common
 from assay.errors import AssayError, InputError
 
@@ -38,7 +38,7 @@ def _root(context: typer.Context, **given: Any) -> None:
         typer.echo(context.get_help())
 
 
-for module in (demo, init, config, doctor, checkpoint, version):
+for module in (demo, init, config, doctor, checkpoint, measure, metrics, version):
     module.register(app)
 
 

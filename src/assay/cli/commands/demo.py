@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
         _clear(folder)
         with wiring.open_store(Settings(db=str(folder / STORE))) as store:
             told = _tell_the_story(surface, store, surface.scope)
-        surface.result(told, f"\nNext: assay doctor, assay config, and docs/get-started.md. The store: {store.place}")
+        surface.result(told, f"\nNext: assay doctor, assay config, and docs/get-started. The store: {store.place}")
 
 
 def _clear(folder: Path) -> None:

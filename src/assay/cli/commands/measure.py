@@ -1,0 +1,231 @@
+"""`assay measure`: run files against judgments, with intervals, and with two or more runs the paired comparison."""
+
+from __future__ import annotations
+
+import sys
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.surface import Surface, command
+
+if TYPE_CHECKING:
+    from assay.evaluation.measure import Measurement, RunComparison, RunResult
+    from assay.metrics.aggregate import Aggregate
+    from assay.metrics.spec import MetricSpec
+
+DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
+
+QrelsOption = Annotated[Path, typer.Option("--qrels", metavar="FILE", help="Judgments: TREC qrels or BEIR qrels.tsv.")]
+RunOption = Annotated[
+    list[Path], typer.Option("--run", metavar="FILE", help="A TREC run, plain or .gz; the first is the control.")
+]
+MetricsOption = Annotated[
+    list[str], typer.Option("--metrics", "-m", metavar="LIST", help="Such as ndcg@10,mrr@10; see `assay metrics`.")
+]
+LevelOption = Annotated[int, typer.Option("--relevance-level", "-l", help="The lowest grade that is relevant.")]
+DepthOption = Annotated[int | None, typer.Option("--depth", help="Look at so many results of each query only.")]
+AbsentOption = Annotated[
+    str, typer.Option("--absent", metavar="empty|skip", help="What a judged query without results counts as.")
+]
+PerQueryOption = Annotated[bool, typer.Option("--per-query", help="Also print every query's value.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the resamples behind intervals and p-values.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "measure")
+    def measure(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        qrels: QrelsOption,
+        run: RunOption,
+        metrics: MetricsOption = [DEFAULT_METRICS],  # noqa: B006 - typer reads the default, nobody changes it
+        relevance_level: LevelOption = 1,
+        depth: DepthOption = None,
+        absent: AbsentOption = "empty",
+        per_query: PerQueryOption = False,
+        seed: SeedOption = 0,
+    ) -> None:
+        """Measure run files against judgments; compare two or more of them query by query."""
+        # Numpy is loaded when there is something to measure, not to show the help.
+        from assay.evaluation.measure import Request, measure_files  # noqa: PLC0415
+        from assay.metrics.engine import Rules  # noqa: PLC0415
+        from assay.metrics.spec import parse_specs  # noqa: PLC0415
+
+        found = measure_files(
+            Request(
+                qrels=qrels,
+                runs=tuple(run),
+                specs=parse_specs(metrics),
+                rules=Rules(level=relevance_level, depth=depth, absent=absent),
+                seed=seed,
+            )
+        )
+        if per_query and not surface.common.json:
+            _print_queries(found)
+        surface.result(_as_json(found, per_query=per_query), _shown(found))
+        for note in found.notes:
+            surface.note(note)
+
+
+def _print_queries(found: Measurement) -> None:
+    """Tab-separated, for other programs: metric, query and a column for each run."""
+    write = sys.stdout.write
+    write("\t".join(["metric", "query", *(run.name for run in found.runs)]) + "\n")
+    for spec in found.request.specs:
+        for place, topic in enumerate(found.topics):
+            write("\t".join([str(spec), topic, *(_cell(run, spec, place) for run in found.runs)]) + "\n")
+
+
+def _cell(run: RunResult, spec: MetricSpec, place: int) -> str:
+    outcome = run.measured.scores[spec].outcome(place)
+    return outcome.kind.value if outcome.value is None else f"{outcome.value:.6f}"
+
+
+def _shown(found: Measurement) -> str:
+    """Plain lines: a table that is cut to the width of a screen would cut numbers."""
+    tables = [_alone(found)] if len(found.runs) == 1 else [_compared(found, one) for one in found.comparisons]
+    return "\n".join([*("\n".join(_grid(rows)) + "\n" for rows in tables), *_verdicts(found), _summary(found)])
+
+
+def _grid(rows: list[tuple[str, ...]]) -> list[str]:
+    """Columns side by side."""
+    widths = [max(len(cell) for cell in column) for column in zip_longest(*rows, fillvalue="")]
+    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+
+
+def _alone(found: Measurement) -> list[tuple[str, ...]]:
+    run = found.runs[0]
+    head = ("metric", run.name, "[95 %]", "scored", "not scored", "worst to best")
+    rows = ((str(spec), _number(one.value), _interval(one), *_counts(one)) for spec, one in run.aggregates.items())
+    return [head, *rows]
+
+
+def _counts(one: Aggregate) -> tuple[str, str, str]:
+    others = ", ".join(f"{count:,} {kind.value}" for kind, count in one.others.items() if count)
+    bounds = "" if one.worst == one.best else f"{_number(one.worst)} to {_number(one.best)}"
+    return f"{one.scored:,}", others or "-", bounds or "-"
+
+
+def _compared(found: Measurement, one: RunComparison) -> list[tuple[str, ...]]:
+    difference = f"{one.treatment} - {one.control} [95 %]"
+    head = ("metric", one.control, one.treatment, difference, _p_head(found), "wins/ties/losses", "detects")
+    sides = {run.name: run for run in found.runs}
+    rows: list[tuple[str, ...]] = [head]
+    for spec in sides[one.control].aggregates:
+        values = [_number(sides[name].aggregates[spec].value) for name in (one.control, one.treatment)]
+        rows.append((str(spec), *values, *(_difference(one, spec) if spec in one.metrics else ())))
+    return rows
+
+
+def _p_head(found: Measurement) -> str:
+    return "p" if len(found.request.specs) == 1 else "p (Holm)"
+
+
+def _difference(one: RunComparison, spec: MetricSpec) -> tuple[str, str, str, str]:
+    seen = one.metrics[spec]
+    limits = seen.interval
+    inner = "" if limits is None else f" [{_number(limits.low)}, {_number(limits.high)}]"
+    delta = "-" if seen.delta is None else f"{seen.delta:+.3f}{inner}"
+    score = f"{seen.score.wins:,}/{seen.score.ties:,}/{seen.score.losses:,}"
+    return delta, _p(seen.p_adjusted, seen.p == seen.p_floor), score, _detects(seen.minimum_detectable_effect)
+
+
+def _detects(effect: float | None) -> str:
+    """The smallest difference these queries show with 80 % power; beyond 1 there is none."""
+    return ">1" if effect is not None and effect > 1.0 else _number(effect)
+
+
+def _p(p: float | None, at_floor: bool) -> str:
+    if p is None:
+        return "-"
+    digits = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+    # No outcome of this many queries could have given less: the number is a limit, not a measurement.
+    return f"{digits.removeprefix('0')}{' (floor)' if at_floor else ''}"
+
+
+def _verdicts(found: Measurement) -> list[str]:
+    return [
+        f"{one.treatment}, {spec}: {seen.sentence}"
+        for one in found.comparisons
+        for spec, seen in one.metrics.items()
+        if seen.verdict in ("unresolvable", "too_few")
+    ]
+
+
+def _summary(found: Measurement) -> str:
+    level = found.request.rules.level
+    seen = "" if len(found.runs) == 1 else " detects: the smallest difference seen with 80 % power."
+    return f"{len(found.topics):,} queries, {found.judgments:,} judgments, relevant from grade {level}.{seen}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _interval(one: Aggregate) -> str:
+    return "-" if one.interval is None else f"[{_number(one.interval.low)}, {_number(one.interval.high)}]"
+
+
+def _as_json(found: Measurement, *, per_query: bool) -> dict[str, Any]:
+    rules = found.request.rules
+    return {
+        "qrels": str(found.request.qrels),
+        "queries": len(found.topics),
+        "judgments": found.judgments,
+        "relevance_level": rules.level,
+        "depth": rules.depth,
+        "absent": rules.absent,
+        "dataset": found.instrument.dataset,
+        "runs": [_run_json(run, found, per_query=per_query) for run in found.runs],
+        "comparisons": [_comparison_json(one) for one in found.comparisons],
+        "notes": list(found.notes),
+    }
+
+
+def _run_json(run: RunResult, found: Measurement, *, per_query: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": run.name,
+        "path": str(run.path),
+        "metrics": {str(spec): one.as_json() for spec, one in run.aggregates.items()},
+        "queries_without_results": list(run.measured.absent),
+        "queries_without_judgments": list(run.measured.unknown),
+        "repeated_results": run.measured.repeats,
+    }
+    if per_query:
+        shown["per_query"] = {str(spec): _queries_json(run, spec, found) for spec in found.request.specs}
+    return shown
+
+
+def _queries_json(run: RunResult, spec: MetricSpec, found: Measurement) -> dict[str, Any]:
+    outcomes = ((topic, run.measured.scores[spec].outcome(place)) for place, topic in enumerate(found.topics))
+    return {topic: {"kind": one.kind.value, "value": one.value} for topic, one in outcomes}
+
+
+def _comparison_json(one: RunComparison) -> dict[str, Any]:
+    return {
+        "control": one.control,
+        "treatment": one.treatment,
+        "metrics": {
+            str(spec): {
+                "verdict": seen.verdict,
+                "sentence": seen.sentence,
+                "n": seen.n,
+                "delta": seen.delta,
+                "interval": None if seen.interval is None else [seen.interval.low, seen.interval.high],
+                "interval_method": None if seen.interval is None else seen.interval.method,
+                "p": seen.p,
+                "p_adjusted": seen.p_adjusted,
+                "p_floor": seen.p_floor,
+                "wins": seen.score.wins,
+                "ties": seen.score.ties,
+                "losses": seen.score.losses,
+                "minimum_detectable_effect": seen.minimum_detectable_effect,
+                "queries_needed": seen.queries_needed,
+            }
+            for spec, seen in one.metrics.items()
+        },
+    }
