@@ -8,11 +8,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import settings
 from tests.storage.homes import Home, PostgresServer, running_postgres
 
 from assay.records import Scope
 from assay.storage import Store
 from assay.testing import FixedClock
+
+# No example has a deadline of its own: a busy machine is no failure, and a slow test shows in `--durations`.
+settings.register_profile("patient", settings.default, deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

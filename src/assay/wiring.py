@@ -81,8 +81,9 @@ def need_extra(extra: str, *modules: str) -> None:
 def _checkpoint_folder(settings: Settings) -> Path | None:
     from assay.storage import is_postgres  # noqa: PLC0415 - see the module's docstring
 
-    if settings.checkpoint_folder is not None or not is_postgres(settings.db):
+    if not is_postgres(settings.db):
         return settings.checkpoint_folder
     # A server has no "beside": its checkpoints lie with the user's data, apart for each server and database.
     server = content_hash(fit_to_show(settings.db)).removeprefix(HASH_PREFIX)[:8]
-    return default_db(os.environ).parent / "checkpoints" / f"{settings.postgres_schema}-{server}"
+    folder = settings.checkpoint_folder or default_db(os.environ).parent / "checkpoints"
+    return folder / f"{settings.postgres_schema}-{server}"

@@ -1,13 +1,9 @@
-"""Chance for tests of statistics: always the same, never shared. And patience: a busy machine is no failure."""
+"""Chance for tests of statistics: always the same, never shared."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import settings
-
-settings.register_profile("patient", settings.default, deadline=None)
-settings.load_profile("patient")
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +98,8 @@ def running_postgres() -> Iterator[PostgresServer]:
         admin.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'")
         yield admin._replace(address=admin.address_of(name))
     finally:
+        # Nothing is kept, so nothing need be written down first.
+        os.kill(server.get_postmaster_info().pid, signal.SIGQUIT)
         server.cleanup()
         shutil.rmtree(data, ignore_errors=True)
 

@@ -383,11 +383,15 @@ def test_a_folder_that_cannot_be_made_is_named(home: Home, tmp_path: Path) -> No
     assert refused.value.remedy
 
 
-def test_a_set_folder_holds_the_copies_of_a_file_under_its_name(file_home: Home, tmp_path: Path) -> None:
-    with file_home.open(checkpoint_folder=tmp_path / "kept") as store:
-        made = store.checkpoints.create("elsewhere")
-    assert (tmp_path / "kept" / "notes.db" / f"{made.id}.db").is_file()
-    assert not file_home.checkpoint_folder.exists()
+def test_a_set_folder_keeps_two_stores_of_the_same_name_apart(tmp_path: Path, clock: FixedClock) -> None:
+    homes = [Home(str(tmp_path / place / "notes.db"), clock) for place in ("here", "there")]
+    made = []
+    for home in homes:
+        with home.open(checkpoint_folder=tmp_path / "kept") as store:
+            made.append(store.checkpoints.create("elsewhere"))
+            assert store.checkpoints.list() == made[-1:]
+        assert not home.checkpoint_folder.exists()
+    assert len(list((tmp_path / "kept").glob("notes.db-*/*.db"))) == 2
 
 
 def corrupt(path: Path) -> None:

@@ -21,6 +21,7 @@ from assay.storage.failures import translated
 
 LOCK_FAMILY = 0x41737931
 """First half of every advisory lock we take, so that ours never meet another program's."""
+_TAKE_TURN = text("SELECT pg_advisory_xact_lock_shared(:family, :store), pg_advisory_xact_lock(:family, :tenant)")
 OLDEST_SERVER = 140000
 CONNECT_TIMEOUT_S = 10
 
@@ -35,7 +36,7 @@ class PostgresBackend:
         self.schema = _schema_name(schema)
         self._owner = os.getpid()
         self._closed = False
-        self._lock_timeout_ms = max(1, round(lock_timeout_s * 1000))
+        self.lock_timeout_ms = max(1, round(lock_timeout_s * 1000))
         self._engine = _engine(url, schema, readers)
         self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
@@ -56,17 +57,21 @@ class PostgresBackend:
         """One durable transaction, one at a time for each tenant."""
         self._check_usable()
         with translated(self.place), self._engine.begin() as connection:
-            self.take_lock(connection, f"tenant {tenant}")
+            connection.execute(text(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}"))
+            connection.execute(
+                _TAKE_TURN, {"family": LOCK_FAMILY, "store": self.store_key, "tenant": self._key(tenant)}
+            )
             yield connection
 
-    def take_lock(self, connection: Connection, subject: str) -> None:
-        """Wait for an advisory lock that ends with the transaction."""
+    @property
+    def store_key(self) -> int:
+        """The second half of the lock that every write shares, and that a restore takes for itself."""
+        return self._key("(store)")
+
+    def _key(self, subject: str) -> int:
+        """Both names stand in brackets that no tenant's name can hold, so they never meet one."""
         digest = hashlib.sha256(f"{self.schema}\x00{subject}".encode()).digest()
-        connection.execute(text(f"SET LOCAL lock_timeout = {self._lock_timeout_ms}"))
-        connection.execute(
-            text("SELECT pg_advisory_xact_lock(:family, :key)"),
-            {"family": LOCK_FAMILY, "key": int.from_bytes(digest[:4], "big", signed=True)},
-        )
+        return int.from_bytes(digest[:4], "big", signed=True)
 
     def close(self) -> None:
         """Close every connection that is ours."""

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from assay.errors import AssayError, InputError, StorageError
+from assay.errors import InputError
 from assay.records import LoggedQuery, Scope
 
 BATCH = 250
@@ -73,11 +73,11 @@ class QueryLog:
             while batch := self._next_batch():
                 try:
                     self._write(batch[0].scope, [entry.query for entry in batch])
-                except StorageError as problem:
-                    self._put_back(batch, problem)
-                    raise
                 except InputError as problem:
                     self._look_for_the_refused(batch, problem)
+                except Exception as problem:
+                    self._put_back(batch, problem)
+                    raise
                 else:
                     self._written += len(batch)
                     self._problem = None
@@ -103,7 +103,7 @@ class QueryLog:
             self._thread.join()
         try:
             self.flush()
-        except AssayError:
+        except Exception:
             with self._mutex:
                 self._dropped += len(self._waiting)
                 self._waiting.clear()
@@ -119,7 +119,7 @@ class QueryLog:
             self._one_by_one = max(0, self._one_by_one - 1)
         return batch
 
-    def _put_back(self, batch: Sequence[_Entry], problem: AssayError) -> None:
+    def _put_back(self, batch: Sequence[_Entry], problem: Exception) -> None:
         with self._mutex:
             self._problem = str(problem)
             self._waiting.extendleft(reversed(batch))
@@ -141,6 +141,6 @@ class QueryLog:
             self._stopped.wait(self._interval_s)
             try:
                 self.flush()
-            except AssayError:
+            except Exception:  # noqa: BLE001 - kept for `status`; the thread must outlive whatever a write meets
                 self._stopped.wait(self._interval_s)
                 self._wake.set()

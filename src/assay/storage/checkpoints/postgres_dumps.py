@@ -21,7 +21,7 @@ from assay.storage import schema
 from assay.storage.checkpoints import manifest
 from assay.storage.checkpoints.folder import CheckpointFolder
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.postgres import PostgresBackend
+from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.types import write_moment
 
@@ -93,7 +93,7 @@ class PostgresCheckpoints:
         self._run("psql", *flags, script=script)
         if found.schema != schema.CURRENT.newest:
             with self._backend.writing("(schema)") as connection:
-                schema.upgrade(connection, self._backend.place)
+                schema.upgrade(connection, self._backend.place, within=self._backend.schema)
         return Restored(found, f"schema {aside}")
 
     def _make_room(self, aside: str) -> str:
@@ -102,7 +102,12 @@ class PostgresCheckpoints:
             listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
             tables = connection.execute(listed, {"ours": ours}).scalars().all()
         locks = [f'LOCK TABLE "{ours}"."{table}" IN ACCESS EXCLUSIVE MODE;' for table in tables]
-        return "\n".join([*locks, f'ALTER SCHEMA "{ours}" RENAME TO "{aside}";'])
+        # No write is under way once the shared lock is ours; readers are waited for, but not for ever.
+        turn = (
+            f"SET lock_timeout = {self._backend.lock_timeout_ms};",
+            f"SELECT pg_advisory_xact_lock({LOCK_FAMILY}, {self._backend.store_key}) \\g /dev/null",
+        )
+        return "\n".join([*turn, *locks, f'ALTER SCHEMA "{ours}" RENAME TO "{aside}";'])
 
     def _begin_new_epoch(self, found: Checkpoint, scope: Scope) -> str:
         now = write_moment(self._clock.now())

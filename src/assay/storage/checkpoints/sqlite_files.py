@@ -21,6 +21,7 @@ from sqlalchemy.pool import StaticPool
 
 from assay.clock import Clock
 from assay.errors import CheckpointFailed, StoreCorrupt
+from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.checkpoints import manifest
@@ -114,9 +115,11 @@ def restore_over_damage(
 
 def copy_folder(path: Path, folder: Path | None) -> CheckpointFolder:
     """The checkpoint folder of a SQLite file: beside it, or one of its own inside the folder that was set."""
-    return CheckpointFolder(
-        path.with_name(path.name + ".checkpoints") if folder is None else folder / path.name, suffix=SUFFIX
-    )
+    if folder is None:
+        return CheckpointFolder(path.with_name(path.name + ".checkpoints"), suffix=SUFFIX)
+    # Two stores may have the same name in two places.
+    place = content_hash(str(path)).removeprefix(HASH_PREFIX)[:8]
+    return CheckpointFolder(folder / f"{path.name}-{place}", suffix=SUFFIX)
 
 
 @contextmanager
