@@ -1,7 +1,7 @@
 """Run reliability programs and print what they saw.
 
     python -m reliability --list
-    python -m reliability all                     # every full form, about an hour
+    python -m reliability all                     # every full form, about an hour and a quarter
     python -m reliability all --form shown        # about ten minutes
     python -m reliability kill --times 300
     python -m reliability writers --seconds 60 --json
@@ -12,6 +12,7 @@ Exits 1 if a promise was broken, 2 if a scenario is not known.
 from __future__ import annotations
 
 import json
+import signal
 import tempfile
 import time
 from dataclasses import asdict
@@ -106,4 +107,6 @@ def _plain(outcome: Outcome) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    # Told to stop, it still stops its own processes and servers first.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     typer.run(main)

@@ -25,7 +25,7 @@ from reliability.shim.writing_child import AS_THE_PRODUCT_DOES
 FLUSH_INTERVAL_S = 0.05
 COMMIT_ALLOWANCE_S = 0.5
 """How long a group commit may take behind a save, under the shim, on a busy machine."""
-CHILD_S = 60.0
+CHILD_S = 300.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,16 +87,16 @@ class _Seen:
     gaps: list[str] = field(default_factory=list)
 
 
-def run(*, folder: Path, times: int, control_times: int = 50, seconds: float = 4.0, seed: int = 1) -> PowerCutOutcome:
+def run(*, folder: Path, times: int, control_times: int = 50, acts: int = 900, seed: int = 1) -> PowerCutOutcome:
     """Cut the power that many times, and a few times more in the control."""
     began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     library = shim.compiled(folder)
-    record = _record(folder / "real", library, seconds, seed, AS_THE_PRODUCT_DOES)
+    record = _record(folder / "real", library, acts, seed, AS_THE_PRODUCT_DOES)
     rng = random.Random(seed)
     seen = _cut(folder / "cuts", record, times, rng)
     controls = [
-        _cut(folder / f"cuts-{level}", _record(folder / level, library, seconds, seed, level), control_times, rng)
+        _cut(folder / f"cuts-{level}", _record(folder / level, library, acts, seed, level), control_times, rng)
         for level in ("NORMAL", "OFF")
     ]
     words = [_words(one) for one in record if one.kind == "A"]
@@ -118,13 +118,13 @@ def run(*, folder: Path, times: int, control_times: int = 50, seconds: float = 4
     )
 
 
-def _record(place: Path, library: Path, seconds: float, seed: int, synchronous: str) -> list[Operation]:
+def _record(place: Path, library: Path, acts: int, seed: int, synchronous: str) -> list[Operation]:
     """What a child did to its disk."""
     place.mkdir()
     log = place.with_suffix(".log")
     environment = shim.environment(library, place, log=log)
-    arguments = [str(place.resolve()), str(seconds), str(seed), str(FLUSH_INTERVAL_S), synchronous]
-    shim.run_child("reliability.shim.writing_child", arguments, environment, seconds + CHILD_S)
+    arguments = [str(place.resolve()), str(acts), str(seed), str(FLUSH_INTERVAL_S), synchronous]
+    shim.run_child("reliability.shim.writing_child", arguments, environment, CHILD_S)
     return list(read_log(log))
 
 

@@ -59,8 +59,8 @@ def _kill(folder: Path, amount: int, seed: int) -> Outcome:
 
 
 def _power_cut(folder: Path, amount: int, seed: int) -> Outcome:
-    seconds = 4.0 if amount >= 100 else 1.5
-    return power_cut.run(folder=folder, times=amount, control_times=max(20, amount // 4), seconds=seconds, seed=seed)
+    acts = 900 if amount >= 100 else 150
+    return power_cut.run(folder=folder, times=amount, control_times=max(20, amount // 4), acts=acts, seed=seed)
 
 
 def _faults(folder: Path, amount: int, seed: int) -> Outcome:

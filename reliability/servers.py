@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,5 +17,7 @@ def postgres() -> Iterator[str]:
         # Imported here: the server is a development dependency, and most programs do without it.
         from tests.storage.homes import running_postgres  # noqa: PLC0415
 
+        # The driver tells its log of every refused batch; a refusal is what many steps expect.
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
         with running_postgres() as server:
             yield server.address

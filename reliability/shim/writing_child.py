@@ -1,6 +1,6 @@
 """The process whose disk is watched: real saves and logged queries through the product, acknowledged through the shim.
 
-    python -m reliability.shim.writing_child FOLDER SECONDS SEED FLUSH_INTERVAL_S SYNCHRONOUS
+    python -m reliability.shim.writing_child FOLDER ACTS SEED FLUSH_INTERVAL_S SYNCHRONOUS
 
 The store is closed and opened again now and then, so that logs are folded, deleted and made anew under watch.
 `SYNCHRONOUS` other than `product` weakens the writer's connection behind the product's back: the control, which must
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 from pathlib import Path
 
 from assay.storage import Store, StoreOptions
@@ -19,36 +18,32 @@ from assay.storage.sqlite import SqliteBackend
 from reliability import load
 from reliability.ledger import Ledger
 
-ACTS_PER_OPENING = 150
+ACTS_PER_OPENING = 250
+"""Enough that the log is also folded into the file in mid-use."""
 QUERIES_PER_ACT = 3
 AS_THE_PRODUCT_DOES = "product"
 
 
-def main(folder: Path, seconds: float, seed: int, flush_interval_s: float, synchronous: str) -> None:
-    """Write until the time is up."""
+def main(folder: Path, acts: int, seed: int, flush_interval_s: float, synchronous: str) -> None:
+    """Save, rewrite or remove that many times."""
     path = folder / "store.db"
     load.prepare(path)
-    deadline = time.monotonic() + seconds
     rng = random.Random(seed)
-    opening = 0
     with Ledger(folder / "ACK") as told:
-        while time.monotonic() < deadline:
+        for opening, first in enumerate(range(0, acts, ACTS_PER_OPENING)):
             with load.opened(path, options=StoreOptions(flush_interval_s=flush_interval_s)) as store:
                 _weaken(store, synchronous)
-                _write(store, load.Author(store, told, f"m_{opening}", rng), told, deadline)
+                _write(store, load.Author(store, told, f"m_{opening}", rng), told, min(ACTS_PER_OPENING, acts - first))
             told.note("closed", opening)
-            opening += 1
 
 
-def _write(store: Store, author: load.Author, told: Ledger, deadline: float) -> None:
-    for number in range(ACTS_PER_OPENING):
+def _write(store: Store, author: load.Author, told: Ledger, acts: int) -> None:
+    for number in range(acts):
         author.act()
         for query in range(QUERIES_PER_ACT):
             query_id = f"q_{author.prefix}_{number}_{query}"
             store.log.append(load.SCOPE, load.query_of(query_id))
             told.note("logged", query_id)
-        if time.monotonic() > deadline:
-            return
 
 
 def _weaken(store: Store, synchronous: str) -> None:
@@ -63,4 +58,4 @@ def _weaken(store: Store, synchronous: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5])
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5])

@@ -33,7 +33,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     """The values it may take; empty when `kind` decides."""
     kind: str = "word"
-    """`word`, `whole`, `number`."""
+    """`word`, `whole`, `number`, `share` (a number strictly between 0 and 1)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,1 @@
+"""Offline use-cases: what a question about quality is answered with, whoever asks."""

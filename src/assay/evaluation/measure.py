@@ -1,0 +1,225 @@
+"""Measure run files against judgments: what `assay measure` does, without a store.
+
+Every run is measured alone, then each later one is compared with the first, query by query. What stands on one side
+only, is given twice or cannot be used is listed beside the numbers. Where nothing could be measured there are no
+numbers at all: an empty run, topics or documents that match nothing are `NothingMeasured`, never 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import NothingMeasured
+from assay.formats.qrels import example_document, read_qrels
+from assay.formats.trec import load_run, stream_run
+from assay.hashing import HASH_PREFIX
+from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches
+from assay.metrics.entry import Better
+from assay.metrics.fingerprint import Instrument
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import OutcomeKind
+from assay.records.rankings import QrelTable
+from assay.statistics import Comparison, Pairs, compare_all
+from assay.statistics import Rules as TestRules
+
+_DRAWS = 200_000_000
+"""Queries times resamples that a comparison may cost; a million queries need no 10,000 resamples."""
+_MOST_RESAMPLES, _FEWEST_RESAMPLES = 10_000, 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What to measure."""
+
+    qrels: Path
+    runs: tuple[Path, ...]
+    specs: tuple[MetricSpec, ...]
+    rules: Rules = field(default_factory=Rules)
+    seed: int = 0
+    """Of the resamples and sign flips of a comparison."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class RunResult:
+    """One run with every metric asked for, and the share of judged results beside each."""
+
+    name: str
+    path: Path
+    measured: Measured
+    aggregates: Mapping[MetricSpec, Aggregate]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunComparison:
+    """A run against the first one."""
+
+    control: str
+    treatment: str
+    metrics: Mapping[MetricSpec, Comparison]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Measurement:
+    """Everything one request gave."""
+
+    request: Request
+    instrument: Instrument
+    topics: tuple[str, ...]
+    judgments: int
+    runs: tuple[RunResult, ...]
+    comparisons: tuple[RunComparison, ...]
+    notes: tuple[str, ...]
+    """What a reader of the numbers must know, in sentences."""
+
+
+def measure_files(request: Request) -> Measurement:
+    """Measure and compare the runs."""
+    qrels = read_qrels(request.qrels)
+    if not qrels.keys.size:
+        raise NothingMeasured(f"{request.qrels} holds no judgments", remedy="Give a qrels file with at least one line.")
+    rules = request.rules
+    instrument = Instrument(
+        relevance_level=rules.level, depth=rules.depth, absent=rules.absent, dataset=dataset_hash(qrels)
+    )
+    names = _names(request.runs)
+    runs = tuple(
+        _measure_run(request, qrels, instrument, name, path) for name, path in zip(names, request.runs, strict=True)
+    )
+    return Measurement(
+        request=request,
+        instrument=instrument,
+        topics=qrels.topics,
+        judgments=len(qrels.keys),
+        runs=runs,
+        comparisons=_comparisons(request, runs),
+        notes=tuple(_notes(qrels, runs)),
+    )
+
+
+def dataset_hash(qrels: QrelTable) -> str:
+    """Identity of the judgments, whatever the order of their lines."""
+    topics = np.array([int.from_bytes(hashlib.sha256(one.encode()).digest()[:8], "big") for one in qrels.topics], "u8")
+    mixed = qrels.keys ^ (np.repeat(topics, qrels.lengths) * np.uint64(0x9E37_79B9_7F4A_7C15))
+    mixed = (mixed + qrels.grades.astype(np.uint64)) * np.uint64(0xD6E8_FEB8_6659_FD93)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0x9E37_79B9_7F4A_7C15)
+    sums = (len(topics), len(mixed), int(mixed.sum()), int((mixed >> np.uint64(32)).sum()))
+    return HASH_PREFIX + hashlib.sha256(repr(sums).encode()).hexdigest()
+
+
+def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
+    """The specs, and `judged` at each of their cutoffs: how much of what was looked at anybody knows."""
+    cutoffs = {1 if spec.name == "top1_chunk" else spec.cutoff for spec in specs}
+    ordered = sorted((cutoff for cutoff in cutoffs if cutoff is not None), key=int)
+    judged = [MetricSpec(name="judged", cutoff=cutoff) for cutoff in [*ordered, *([None] if None in cutoffs else [])]]
+    return tuple(dict.fromkeys([*specs, *judged]))
+
+
+def _measure_run(request: Request, qrels: QrelTable, instrument: Instrument, name: str, path: Path) -> RunResult:
+    specs = with_judged(request.specs)
+    try:
+        measured = measure_batches(qrels, stream_run(path), specs, request.rules)
+    except ScatteredTopics:
+        measured = measure_batches(qrels, load_run(path), specs, request.rules)
+    _refuse_nothing(request, path, measured)
+    aggregates = {spec: aggregate(measured.scores[spec], instrument) for spec in specs}
+    if not any(aggregates[spec].scored for spec in request.specs):
+        raise NothingMeasured(
+            f"{path}: no query could be scored; none has a document of grade {request.rules.level} or more",
+            remedy="Check the relevance level and the grades of the qrels.",
+        )
+    return RunResult(name=name, path=path, measured=measured, aggregates=aggregates)
+
+
+def _refuse_nothing(request: Request, path: Path, measured: Measured) -> None:
+    if not measured.retrieved.any() and not measured.unknown:
+        raise NothingMeasured(f"{path} holds no results", remedy="Give a run file with at least one line.")
+    if not measured.retrieved.any():
+        raise NothingMeasured(
+            f"no query of {path} is a query of {request.qrels}",
+            remedy=f"The run has {measured.unknown[0]!r}, the qrels have {measured.topics[0]!r}: compare their ids.",
+        )
+    if not measured.judged_results:
+        example = next(iter(stream_run(path))).ids(0)[0].decode()
+        raise NothingMeasured(
+            f"no document of {path} is judged in {request.qrels} for its query",
+            remedy=f"The run has {example!r}, the qrels have {example_document(request.qrels)!r}: compare their ids.",
+        )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """File names without their endings, or whole paths where those would be the same."""
+    short = [path.name.removesuffix(".gz").rsplit(".", 1)[0] or path.name for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    return [f"{name}#{place}" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
+
+
+def _comparisons(request: Request, runs: Sequence[RunResult]) -> tuple[RunComparison, ...]:
+    rng = np.random.default_rng(request.seed)
+    return tuple(
+        RunComparison(control=runs[0].name, treatment=run.name, metrics=_compare(request, runs[0], run, rng))
+        for run in runs[1:]
+    )
+
+
+def _compare(
+    request: Request, control: RunResult, treatment: RunResult, rng: np.random.Generator
+) -> dict[MetricSpec, Comparison]:
+    """Query by query, where both have a value; Holm over the metrics asked for."""
+    pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
+    most = max(1, len(control.measured.topics))
+    draws = min(_MOST_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // most))
+    found = compare_all(pairs, rng=rng, rules=TestRules(resamples=draws, flips=draws))
+    return {spec: found[str(spec)] for spec in request.specs}
+
+
+def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
+    before, after = control.scores[spec], treatment.scores[spec]
+    both = before.scored & after.scored
+    return Pairs(
+        control=before.values[both],
+        treatment=after.values[both],
+        higher_is_better=spec.entry.better is not Better.LOWER,
+    )
+
+
+def _notes(qrels: QrelTable, runs: Sequence[RunResult]) -> list[str]:
+    notes = []
+    if qrels.negative:
+        notes.append(f"Judgments with a negative grade: {qrels.negative:,}. They count as unjudged, as in trec_eval.")
+    if qrels.repeated:
+        notes.append(f"Judgments given twice with the same grade: {qrels.repeated:,}. They count once.")
+    return notes + [f"{run.name}: {note}" for run in runs for note in _run_notes(run)]
+
+
+def _run_notes(run: RunResult) -> list[str]:
+    measured = run.measured
+    fate = "left out of the means" if _skips_absent(run) else "counted as empty rankings"
+    vacuous = max(
+        (one.others[OutcomeKind.NOT_APPLICABLE] for spec, one in run.aggregates.items() if spec.name != "judged"),
+        default=0,
+    )
+    notes = (
+        (len(measured.absent), f"judged queries without results, {fate}", measured.absent),
+        (len(measured.unknown), "queries with results and without judgments, left out", measured.unknown),
+        (measured.repeats, "results that repeat a document of their query; the better rank counts", ()),
+        (vacuous, "queries with nothing relevant to find, not applicable", ()),
+    )
+    return [f"{count:,} {what}{_some(ids)}." for count, what, ids in notes if count]
+
+
+def _skips_absent(run: RunResult) -> bool:
+    return any(one.others[OutcomeKind.SKIPPED] for one in run.aggregates.values())
+
+
+def _some(ids: Sequence[str], most: int = 10) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
+    return f": {', '.join(ids[:most])}{more}"

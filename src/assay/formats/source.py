@@ -1,0 +1,98 @@
+"""Bytes of a text file in blocks that end with a line; gzip is recognised by its first bytes, not by its name.
+
+Every block is checked to be UTF-8 without NUL, so nobody behind this decodes in doubt. A mistake names file and line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from assay.errors import InputError, MalformedFile
+
+BLOCK = 2 << 20
+"""Bytes read at a time: few enough for the arrays made from them to stay in the processor's cache."""
+LONGEST_LINE = 1 << 20
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Whole lines of a file."""
+
+    data: bytes
+    """Ends with a line break."""
+    offset: int
+    """How many bytes of the unpacked text stand before it."""
+
+
+def blocks(path: Path, size: int = BLOCK) -> Iterator[Block]:
+    """The file's lines in order."""
+    offset, rest = 0, b""
+    for piece in _pieces(path, size):
+        end = piece.rfind(b"\n") + 1
+        whole, rest = rest + piece[:end] if end else b"", piece[end:] if end else rest + piece
+        if whole:
+            yield _checked(path, Block(whole, offset))
+            offset += len(whole)
+        if len(rest) > LONGEST_LINE:
+            raise malformed(path, Block(rest, offset), 0, f"is over {LONGEST_LINE:,} bytes long", "Is it a text file?")
+    if rest:
+        yield _checked(path, Block(rest + b"\n", offset))
+
+
+def malformed(path: Path, block: Block, place: int, problem: str, expected: str) -> MalformedFile:
+    """The error for the line at a byte of a block. Lines are counted here, because only errors need their numbers."""
+    return MalformedFile(f"{path}, line {line_number(path, block, place):,}: {problem}", remedy=expected)
+
+
+def line_number(path: Path, block: Block, place: int) -> int:
+    """The number of the line at a byte of a block, counted from 1."""
+    before, left = 0, block.offset
+    for piece in _pieces(path, BLOCK):
+        before += piece.count(b"\n", 0, left)
+        left -= len(piece)
+        if left <= 0:
+            break
+    return 1 + before + block.data.count(b"\n", 0, place)
+
+
+def _pieces(path: Path, size: int) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            with gzip.GzipFile(fileobj=raw) if packed else raw as opened:
+                yield from _read(opened, size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise MalformedFile(
+            f"{path} cannot be unpacked: {problem}", remedy="Fetch or pack the file again."
+        ) from problem
+    except IsADirectoryError as problem:
+        raise InputError(f"{path} is a folder", remedy="Give a file in it, such as qrels/test.tsv.") from problem
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InputError(f"{path} cannot be read: {reason}", remedy="Check the path and its permissions.") from problem
+
+
+def _read(opened: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
+    piece = opened.read(size).removeprefix(_BOM)
+    while piece:
+        yield piece
+        piece = opened.read(size)
+
+
+def _checked(path: Path, block: Block) -> Block:
+    if b"\x00" in block.data:
+        raise malformed(path, block, block.data.index(b"\x00"), "holds a NUL byte", "Give a text file in UTF-8.")
+    if not block.data.isascii():
+        try:
+            block.data.decode()
+        except UnicodeDecodeError as problem:
+            place = problem.start
+            byte = f"byte 0x{block.data[place]:02x}"
+            raise malformed(path, block, place, f"is not UTF-8 ({byte})", "Save the file as UTF-8.") from problem
+    return block

@@ -1,0 +1,326 @@
+"""Anchors: was the place that supports the answer retrieved, kept in scope, and cited?
+
+A chunk matches a gold support when the file is the same and its heading path starts with the gold one; with
+`snippets` it must also contain one of the support's snippets, if it has any. Each function looks at one case.
+Unanswerable questions have no place to find, so they enter none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.metrics import outcomes
+from assay.metrics.answers import unanswered
+from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.first_results import check_cutoff
+from assay.records.anchors import (
+    ConflictRule,
+    FolderChoice,
+    FolderMode,
+    GoldAnchors,
+    GoldSupport,
+    RetrievedChunk,
+)
+from assay.records.answers import GivenAnswer
+from assay.records.heading_path import lies_under
+from assay.records.outcome import Outcome
+
+Chunks = Sequence[RetrievedChunk]
+
+
+def matches(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = False) -> bool:
+    """Whether a chunk stands at the place a support names."""
+    if chunk.rel_path != support.rel_path or not lies_under(chunk.heading_path, support.heading_path):
+        return False
+    return not (snippets and support.snippets) or _holds_any(chunk.text, support.snippets)
+
+
+def _holds_any(text: str, snippets: tuple[str, ...]) -> bool:
+    """Line breaks and repeated spaces are the chunker's, not the author's: they do not matter."""
+    flat = " ".join(text.split())
+    return any(" ".join(snippet.split()) in flat for snippet in snippets)
+
+
+def recall_any(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
+    """Whether one of the first k chunks matches one gold support."""
+    return _nothing_to_find(gold) or outcomes.yes_or_no(any(_hits(gold, chunks, k, snippets=snippets)))
+
+
+def recall_all(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
+    """Whether the first k chunks hit every required group."""
+    missing = _nothing_to_find(gold)
+    if missing is not None:
+        return missing
+    if not gold.required_support_groups:
+        return outcomes.not_applicable("the case has no required support groups")
+    reached = _with_equivalents(gold, set().union(*_hits(gold, chunks, k, snippets=snippets)))
+    return outcomes.yes_or_no(all(reached & set(group) for group in gold.required_support_groups))
+
+
+def anchor_precision(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
+    """The chunks among the first k that match a support, divided by k."""
+    missing = _nothing_to_find(gold)
+    return missing or Outcome.scored(_counted(gold, _hits(gold, chunks, k, snippets=snippets)) / k)
+
+
+def anchor_mrr(gold: GoldAnchors, chunks: Chunks, k: int | None = None, *, snippets: bool = False) -> Outcome:
+    """One over the place of the first chunk that matches; 0 when none does."""
+    places = enumerate(_hits(gold, chunks, k, snippets=snippets), start=1)
+    found = next((place for place, hit in places if hit), None)
+    return _nothing_to_find(gold) or Outcome.scored(1 / found if found else 0.0)
+
+
+def _nothing_to_find(gold: GoldAnchors) -> Outcome | None:
+    if not gold.answerable:
+        return outcomes.not_applicable("the question has no answer to support")
+    return None if gold.supports else outcomes.not_applicable("the case has no gold supports")
+
+
+def _hits(gold: GoldAnchors, chunks: Chunks, k: int | None, *, snippets: bool) -> list[set[int]]:
+    """For each of the first k distinct chunks, the supports it matches."""
+    check_cutoff(k)
+    return [
+        {position for position, support in enumerate(gold.supports) if matches(chunk, support, snippets=snippets)}
+        for chunk in _distinct(chunks)[:k]
+    ]
+
+
+def _distinct(chunks: Chunks) -> list[RetrievedChunk]:
+    keyed: dict[str | int, RetrievedChunk] = {}
+    for number, chunk in enumerate(chunks):
+        keyed.setdefault(chunk.chunk_id or number, chunk)
+    return list(keyed.values())
+
+
+def _with_equivalents(gold: GoldAnchors, reached: set[int]) -> set[int]:
+    return reached.union(*(group for group in gold.equivalent if reached & set(group)))
+
+
+def _counted(gold: GoldAnchors, hits: list[set[int]]) -> int:
+    """How many chunks count: each that matches, but the members of one equivalence class only once together."""
+    names = {position: group for group in gold.equivalent for position in group}
+    counted, used = 0, set[tuple[int, ...]]()
+    for hit in hits:
+        classes = {names[position] for position in hit if position in names}
+        counted += bool(classes - used) or any(position not in names for position in hit)
+        used |= classes
+    return counted
+
+
+def scope_miss_rate(gold: GoldAnchors, choice: FolderChoice) -> Outcome:
+    """Whether the choice of folders excluded every gold support. A later fallback does not undo the miss."""
+    if choice.mode is FolderMode.OFF:
+        return outcomes.not_applicable("no folders were chosen: folder mode is off")
+    return _nothing_to_find(gold) or outcomes.yes_or_no(
+        choice.folders is not None and not any(_inside(one.rel_path, choice.folders) for one in gold.supports)
+    )
+
+
+def _inside(rel_path: str, folders: tuple[str, ...]) -> bool:
+    """The empty folder is the root, and a file may be named as a folder of its own."""
+    return any(folder in ("", rel_path) or rel_path.startswith(f"{folder}/") for folder in folders)
+
+
+def attribution_hit_rate(gold: GoldAnchors, answer: GivenAnswer, *, snippets: bool = False) -> Outcome:
+    """Whether one of the answer's references matches one gold support."""
+    missing = _nothing_to_find(gold) or unanswered(answer)
+    return missing or outcomes.yes_or_no(any(_cites(answer, one, snippets=snippets) for one in gold.supports))
+
+
+def _cites(answer: GivenAnswer, support: GoldSupport, *, snippets: bool = False) -> bool:
+    return any(matches(reference, support, snippets=snippets) for reference in answer.references)
+
+
+def cite_newer(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
+    """Whether the answer cites the newest of the notes that disagree. It may cite the older ones too."""
+    missing = _other_rule(gold, ConflictRule.CITE_NEWER) or unanswered(answer)
+    if missing is not None:
+        return missing
+    newest = _newest(gold.supports)
+    if not newest:
+        return outcomes.skipped("several supports and not all are dated: the newer one is not known")
+    return outcomes.yes_or_no(any(_cites(answer, support) for support in newest))
+
+
+def _newest(supports: tuple[GoldSupport, ...]) -> list[GoldSupport]:
+    """The supports of the latest date. A single support is the newer one without a date."""
+    if len(supports) == 1:
+        return list(supports)
+    dates = [support.dated for support in supports if support.dated is not None]
+    return [one for one in supports if one.dated == max(dates)] if len(dates) == len(supports) else []
+
+
+def cite_both(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
+    """Whether the answer cites every side of the conflict."""
+    return _other_rule(gold, ConflictRule.CITE_BOTH) or unanswered(answer) or _cites_every_side(gold, answer)
+
+
+def acknowledge_both(gold: GoldAnchors, answer: GivenAnswer, acknowledged: bool | None) -> Outcome:
+    """Whether the answer cites every side and says that they disagree; None when nobody judged the latter."""
+    missing = _other_rule(gold, ConflictRule.ACKNOWLEDGE_BOTH) or unanswered(answer)
+    if missing is not None:
+        return missing
+    cited = _cites_every_side(gold, answer)
+    if cited.value != 1:
+        return cited
+    if acknowledged is None:
+        return outcomes.judge_failed("nobody said whether the answer acknowledges the conflict")
+    return outcomes.yes_or_no(acknowledged)
+
+
+def _other_rule(gold: GoldAnchors, rule: ConflictRule) -> Outcome | None:
+    if gold.recency_conflict_rule is not rule:
+        return outcomes.not_applicable(f"the case does not ask for {rule}")
+    return _nothing_to_find(gold)
+
+
+def _cites_every_side(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
+    sides = _sides(gold)
+    if len(sides) < 2:
+        return outcomes.skipped("the case names only one side of the conflict")
+    return outcomes.yes_or_no(all(any(_cites(answer, support) for support in side) for side in sides))
+
+
+def _sides(gold: GoldAnchors) -> list[list[GoldSupport]]:
+    """The required groups where the case has them, else one side for each note."""
+    if gold.required_support_groups:
+        return [[gold.supports[position] for position in group] for group in gold.required_support_groups]
+    notes = dict.fromkeys(support.rel_path for support in gold.supports)
+    return [[support for support in gold.supports if support.rel_path == note] for note in notes]
+
+
+_SNIPPETS = Parameter(
+    name="snippets",
+    meaning="whether a chunk must also contain one of the support's snippets",
+    default="ignore",
+    choices=("ignore", "require"),
+)
+_CORE = "core-metrics.md"
+
+ENTRIES = (
+    MetricEntry(
+        name="recall_any",
+        family="anchors",
+        summary="Was at least one place that supports the answer retrieved?",
+        formula="1 if any of the first k chunks matches any gold support, else 0",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.REQUIRED,
+        parameters=(_SNIPPETS,),
+        citation=f"{_CORE}, section 1.",
+        disagreement="The document calls it Recall@K; in the field that is a share of relevant documents, and this is"
+        " success@k or hit rate.",
+        example="Gold `guide.md` under `Install`; the chunk at place 3 is `guide.md`, `Install > Linux`: @5 gives 1",
+    ),
+    MetricEntry(
+        name="recall_all",
+        family="anchors",
+        summary="Multi-hop: was every required part of the evidence retrieved?",
+        formula="1 if each required support group has a member matched by one of the first k chunks, else 0",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.REQUIRED,
+        parameters=(_SNIPPETS,),
+        citation=f"{_CORE}, section 1.",
+        disagreement="All or nothing, not the share of groups. A hit on an equivalent support satisfies the group.",
+        example="Two groups, only the first is hit: recall_any is 1 and recall_all is 0",
+    ),
+    MetricEntry(
+        name="anchor_precision",
+        family="anchors",
+        summary="How many of the first k chunks support the answer?",
+        formula="matching chunks among the first k / k",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.REQUIRED,
+        parameters=(_SNIPPETS,),
+        citation=f"{_CORE}, section 3.",
+        disagreement="Divides by k even when fewer chunks came back. Two chunks of one section both count; two members"
+        " of one equivalence class count once.",
+        example="Three chunks came back, two match: @5 gives 2/5 = 0.4",
+    ),
+    MetricEntry(
+        name="anchor_mrr",
+        family="anchors",
+        summary="How high does the first chunk that supports the answer stand?",
+        formula="1 / place of the first matching chunk; 0 if none matches",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.OPTIONAL,
+        parameters=(_SNIPPETS,),
+        citation=f"{_CORE}, section 2.",
+        disagreement="Over chunks; `mrr` of the ranking family is over documents.",
+        example="The first match stands at place 3: 1/3 = 0.33",
+    ),
+    MetricEntry(
+        name="scope_miss_rate",
+        family="anchors",
+        summary="Did the choice of folders shut out every place that supports the answer?",
+        formula="1 if no gold support lies in a chosen folder, else 0; only with folder mode on or on_with_fallback",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 4.",
+        disagreement="The strict definition: one support left in scope is no miss, and a fallback that widens the"
+        " search later does not undo one.",
+        example="Gold in `work/` and `home/`; `work` chosen in one case, `travel` in the other: 1 of 2 = 0.5",
+    ),
+    MetricEntry(
+        name="attribution_hit_rate",
+        family="anchors",
+        summary="Does the answer cite a place that supports it?",
+        formula="1 if any reference matches any gold support, else 0; answerable questions only",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        parameters=(_SNIPPETS,),
+        citation=f"{_CORE}, section 5.",
+        disagreement="An abstention is counted as abstained, not as 0.",
+        example="Two answers, one cites the gold section, the other an unrelated note: 1 of 2 = 0.5",
+    ),
+    MetricEntry(
+        name="cite_newer",
+        family="anchors",
+        summary="Where notes disagree by age: does the answer cite the newest?",
+        formula="1 if a reference matches a gold support of the latest date, else 0",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 1, recency and conflict cases.",
+        disagreement="Citing the older note as well is allowed. Several undated supports: skipped.",
+        example="Notes of 2023 and 2025 disagree and only the one of 2023 is cited: 0",
+    ),
+    MetricEntry(
+        name="cite_both",
+        family="anchors",
+        summary="Where notes disagree: does the answer cite every side?",
+        formula="1 if each required group (else each note) is matched by a reference, else 0",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 1, recency and conflict cases.",
+        disagreement="Two sections of one note are one side unless the case puts them in groups of their own.",
+        example="Two notes disagree and both are cited: 1",
+    ),
+    MetricEntry(
+        name="acknowledge_both",
+        family="anchors",
+        summary="Where notes disagree: does the answer cite every side and say that they disagree?",
+        formula="cite_both and the conflict is acknowledged (a judge says so)",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 1, recency and conflict cases.",
+        disagreement="Without every side cited it is 0 and no judge is needed.",
+        example="Two notes disagree, both are cited, and the answer presents only one as true: 0",
+    ),
+)

@@ -1,0 +1,292 @@
+"""Answers: what a judge says of them, whether the system knows when not to answer, and whether claims are cited.
+
+Every function looks at one case; the mean over the scored cases is the metric. Only the risk-coverage area is a
+property of a whole set. An abstention is `abstained`, not a bad answer; a blank text is a failure of the system; a
+verdict that is missing or off the scale is a failure of the judge. None of them is ever 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+from assay.metrics import outcomes
+from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
+from assay.records.outcome import Outcome, OutcomeKind
+
+HIGHEST_SCORE = 5.0
+"""Of both rubrics; the lowest is 0."""
+CORRECT_FROM = 4.0
+"""The correctness score from which an answer counts as right: "mostly correct with minor issues"."""
+
+
+def unanswered(answer: GivenAnswer) -> Outcome | None:
+    """Why there is no answer to look at; None when there is one."""
+    if answer.abstained:
+        return outcomes.abstained()
+    return None if answer.text.strip() else outcomes.system_failed("the answer is empty")
+
+
+def groundedness(answer: GivenAnswer, verdict: RubricVerdict | None) -> Outcome:
+    """The judge's 0-5 for "every claim is supported by the context"."""
+    return unanswered(answer) or _rubric_score(verdict)
+
+
+def correctness(answer: GivenAnswer, verdict: RubricVerdict | None) -> Outcome:
+    """The judge's 0-5 for "it answers the question rightly"."""
+    return unanswered(answer) or _rubric_score(verdict)
+
+
+def _rubric_score(verdict: RubricVerdict | None) -> Outcome:
+    if verdict is None or verdict.score is None:
+        return outcomes.judge_failed("there is no readable verdict")
+    if not 0 <= verdict.score <= HIGHEST_SCORE:  # NaN is not between them either
+        return outcomes.judge_failed(f"the score {verdict.score} is not from 0 to {HIGHEST_SCORE:g}")
+    return Outcome.scored(verdict.score)
+
+
+def abstention_accuracy(case: AnsweredCase) -> Outcome:
+    """Whether the system declined a question that has no answer."""
+    if case.answerable:
+        return outcomes.not_applicable("the question has an answer")
+    return _declined(case.answer)
+
+
+def _declined(answer: GivenAnswer) -> Outcome:
+    if not answer.abstained and not answer.text.strip():
+        return outcomes.system_failed("the answer is empty and not marked as an abstention")
+    if answer.abstained is None:
+        return outcomes.judge_failed("nobody said whether the system abstained")
+    return outcomes.yes_or_no(answer.abstained)
+
+
+def hallucination_rate(case: AnsweredCase) -> Outcome:
+    """Whether the system answered a question that has no answer."""
+    declined = abstention_accuracy(case)
+    return declined if declined.value is None else Outcome.scored(1 - declined.value)
+
+
+def abstention_precision(case: AnsweredCase) -> Outcome:
+    """Of an abstention: whether there was indeed nothing to answer."""
+    declined = _declined(case.answer)
+    if declined.value == 0:
+        return outcomes.not_applicable("the system answered")
+    return declined if declined.value is None else outcomes.yes_or_no(not case.answerable)
+
+
+def abstention_recall(case: AnsweredCase) -> Outcome:
+    """Of an unanswerable question: whether the system abstained."""
+    return abstention_accuracy(case)
+
+
+def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> Outcome:
+    """Of an answer that was given: whether it is right. An answer to an unanswerable question is wrong."""
+    missing = unanswered(case.answer)
+    if missing is not None:
+        return missing
+    if not case.answerable:
+        return Outcome.scored(0.0)
+    score = _rubric_score(case.correctness)
+    return score if score.value is None else outcomes.yes_or_no(score.value >= level)
+
+
+def citation_coverage(answer: GivenAnswer, claims: Sequence[Claim] | None) -> Outcome:
+    """The share of claims that point to a reference the answer really has. None: nobody found the claims."""
+    missing = unanswered(answer)
+    if missing is not None:
+        return missing
+    if claims is None:
+        return outcomes.judge_failed("nobody split the answer into claims")
+    known = range(1, len(answer.references) + 1)
+    cited = sum(any(number in known for number in claim.citations) for claim in claims)
+    return outcomes.share(cited, len(claims), "the answer makes no claim")
+
+
+class RiskPoint(NamedTuple):
+    """The share of wrong answers when only the surest are kept."""
+
+    coverage: float
+    risk: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RiskCoverage:
+    """How wrong the system is as it answers more and more, surest answers first."""
+
+    points: tuple[RiskPoint, ...]
+    left_out: Mapping[OutcomeKind, int]
+
+    @property
+    def area(self) -> Outcome:
+        """The mean risk over all coverages."""
+        total = math.fsum(point.risk for point in self.points)
+        return outcomes.share(total, len(self.points), "no answer has both a confidence and a verdict")
+
+
+class _Graded(NamedTuple):
+    confidence: float
+    right: float
+
+
+def risk_coverage(cases: Iterable[AnsweredCase], level: float = CORRECT_FROM) -> RiskCoverage:
+    """The curve over the answers that have a confidence and a verdict; the rest are counted beside it."""
+    graded: list[_Graded] = []
+    left_out: Counter[OutcomeKind] = Counter()
+    for case in cases:
+        outcome = accuracy_given_answered(case, level)
+        if outcome.value is None:
+            left_out[outcome.kind] += 1
+        elif case.answer.confidence is None:
+            left_out[OutcomeKind.SKIPPED] += 1
+        else:
+            graded.append(_Graded(case.answer.confidence, outcome.value))
+    return RiskCoverage(points=_curve(graded), left_out=left_out)
+
+
+def _curve(graded: list[_Graded]) -> tuple[RiskPoint, ...]:
+    """Equal confidences have no order: each takes the mean error of its tie, as the average over all orders does."""
+    errors: list[float] = []
+    for _, tied in groupby(sorted(graded, key=lambda one: -one.confidence), key=lambda one: one.confidence):
+        wrong = [1 - one.right for one in tied]
+        errors += [math.fsum(wrong) / len(wrong)] * len(wrong)
+    summed = enumerate(accumulate(errors), start=1)
+    return tuple(RiskPoint(count / len(errors), min(1.0, total / count)) for count, total in summed)
+
+
+_LEVEL = Parameter(
+    name="level", meaning="the correctness score from which an answer is right", default="4.0", kind="number"
+)
+_SELECTIVE = "R. El-Yaniv and Y. Wiener, On the foundations of noise-free selective classification, JMLR 11, 2010."
+_CORE = "core-metrics.md"
+
+ENTRIES = (
+    MetricEntry(
+        name="groundedness",
+        family="answers",
+        summary="Are all claims of the answer supported by the context it was given?",
+        formula="the judge's score: 5 all claims supported and cited, 3 some, 1 contradicts the context, 0 unrelated",
+        lowest=0,
+        highest=HIGHEST_SCORE,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 6.",
+        disagreement="Ragas' faithfulness is a share of supported claims from 0 to 1; here a judge gives 0 to 5, and 5"
+        " also needs citations for all major claims. A score off the scale is judge_failed, never clipped.",
+        example="Verdicts 5, 4 and one unreadable reply: two scored cases, one judge_failed, mean 4.5",
+    ),
+    MetricEntry(
+        name="correctness",
+        family="answers",
+        summary="Does the answer address the question rightly?",
+        formula="the judge's score: 5 fully correct and complete, 3 partially, 0 completely wrong",
+        lowest=0,
+        highest=HIGHEST_SCORE,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 7.",
+        disagreement="Elsewhere 0/1 exact match or token F1 against a reference answer.",
+        example="Verdicts 5 and 2, and one abstention, which is counted beside them: mean 3.5",
+    ),
+    MetricEntry(
+        name="abstention_accuracy",
+        family="answers",
+        summary="Of the questions without an answer: how many did the system decline?",
+        formula="abstained / unanswerable; answerable questions do not enter",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 8.",
+        disagreement="Others average over all questions, counting an answered answerable one as right; that hides"
+        " hallucination behind easy questions.",
+        example="Four unanswerable questions, three declined: 0.75",
+    ),
+    MetricEntry(
+        name="hallucination_rate",
+        family="answers",
+        summary="Of the questions without an answer: how many were answered anyway?",
+        formula="1 - abstention_accuracy",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 9.",
+        disagreement="Also used for the share of unsupported claims in an answer; that is groundedness here.",
+        example="Four unanswerable questions, three declined: 0.25",
+    ),
+    MetricEntry(
+        name="abstention_precision",
+        family="answers",
+        summary="Of the abstentions: how many were right?",
+        formula="abstained and unanswerable / abstained",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=_SELECTIVE,
+        disagreement="An abstention because retrieval failed on an answerable question counts as wrong.",
+        example="Five abstentions, three of them on unanswerable questions: 0.6",
+    ),
+    MetricEntry(
+        name="abstention_recall",
+        family="answers",
+        summary="Of the unanswerable questions: how many did the system decline?",
+        formula="abstained and unanswerable / unanswerable",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=_SELECTIVE,
+        disagreement="The same number as abstention_accuracy, under the name that goes with abstention_precision.",
+        example="Four unanswerable questions, three declined: 0.75",
+    ),
+    MetricEntry(
+        name="accuracy_given_answered",
+        family="answers",
+        summary="Of the answers that were given: how many are right?",
+        formula="answers with correctness >= level / answers; an answer to an unanswerable question is wrong",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        parameters=(_LEVEL,),
+        citation=_SELECTIVE,
+        disagreement="Some leave unanswerable questions out; then a system gains nothing by declining them.",
+        example="Scores 5, 4 and 2, one abstention, one unanswerable question answered: 2 of 4 = 0.5",
+    ),
+    MetricEntry(
+        name="risk_coverage_area",
+        family="answers",
+        summary="How wrong are the answers on average as less and less sure ones are let through?",
+        formula="mean over i of (wrong among the i surest answers / i); ties in confidence share their mean error",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        parameters=(_LEVEL,),
+        citation="Y. Geifman, G. Uziel and R. El-Yaniv, Bias-reduced uncertainty estimation, ICLR 2019.",
+        disagreement="Some integrate by trapezoid or subtract the best possible area (E-AURC); ties are often broken by"
+        " input order, which makes the number depend on it.",
+        example="Confidences .9 right, .6 wrong, .3 right: risks 0, 1/2, 1/3 and an area of 0.278",
+    ),
+    MetricEntry(
+        name="citation_coverage",
+        family="answers",
+        summary="How many of the answer's claims point to one of its references?",
+        formula="claims with at least one citation that exists / claims",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 6; T. Gao et al., Enabling large language models to generate text with citations,"
+        " EMNLP 2023.",
+        disagreement="ALCE's citation recall also asks whether the cited passage entails the claim; that is"
+        " groundedness here. A mark such as [7] beyond the references counts as none.",
+        example="Four claims with two references, marked [1], [2], [7] and not at all: 0.5",
+    ),
+)

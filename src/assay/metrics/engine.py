@@ -1,0 +1,274 @@
+"""Ranking metrics of whole runs: from mappings in memory, or from batches of a file in constant memory.
+
+Both ways end in `Columns`, a batch of topics at a time, and every metric asked for reads the same ones. The cases are
+the topics of the qrels, in their order. A topic without any result is an empty ranking: it scores what the formula
+gives, which is what TREC does (`trec_eval -c`), or is skipped when asked (`trec_eval` without `-c`). Topics that only
+the run has cannot be measured; they are named, never dropped in silence. Of a document listed twice the better rank
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import BadValue
+from assay.metrics import gathering, ranking
+from assay.metrics.columns import Columns, Judged, columns_of
+from assay.metrics.matching import grades_of, with_topic
+from assay.metrics.ordering import Rows
+from assay.metrics.ranking import Question
+from assay.metrics.repeats import without_repeats
+from assay.metrics.scores import KIND_NUMBER, SCORED, Scores
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import OutcomeKind
+from assay.records.rankings import QrelTable, RunBatch
+
+BATCH_CELLS = 1 << 18
+"""Results in one batch: few enough for their columns to stay in the processor's cache."""
+
+
+_MOST_TOPICS = 1 << 14
+"""Topics in one batch."""
+
+
+class ScatteredTopics(Exception):
+    """A topic came back after its batch was measured."""
+
+
+class Absent:
+    """What becomes of a topic that has judgments and no results."""
+
+    EMPTY = "empty"
+    """An empty ranking: 0, and 0 counts."""
+    SKIP = "skip"
+    """Left out of the mean and counted apart."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """What moves the numbers besides the specs."""
+
+    level: int = 1
+    """The lowest grade that counts as relevant."""
+    depth: int | None = None
+    """Results beyond this rank are not looked at."""
+    absent: str = Absent.EMPTY
+
+    def __post_init__(self) -> None:
+        if self.level < 1:
+            raise BadValue(f"relevance level {self.level} is below 1", remedy="Grade 0 is judged and not relevant.")
+        if self.depth is not None and self.depth < 1:
+            raise BadValue(f"depth {self.depth} is below 1", remedy="Give the number of results to look at.")
+        if self.absent not in (Absent.EMPTY, Absent.SKIP):
+            raise BadValue(f"absent {self.absent!r} is not known", remedy="Use one of: empty, skip.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Measured:
+    """One run under every metric that was asked for."""
+
+    topics: Sequence[str]
+    scores: Mapping[MetricSpec, Scores]
+    retrieved: NDArray[np.int64]
+    """Results of each topic; 0 where the run has none."""
+    judged_results: int
+    """Results that somebody judged, over all topics. 0 means that no id of the run is an id of the qrels."""
+    absent: tuple[str, ...]
+    """Topics with judgments and no results."""
+    unknown: tuple[str, ...]
+    """Topics with results and no judgments."""
+    repeats: int = 0
+    """Results left out because a better rank had the same document."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Sheet:
+    """What is known so far, a column for each metric."""
+
+    specs: tuple[MetricSpec, ...]
+    rules: Rules
+    values: NDArray[np.float64]
+    vacuous: NDArray[np.bool_]
+    retrieved: NDArray[np.int64]
+    judged_results: int = 0
+    repeats: int = 0
+    unknown: dict[str, None] = field(default_factory=dict)
+
+    def write(self, places: NDArray[np.int64], columns: Columns) -> None:
+        """Measure a batch."""
+        for row, spec in enumerate(self.specs):
+            question = Question(spec.cutoff, self.rules.level, spec.at_defaults())
+            found = ranking.answer(spec.name, columns, question)
+            self.values[row, places], self.vacuous[row, places] = found.values, found.vacuous
+        self.retrieved[places] = columns.retrieved
+        self.judged_results += int(columns.retrieved.sum() - columns.unjudged.sum())
+
+
+def measure_mappings(
+    qrels: Mapping[str, Mapping[str, int]],
+    run: Mapping[str, Mapping[str, float]],
+    specs: Sequence[MetricSpec],
+    rules: Rules | None = None,
+) -> Measured:
+    """Measure rankings given as {topic: {document: score}} against {topic: {document: grade}}."""
+    topics = tuple(qrels)
+    sheet = _sheet(specs, rules or Rules(), len(topics))
+    keep = _ranks_needed(sheet.specs)
+    lengths = np.fromiter(map(len, map(run.get, topics, repeat(()))), dtype=np.int64, count=len(topics))
+    for first, last in _spans(lengths):
+        rows, judged = gathering.rows_of(qrels, run, topics[first:last])
+        sheet.write(np.arange(first, last), columns_of(rows, judged, depth=sheet.rules.depth, keep=keep))
+    sheet.unknown = dict.fromkeys(topic for topic in run if topic not in qrels)
+    return _measured(topics, sheet)
+
+
+def measure_batches(
+    qrels: QrelTable, batches: Iterable[RunBatch], specs: Sequence[MetricSpec], rules: Rules | None = None
+) -> Measured:
+    """Measure the batches of a run file. Raises `ScatteredTopics` when one topic comes in two batches."""
+    sheet = _sheet(specs, rules or Rules(), len(qrels.topics))
+    keep = _ranks_needed(sheet.specs)
+    for batch in batches:
+        _measure_batch(qrels, batch, sheet, keep)
+    for places in _chunks(np.flatnonzero(sheet.retrieved == 0)):
+        nothing = Rows(np.zeros(len(places), np.int64), np.empty(0, np.float32), np.empty(0, np.int16), lambda _: ())
+        sheet.write(places, columns_of(nothing, _judged(qrels, places).judged, keep=keep))
+    return _measured(qrels.topics, sheet)
+
+
+def _measure_batch(qrels: QrelTable, batch: RunBatch, sheet: _Sheet, keep: int | None) -> None:
+    places = np.array([qrels.place.get(topic, -1) for topic in batch.topics], dtype=np.int64)
+    unknown = [batch.topics[row] for row in np.flatnonzero(places < 0).tolist()]
+    if (sheet.retrieved[places[places >= 0]] > 0).any() or not sheet.unknown.keys().isdisjoint(unknown):
+        raise ScatteredTopics
+    sheet.unknown.update(dict.fromkeys(unknown))
+    batch, dropped = without_repeats(batch)
+    sheet.repeats += dropped
+    for rows in _row_groups(batch.lengths):
+        known = rows[places[rows] >= 0]
+        if known.size:
+            _measure_rows(qrels, _chosen(batch, known), places[known], sheet, keep)
+
+
+def _measure_rows(
+    qrels: QrelTable, batch: RunBatch, places: NDArray[np.int64], sheet: _Sheet, keep: int | None
+) -> None:
+    found = _judged(qrels, places)
+    local = np.arange(len(places))
+    asked = with_topic(batch.keys, np.repeat(local, batch.lengths))
+    known = with_topic(found.keys, np.repeat(local, found.judged.lengths))
+    rows = Rows(batch.lengths, batch.scores, grades_of(asked, known, found.judged.grades), batch.ids)
+    sheet.write(places, columns_of(rows, found.judged, depth=sheet.rules.depth, keep=keep))
+
+
+class _KeyedJudgments(NamedTuple):
+    """The judgments of some topics with the keys of their documents."""
+
+    keys: NDArray[np.uint64]
+    judged: Judged
+
+
+def _judged(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudgments:
+    lengths = qrels.lengths[places]
+    if places.size and (np.diff(places) == 1).all():
+        begin = int(qrels.starts[places[0]])
+        here: slice | NDArray[np.int64] = slice(begin, begin + int(lengths.sum()))
+    else:
+        offset = np.repeat(qrels.starts[places] - (np.cumsum(lengths) - lengths), lengths)
+        here = offset + np.arange(len(offset))
+    return _KeyedJudgments(qrels.keys[here], Judged(lengths, qrels.grades[here]))
+
+
+def _chosen(batch: RunBatch, rows: NDArray[np.int64]) -> RunBatch:
+    """Some rows of a batch."""
+    if len(rows) == len(batch.lengths):
+        return batch
+    wanted = np.zeros(len(batch.lengths), dtype=bool)
+    wanted[rows] = True
+    cells = np.repeat(wanted, batch.lengths)
+    ids, numbers = batch.ids, rows.tolist()
+    return RunBatch(
+        topics=[batch.topics[row] for row in numbers],
+        lengths=batch.lengths[rows],
+        keys=batch.keys[cells],
+        scores=batch.scores[cells],
+        ids=lambda row: ids(numbers[row]),
+    )
+
+
+def _row_groups(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Rows that may be padded to one width without waste: all together, unless a few are much longer."""
+    widest = int(lengths.max(initial=0))
+    if widest * len(lengths) <= max(4 * BATCH_CELLS, 4 * int(lengths.sum())):
+        yield np.arange(len(lengths))
+        return
+    magnitude = np.frexp(lengths.astype(np.float64))[1]
+    for size in np.unique(magnitude):
+        yield np.flatnonzero(magnitude == size)
+
+
+def _chunks(places: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    for first in range(0, len(places), _MOST_TOPICS):
+        yield places[first : first + _MOST_TOPICS]
+
+
+def _spans(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Consecutive topics, so many that their padded rankings make a batch; at least one."""
+    first = 0
+    while first < len(lengths):
+        widest = np.maximum.accumulate(lengths[first : first + _MOST_TOPICS])
+        fitting = int(np.searchsorted(widest * np.arange(1, len(widest) + 1), BATCH_CELLS, side="right"))
+        last = first + max(1, fitting)
+        yield first, last
+        first = last
+
+
+def _ranks_needed(specs: Iterable[MetricSpec]) -> int | None:
+    """How far down the metrics look; None when one looks at everything."""
+    cutoffs = [1 if spec.name == "top1_chunk" else spec.cutoff for spec in specs]
+    return None if None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
+
+
+def _sheet(specs: Sequence[MetricSpec], rules: Rules, topics: int) -> _Sheet:
+    foreign = [str(spec) for spec in specs if spec.name not in ranking.KERNELS]
+    if foreign or not specs:
+        raise BadValue(
+            f"not measured from rankings: {', '.join(foreign) or 'no metric was given'}",
+            remedy=f"From rankings and judgments come: {', '.join(ranking.KERNELS)}.",
+        )
+    shape = (len(specs), topics)
+    return _Sheet(
+        specs=tuple(specs),
+        rules=rules,
+        values=np.zeros(shape),
+        vacuous=np.ones(shape, dtype=bool),
+        retrieved=np.zeros(topics, dtype=np.int64),
+    )
+
+
+def _measured(topics: Sequence[str], sheet: _Sheet) -> Measured:
+    absent = np.flatnonzero(sheet.retrieved == 0).tolist()
+    return Measured(
+        topics=topics,
+        scores={spec: _scores(sheet, row, spec) for row, spec in enumerate(sheet.specs)},
+        retrieved=sheet.retrieved,
+        judged_results=sheet.judged_results,
+        absent=tuple(topics[place] for place in absent),
+        unknown=tuple(sheet.unknown),
+        repeats=sheet.repeats,
+    )
+
+
+def _scores(sheet: _Sheet, row: int, spec: MetricSpec) -> Scores:
+    kinds = np.full(len(sheet.retrieved), SCORED, dtype=np.uint8)
+    if sheet.rules.absent == Absent.SKIP:
+        kinds[sheet.retrieved == 0] = KIND_NUMBER[OutcomeKind.SKIPPED]
+    if spec.name == "judged" or spec.parameter("vacuous") == "skip":
+        kinds[sheet.vacuous[row]] = KIND_NUMBER[OutcomeKind.NOT_APPLICABLE]
+    return Scores(spec=spec, values=sheet.values[row], kinds=kinds)

@@ -1,0 +1,128 @@
+"""Mappings in memory to flat rows: scores, and the grade that the judgments give each result.
+
+Python hands over whole rows at a time (`struct`, `bytes`, `map`), because two million calls would cost more than
+everything behind them. What no ranking can be made of (NaN, a grade of 1.5) is refused with its topic and document.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import BadValue
+from assay.metrics.columns import Judged
+from assay.metrics.ordering import UNJUDGED, Rows
+from assay.records.rankings import LARGEST_GRADE
+
+Grades = Mapping[str, Mapping[str, int]]
+Runs = Mapping[str, Mapping[str, float]]
+_NOTHING: Mapping[str, float] = {}
+_NO_VERDICT = 255
+_LARGEST_SCORE = float(np.finfo(np.float32).max)
+
+
+class Gathered(NamedTuple):
+    """Rankings and judgments of some topics."""
+
+    rows: Rows
+    judged: Judged
+
+
+def rows_of(qrels: Grades, run: Runs, topics: Sequence[str]) -> Gathered:
+    """The rows of these topics; one that the run lacks is empty."""
+    results = [run.get(topic, _NOTHING) for topic in topics]
+    judgments = [qrels[topic] for topic in topics]
+    judged = Judged(_lengths(judgments), _judged_grades(judgments, topics))
+    rows = Rows(
+        lengths=_lengths(results),
+        scores=_scores(results, topics),
+        grades=_grades(results, judgments, judged.grades),
+        ids=lambda row: list(results[row]),
+    )
+    return Gathered(rows, judged)
+
+
+def _lengths(mappings: Sequence[Mapping[str, float]]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, mappings), dtype=np.int64, count=len(mappings))
+
+
+def _scores(results: Sequence[Mapping[str, float]], topics: Sequence[str]) -> NDArray[np.float32]:
+    try:
+        packed = b"".join([struct.pack(f"{len(row)}d", *row.values()) for row in results])
+    except (struct.error, TypeError) as problem:
+        raise _bad_score(results, topics) from problem
+    with np.errstate(over="ignore"):
+        scores = np.frombuffer(packed, dtype=np.float64).astype(np.float32)
+    if not np.isfinite(scores).all():
+        raise _bad_score(results, topics)
+    return scores
+
+
+def _judged_grades(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> NDArray[np.int16]:
+    try:  # nearly always: small whole numbers
+        return np.frombuffer(b"".join([bytes(row.values()) for row in judgments]), dtype=np.uint8).astype(np.int16)
+    except (TypeError, ValueError):
+        return _any_judged_grades(judgments, topics)
+
+
+def _any_judged_grades(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> NDArray[np.int16]:
+    try:
+        found = np.fromiter(chain.from_iterable([row.values() for row in judgments]), dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise _bad_grade(judgments, topics) from problem
+    # NaN equals nothing, so it fails the first of these.
+    if not ((found == np.rint(found)) & (np.abs(found) <= LARGEST_GRADE)).all():
+        raise _bad_grade(judgments, topics)
+    return found.astype(np.int16)
+
+
+def _grades(
+    results: Sequence[Mapping[str, float]], judgments: Sequence[Mapping[str, int]], judged: NDArray[np.int16]
+) -> NDArray[np.int16]:
+    """The grade of every result, `UNJUDGED` without one."""
+    pairs = zip(results, judgments, strict=True)
+    if not judged.size or (judged.min() >= 0 and judged.max() < _NO_VERDICT):
+        try:
+            packed = b"".join([bytes(map(known.get, row, repeat(_NO_VERDICT))) for row, known in pairs])
+        except TypeError:  # grades such as 2.0: right, but not for bytes
+            return _any_grades(results, judgments)
+        grades = np.frombuffer(packed, dtype=np.uint8).astype(np.int16)
+        grades[grades == _NO_VERDICT] = UNJUDGED
+        return grades
+    return _any_grades(results, judgments)
+
+
+def _any_grades(results: Sequence[Mapping[str, float]], judgments: Sequence[Mapping[str, int]]) -> NDArray[np.int16]:
+    pairs = zip(results, judgments, strict=True)
+    found = chain.from_iterable([map(known.get, row, repeat(UNJUDGED)) for row, known in pairs])
+    grades = np.fromiter(found, dtype=np.float64).astype(np.int16)
+    return np.maximum(grades, UNJUDGED)
+
+
+def _bad_score(results: Sequence[Mapping[str, float]], topics: Sequence[str]) -> BadValue:
+    for topic, row in zip(topics, results, strict=True):
+        for document, score in row.items():
+            if not _is_number(score) or not abs(score) <= _LARGEST_SCORE:
+                return _refused(topic, document, "score", score, "a finite number within float32")
+    return BadValue("a score cannot be read", remedy="Give {topic: {document: score}}.")
+
+
+def _bad_grade(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> BadValue:
+    for topic, row in zip(topics, judgments, strict=True):
+        for document, grade in row.items():
+            if not _is_number(grade) or np.rint(grade) != grade or abs(grade) > LARGEST_GRADE:
+                return _refused(topic, document, "grade", grade, f"a whole number up to {LARGEST_GRADE}")
+    return BadValue("a grade cannot be read", remedy="Give {topic: {document: grade}}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number))
+
+
+def _refused(topic: str, document: str, what: str, value: object, wanted: str) -> BadValue:
+    return BadValue(f"topic {topic!r}, document {document!r}: the {what} is {value!r}", remedy=f"Give {wanted}.")

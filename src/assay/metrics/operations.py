@@ -1,0 +1,296 @@
+"""Latency, cost and failures: how long, how dear, how often not at all.
+
+Percentiles are nearest-rank (`percentiles`). A case that failed has no latency; how many failed stands beside every
+percentile, since leaving out what timed out makes the tail look shorter than it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from assay.errors import BadValue
+from assay.metrics import outcomes
+from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.percentiles import mean, percentile
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.rate import Rate
+from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
+
+TOTAL = "total"
+"""The stage that stands for the whole case."""
+FAILED = frozenset({CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.EMPTY})
+
+
+def latency(run: CaseRun, stage: str = TOTAL) -> Outcome:
+    """Milliseconds of one case in one stage; the total is the sum of the stages where only they were measured."""
+    if run.status is CaseStatus.SKIPPED:
+        return outcomes.skipped("the case was never tried")
+    if run.status in FAILED:
+        return outcomes.system_failed(f"the case ended with {run.status}")
+    if stage == TOTAL:
+        return _total(run)
+    if stage not in run.stages:
+        return outcomes.not_applicable(f"stage {stage!r} did not run")
+    return Outcome.scored(run.stages[stage])
+
+
+def _total(run: CaseRun) -> Outcome:
+    if run.total_ms is not None:
+        return Outcome.scored(run.total_ms)
+    if run.stages:
+        return Outcome.scored(math.fsum(run.stages.values()))
+    return outcomes.skipped("the case was not timed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LatencySummary:
+    """How long one stage takes. None where no case was timed."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    mean: float | None
+    timed: int
+    left_out: Mapping[OutcomeKind, int]
+
+
+def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySummary:
+    """The distribution of one stage over many cases."""
+    seen = [latency(run, stage) for run in runs]
+    times = [one.value for one in seen if one.value is not None]
+    return LatencySummary(
+        p50=percentile(times, 50),
+        p95=percentile(times, 95),
+        p99=percentile(times, 99),
+        mean=mean(times),
+        timed=len(times),
+        left_out=Counter(one.kind for one in seen if one.value is None),
+    )
+
+
+def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:
+    """The total, then every stage that some case went through."""
+    stages = dict.fromkeys(stage for run in runs for stage in run.stages)
+    return {stage: latency_summary(runs, stage) for stage in (TOTAL, *stages)}
+
+
+def suite_time(started_at: datetime, finished_at: datetime) -> Outcome:
+    """Seconds from the first case's start to the last one's end, on the clock on the wall."""
+    seconds = (finished_at - started_at).total_seconds()
+    if seconds < 0:
+        raise BadValue(f"the suite ended {-seconds} s before it began", remedy="Take both times from one clock.")
+    return Outcome.scored(seconds)
+
+
+def error_rate(run: CaseRun) -> Outcome:
+    """Whether a case failed in any way: error, timeout or empty response."""
+    return _ended(run, FAILED)
+
+
+def timeout_rate(run: CaseRun) -> Outcome:
+    """Whether a case timed out."""
+    return _ended(run, {CaseStatus.TIMEOUT})
+
+
+def empty_response_rate(run: CaseRun) -> Outcome:
+    """Whether a case came back with nothing in it."""
+    return _ended(run, {CaseStatus.EMPTY})
+
+
+def _ended(run: CaseRun, ways: Iterable[CaseStatus]) -> Outcome:
+    if run.status is CaseStatus.SKIPPED:
+        return outcomes.skipped("the case was never tried")
+    return outcomes.yes_or_no(run.status in set(ways))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failures:
+    """How often cases failed, and how."""
+
+    any: Rate
+    timeout: Rate
+    empty: Rate
+
+
+def failures(runs: Sequence[CaseRun]) -> Failures:
+    """The three rates over the cases that were tried."""
+    return Failures(
+        any=Rate.over(map(error_rate, runs)),
+        timeout=Rate.over(map(timeout_rate, runs)),
+        empty=Rate.over(map(empty_response_rate, runs)),
+    )
+
+
+def failures_by_doc_type(runs: Iterable[CaseRun]) -> dict[str, Failures]:
+    """The same for each type of document, since failures tend to cluster by type; "" holds those of no type."""
+    groups: defaultdict[str, list[CaseRun]] = defaultdict(list)
+    for run in runs:
+        groups[run.doc_type].append(run)
+    return {doc_type: failures(groups[doc_type]) for doc_type in sorted(groups)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeUsage:
+    """What the judge used. Tokens and cost are of the calls that were metered, so a lower bound if some were not."""
+
+    calls: int
+    cached: int
+    unmetered: int
+    """Calls that went out and came back without a token count."""
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def tokens(self) -> Outcome:
+        """All tokens, in and out."""
+        return self._known() or Outcome.scored(self.input_tokens + self.output_tokens)
+
+    def cost(self, price: TokenPrice | None) -> Outcome:
+        """What they cost at a price; None when no price is set."""
+        if price is None:
+            return outcomes.not_applicable("no price is set for the judge's tokens")
+        paid = self.input_tokens * price.input_per_million + self.output_tokens * price.output_per_million
+        return self._known() or Outcome.scored(paid / 1_000_000)
+
+    def _known(self) -> Outcome | None:
+        if self.calls == 0:
+            return outcomes.not_applicable("the judge was not asked")
+        if self.unmetered:
+            known = self.input_tokens + self.output_tokens
+            return outcomes.skipped(f"{self.unmetered} of {self.calls} calls reported no tokens; the rest used {known}")
+        return None
+
+
+def judge_usage(calls: Iterable[JudgeCall]) -> JudgeUsage:
+    """Add up what was sent; a reply from the cache uses nothing."""
+    asked = list(calls)
+    sent = [(call.input_tokens, call.output_tokens) for call in asked if not call.cached]
+    metered = [(used, made) for used, made in sent if used is not None and made is not None]
+    return JudgeUsage(
+        calls=len(asked),
+        cached=len(asked) - len(sent),
+        unmetered=len(sent) - len(metered),
+        input_tokens=sum(used for used, _ in metered),
+        output_tokens=sum(made for _, made in metered),
+    )
+
+
+_STAGE = Parameter(
+    name="stage", meaning="which stage: total, folder-choice, candidate, fusion, rerank, generation, ...", default=TOTAL
+)
+_INTERPOLATION = (
+    "Nearest rank: a latency that was measured. numpy and many dashboards interpolate between two, which puts the tail"
+    " of a small sample below its worst case."
+)
+
+
+def _entry(
+    name: str,
+    summary: str,
+    formula: str,
+    disagreement: str,
+    example: str,
+    *,
+    citation: str,
+    highest: float | None = None,
+    parameters: tuple[Parameter, ...] = (),
+) -> MetricEntry:
+    """All of them are from 0, better when lower, and without a cutoff."""
+    return MetricEntry(
+        name=name,
+        family="operations",
+        summary=summary,
+        formula=formula,
+        lowest=0,
+        highest=highest,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        parameters=parameters,
+        citation=citation,
+        disagreement=disagreement,
+        example=example,
+    )
+
+
+_latency_entry = partial(_entry, citation="rag-regression-framework.md, section 4.5.", parameters=(_STAGE,))
+_usage_entry = partial(_entry, citation="core-metrics.md, performance metrics.")
+_failure_entry = partial(_entry, citation="core-metrics.md, operational metrics.", highest=1)
+
+ENTRIES = (
+    _latency_entry(
+        "p50",
+        "How long does the middle case take?",
+        "the smallest latency that at least 50 % of the cases do not exceed, in ms",
+        f"{_INTERPOLATION} Of an even number of cases it is the lower of the two in the middle.",
+        "Latencies 10, 20, 30 and 100 ms: place ceil(0.5 * 4) = 2, which is 20",
+    ),
+    _latency_entry(
+        "p95",
+        "How long does a slow case take?",
+        "the smallest latency that at least 95 % of the cases do not exceed, in ms",
+        _INTERPOLATION,
+        "Latencies 1, 2, ..., 20 ms: place ceil(0.95 * 20) = 19, which is 19",
+    ),
+    _latency_entry(
+        "p99",
+        "How long do the slowest cases take?",
+        "the smallest latency that at least 99 % of the cases do not exceed, in ms",
+        f"{_INTERPOLATION} With fewer than 100 cases it is the slowest one.",
+        "Latencies 1, 2, ..., 20 ms: place ceil(0.99 * 20) = 20, which is 20",
+    ),
+    _latency_entry(
+        "mean_latency",
+        "How long does a case take on average?",
+        "sum of latencies / timed cases, in ms",
+        "One slow case moves it; read it beside the percentiles.",
+        "Latencies 10, 20, 30 and 100 ms: 160 / 4 = 40",
+    ),
+    _usage_entry(
+        "suite_time",
+        "How long does the whole run take?",
+        "end of the last case - start of the first, in seconds",
+        "Time on the wall, not the sum of latencies: cases that run side by side are not counted twice.",
+        "Begun at 10:00:00, ended at 10:01:30: 90",
+    ),
+    _usage_entry(
+        "judge_tokens",
+        "How many tokens did judging use?",
+        "input tokens + output tokens of the calls that were sent",
+        "Replies from the cache use nothing. If a server reports no counts the total is not known, and not shown as"
+        " the sum of the rest.",
+        "Two calls of 800 in and 50 out, one from the cache: 850",
+    ),
+    _usage_entry(
+        "judge_cost",
+        "What did judging cost?",
+        "(input tokens * input price + output tokens * output price) / 1,000,000",
+        "List prices; discounts for cached prompts or batches are not known here.",
+        "1,000,000 tokens in at 0.15 and 100,000 out at 0.60 a million: 0.15 + 0.06 = 0.21",
+    ),
+    _failure_entry(
+        "error_rate",
+        "How many cases failed?",
+        "cases that ended with an error, a timeout or an empty response / cases tried",
+        "Includes timeouts and empty responses, as the document has it; elsewhere errors alone.",
+        "Ten cases: one error, one timeout, one empty response: 3/10 = 0.3",
+    ),
+    _failure_entry(
+        "timeout_rate",
+        "How many cases ran out of time?",
+        "timeouts / cases tried",
+        "Depends on the time allowed, which is part of the run's configuration.",
+        "Ten cases: one error, one timeout, one empty response: 1/10 = 0.1",
+    ),
+    _failure_entry(
+        "empty_response_rate",
+        "How many cases came back with nothing?",
+        "empty responses / cases tried",
+        "An abstention in words is an answer, not an empty response.",
+        "Ten cases: one error, one timeout, two empty responses: 2/10 = 0.2",
+    ),
+)

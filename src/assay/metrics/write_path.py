@@ -1,0 +1,231 @@
+"""The write path: does a save do the right thing, do contradictions live on, is stale memory served, is text lost?
+
+The confusion matrix is a property of a set of labelled saves; everything else looks at one case, and its mean over
+the scored cases is the metric.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.metrics import outcomes
+from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.first_results import first
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.rate import Rate
+from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
+
+
+def save_accuracy(trial: SaveTrial) -> Outcome:
+    """Whether one save did what it should."""
+    if trial.decided is None:
+        return outcomes.system_failed(trial.reason or "the save failed")
+    return outcomes.yes_or_no(trial.decided is trial.expected)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveConfusion:
+    """How often each decision was taken where each was expected."""
+
+    counts: Mapping[tuple[SaveDecision, SaveDecision], int]
+    """By (expected, decided); a pair that never happened is absent."""
+    failed: int
+    """Saves that decided nothing."""
+
+    def count(self, expected: SaveDecision, decided: SaveDecision) -> int:
+        """One cell."""
+        return self.counts.get((expected, decided), 0)
+
+    @property
+    def accuracy(self) -> Rate:
+        """Right decisions among all."""
+        return self._rate(sum(self.count(one, one) for one in SaveDecision), sum(self.counts.values()))
+
+    def precision(self, decision: SaveDecision) -> Rate:
+        """Of the times it was taken: how often rightly."""
+        return self._rate(self.count(decision, decision), sum(self.count(one, decision) for one in SaveDecision))
+
+    def recall(self, decision: SaveDecision) -> Rate:
+        """Of the times it was expected: how often it was taken."""
+        return self._rate(self.count(decision, decision), sum(self.count(decision, one) for one in SaveDecision))
+
+    @property
+    def false_rejections(self) -> Rate:
+        """Of the saves that should have been kept in some form: how many were rejected."""
+        kept = [one for one in SaveDecision if one is not SaveDecision.REJECT]
+        rejected = sum(self.count(one, SaveDecision.REJECT) for one in kept)
+        return self._rate(rejected, sum(self.count(one, other) for one in kept for other in SaveDecision))
+
+    def _rate(self, hits: int, of: int) -> Rate:
+        return Rate(hits=hits, of=of, left_out={OutcomeKind.SYSTEM_FAILED: self.failed} if self.failed else {})
+
+
+def save_confusion(trials: Iterable[SaveTrial]) -> SaveConfusion:
+    """Count labelled saves by what they should have done and what they did."""
+    counts: Counter[tuple[SaveDecision, SaveDecision]] = Counter()
+    failed = 0
+    for trial in trials:
+        if trial.decided is None:
+            failed += 1
+        else:
+            counts[trial.expected, trial.decided] += 1
+    return SaveConfusion(counts=counts, failed=failed)
+
+
+def contradiction_coexistence(pair: ContradictingPair, *, count_marked: bool = False) -> Outcome:
+    """Whether both sides of a contradiction can be found with nothing to say they disagree, or, if asked, at all."""
+    return outcomes.yes_or_no(pair.first_live and pair.second_live and (count_marked or not pair.marked))
+
+
+def stale_served_rate(
+    hits: Sequence[str], stale: Collection[str], k: int | None = None, *, per_search: bool = False
+) -> Outcome:
+    """How many of the first k results a newer memory has superseded; per search, whether any has."""
+    shown = first(hits, k)
+    old = set(shown) & set(stale)
+    if per_search and shown:
+        return outcomes.yes_or_no(bool(old))
+    return outcomes.share(len(old), len(shown), "nothing was shown")
+
+
+def information_lost(facts: Collection[str], merged: str) -> Outcome:
+    """The share of labelled facts (numbers, names, short phrases) of both originals that the merged text lacks."""
+    text = _flat(merged)
+    lost = sum(not _says(text, _flat(fact)) for fact in facts)
+    return outcomes.share(lost, len(facts), "no facts are labelled")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _says(text: str, fact: str) -> bool:
+    """Whole words and numbers only: "limit 10" is said neither by "limit 100" nor by "limit 10.5"."""
+    return re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(fact)}(?!\w)(?![.,]\d)", text) is not None
+
+
+_DECISION = Parameter(
+    name="decision",
+    meaning="which decision",
+    default="merge",
+    choices=tuple(decision.value for decision in SaveDecision),
+)
+_SAVES = "feedback-and-quality.md, REQ-S4-004 and REQ-S4-005."
+
+ENTRIES = (
+    MetricEntry(
+        name="save_accuracy",
+        family="write path",
+        summary="How often does a save do the right one of store, merge, supersede and reject?",
+        formula="sum of the diagonal of the confusion matrix / decided saves",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=_SAVES,
+        disagreement="The documents know merge, replace and store at the reconsolidation step and reject at the gate;"
+        " here one save has one outcome of four. Failed saves are counted beside it.",
+        example="Five labelled saves, four decided as labelled: 4/5 = 0.8",
+    ),
+    MetricEntry(
+        name="save_precision",
+        family="write path",
+        summary="When a save merges (or stores, ...), how often is that right?",
+        formula="decided and expected / decided",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        parameters=(_DECISION,),
+        citation=_SAVES,
+        disagreement="A decision that was never taken has no precision: not applicable, where some libraries print 0.",
+        example="Three merges, two of them expected: 2/3 = 0.67",
+    ),
+    MetricEntry(
+        name="save_recall",
+        family="write path",
+        summary="When a save should merge (or store, ...), how often does it?",
+        formula="decided and expected / expected",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        parameters=(_DECISION,),
+        citation=_SAVES,
+        disagreement="A decision that was never expected has no recall: not applicable.",
+        example="Four saves should merge, two do: 2/4 = 0.5",
+    ),
+    MetricEntry(
+        name="false_rejection_rate",
+        family="write path",
+        summary="How many saves that should be kept does the gate turn away?",
+        formula="rejected / saves expected to store, merge or supersede",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        citation="feedback-and-quality.md, risk MR12: thresholds are tuned on it before the gate is enforced.",
+        disagreement="Not 1 - precision of reject: the whole is what should be kept, not what was rejected.",
+        example="Four saves should be kept, one is rejected: 1/4 = 0.25",
+    ),
+    MetricEntry(
+        name="contradiction_coexistence",
+        family="write path",
+        summary="How many contradictions can search return both sides of, without a word?",
+        formula="pairs with both sides live and no contradicts edge / contradicting pairs",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        parameters=(
+            Parameter(
+                name="marked",
+                meaning="whether a pair joined by a `contradicts` edge may coexist",
+                default="allow",
+                choices=("allow", "count"),
+            ),
+        ),
+        citation=_SAVES,
+        disagreement="The source supersedes every conflict; Assay keeps both where they are about different subjects,"
+        " and marks them. `marked=count` gives the source's view.",
+        example="Four pairs: two superseded, one live and marked, one live and not: 1/4 = 0.25",
+    ),
+    MetricEntry(
+        name="stale_served_rate",
+        family="write path",
+        summary="How many of the memories served had already been superseded?",
+        formula="superseded memories in the first k / memories in the first k",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.OPTIONAL,
+        parameters=(
+            Parameter(
+                name="per",
+                meaning="of the results, or of the searches that served at least one",
+                default="result",
+                choices=("result", "search"),
+            ),
+        ),
+        citation=_SAVES,
+        disagreement="Superseded at the time of the query; a search `as_of` an earlier time serves nothing stale.",
+        example="Five memories served, one of them superseded: 1/5 = 0.2",
+    ),
+    MetricEntry(
+        name="information_lost",
+        family="write path",
+        summary="How much of what two memories said is gone after they were merged?",
+        formula="labelled facts missing from the merged text / labelled facts",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        citation=_SAVES,
+        disagreement="Facts are found as whole words, whatever their case; a paraphrase of a fact counts as lost, so"
+        " label what must survive literally: numbers, names, dates.",
+        example="Facts `port 8080`, `TLS 1.3`, `eu-west`; the merged text keeps the first two: 1/3 = 0.33",
+    ),
+)
