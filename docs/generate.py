@@ -14,8 +14,10 @@ from typing import Any
 import typer.main
 from tests.architecture import LAYERS, OPEN_TO_ALL
 
-from assay import errors
+import assay
+from assay import errors, statistics, testing
 from assay.cli.main import app
+from assay.metrics.reference import reference_markdown
 from assay.settings import KNOWN
 from assay.storage.tables import metadata
 
@@ -32,6 +34,8 @@ def pages() -> dict[Path, str]:
         reference / "settings.md": _settings(),
         reference / "errors.md": _errors(),
         reference / "tables.md": _tables(),
+        reference / "metrics.md": f"{reference_markdown().rstrip()}\n\n{MADE}\n",
+        reference / "python.md": _python(),
         DOCS / "architecture.md": _architecture(),
     }
 
@@ -112,6 +116,23 @@ def _tables() -> str:
         columns = ", ".join(f"`{column.name}`" for column in table.columns)
         lines.append(f"- **{table.name}**: {columns}")
     return "\n".join(lines) + "\n"
+
+
+def _python() -> str:
+    lines = [f"# Python\n\n{MADE}\n", "The public names of `assay`, of `assay.statistics` and of `assay.testing`.\n"]
+    for module in (assay, statistics, testing):
+        lines.append(f"## {module.__name__}\n")
+        lines += [_entry(name, getattr(module, name)) for name in module.__all__]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _entry(name: str, thing: object) -> str:
+    """One line: how it is called, and the first sentence of what it says of itself."""
+    if not inspect.isfunction(thing) and not inspect.isclass(thing):
+        return f"- `{name}`: {thing!r:.120}"
+    called = str(inspect.signature(thing)) if inspect.isfunction(thing) else ""
+    return f"- `{name}{called}`: {(inspect.getdoc(thing) or '').splitlines()[0]}"
 
 
 def _architecture() -> str:

@@ -99,6 +99,8 @@ class Bench:
             raised, fault = self._try(self.acts[act])
             if not self._control.failed:
                 return None
+            if lasting and call == 1 and act != "open":
+                fault = fault or _wrong_name(error, raised)
             if lasting:
                 again, other = self._try(self.save)
                 fault = fault or other or _wrong_name(error, again)
@@ -130,7 +132,8 @@ class Bench:
         try:
             act()
         except StorageError as problem:
-            return problem.code, "" if problem.remedy else f"{problem.code} has no remedy"
+            named = type(problem) is not StorageError and problem.remedy
+            return problem.code, "" if named else f"an error without a name or a remedy: {problem}"
         except AssayError as problem:
             return problem.code, f"{problem.code} blames the caller: {problem}"
         except Exception as problem:  # noqa: BLE001 - whatever else comes out is what this program looks for
@@ -192,9 +195,9 @@ class Bench:
 
 
 def _wrong_name(error: int, code: str) -> str:
-    """Whether a save on a disk that goes on failing was told why."""
+    """Whether who writes on a disk that goes on failing is told why."""
     wanted = NAMES.get(error, code)
-    return "" if code and code == wanted else f"a save on a failing disk ended with {code or 'success'}, not {wanted}"
+    return "" if code and code == wanted else f"writing on a failing disk ended with {code or 'success'}, not {wanted}"
 
 
 def try_everything(bench: Bench, rng: random.Random, most: int) -> list[Attempt]:
