@@ -348,3 +348,15 @@ def test_processes_that_open_the_same_new_place_at_once_all_succeed(home: Home, 
 def test_the_failure_names_the_last_step_that_went_well(home: Home, tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=f"after step {CURRENT.newest}"):
         open_with(home, scripts(tmp_path, FAILING))
+
+
+def test_no_index_of_a_table_that_others_refer_to_begins_with_the_tenant(store: Store) -> None:
+    """PostgreSQL would check every reference by reading the whole tenant until it has statistics."""
+    with store._backend.reading() as connection:
+        look = inspect(connection)
+        referred = {key["referred_table"] for name in look.get_table_names() for key in look.get_foreign_keys(name)}
+        assert referred == {"memories", "eval_queries"}
+        plain = [index for name in referred for index in look.get_indexes(name) if not index["unique"]]
+        partial = {"eval_queries_in_corpus"}
+        begins = {str(index["name"]) for index in plain if index["column_names"][0] == "tenant"}
+        assert begins == partial

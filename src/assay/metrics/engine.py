@@ -29,7 +29,7 @@ from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
 
-BATCH_CELLS = 1 << 18
+BATCH_CELLS = 1 << 17
 """Results in one batch: few enough for their columns to stay in the processor's cache."""
 
 
@@ -120,9 +120,10 @@ def measure_mappings(
     topics = tuple(qrels)
     sheet = _sheet(specs, rules or Rules(), len(topics))
     keep = _ranks_needed(sheet.specs)
-    lengths = np.fromiter(map(len, map(run.get, topics, repeat(()))), dtype=np.int64, count=len(topics))
-    for first, last in _spans(lengths):
-        rows, judged = gathering.rows_of(qrels, run, topics[first:last])
+    judgments, nothing = list(qrels.values()), dict[str, float]()
+    results = list(map(run.get, topics, repeat(nothing)))
+    for first, last in _spans(gathering.lengths_of(results)):
+        rows, judged = gathering.rows_of(results[first:last], judgments[first:last], topics[first:last])
         sheet.write(np.arange(first, last), columns_of(rows, judged, depth=sheet.rules.depth, keep=keep))
     sheet.unknown = dict.fromkeys(topic for topic in run if topic not in qrels)
     return _measured(topics, sheet)

@@ -19,9 +19,10 @@ from assay.metrics.columns import Judged
 from assay.metrics.ordering import UNJUDGED, Rows
 from assay.records.rankings import LARGEST_GRADE
 
-Grades = Mapping[str, Mapping[str, int]]
-Runs = Mapping[str, Mapping[str, float]]
-_NOTHING: Mapping[str, float] = {}
+Row = Mapping[str, float]
+"""What one topic retrieved: a score for each document."""
+Marks = Mapping[str, int]
+"""What is judged of one topic: a grade for each document."""
 _NO_VERDICT = 255
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 
@@ -33,13 +34,11 @@ class Gathered(NamedTuple):
     judged: Judged
 
 
-def rows_of(qrels: Grades, run: Runs, topics: Sequence[str]) -> Gathered:
-    """The rows of these topics; one that the run lacks is empty."""
-    results = [run.get(topic, _NOTHING) for topic in topics]
-    judgments = [qrels[topic] for topic in topics]
-    judged = Judged(_lengths(judgments), _judged_grades(judgments, topics))
+def rows_of(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
+    """The rows of some topics, given what each retrieved and what is judged of it."""
+    judged = Judged(lengths_of(judgments), _judged_grades(judgments, topics))
     rows = Rows(
-        lengths=_lengths(results),
+        lengths=lengths_of(results),
         scores=_scores(results, topics),
         grades=_grades(results, judgments, judged.grades),
         ids=lambda row: list(results[row]),
@@ -47,13 +46,15 @@ def rows_of(qrels: Grades, run: Runs, topics: Sequence[str]) -> Gathered:
     return Gathered(rows, judged)
 
 
-def _lengths(mappings: Sequence[Mapping[str, float]]) -> NDArray[np.int64]:
+def lengths_of(mappings: Sequence[Row | Marks]) -> NDArray[np.int64]:
+    """How long each is."""
     return np.fromiter(map(len, mappings), dtype=np.int64, count=len(mappings))
 
 
-def _scores(results: Sequence[Mapping[str, float]], topics: Sequence[str]) -> NDArray[np.float32]:
+def _scores(results: Sequence[Row], topics: Sequence[str]) -> NDArray[np.float32]:
+    packers = {length: struct.Struct(f"{length}d").pack for length in set(map(len, results))}
     try:
-        packed = b"".join([struct.pack(f"{len(row)}d", *row.values()) for row in results])
+        packed = b"".join([packers[len(row)](*row.values()) for row in results])
     except (struct.error, TypeError) as problem:
         raise _bad_score(results, topics) from problem
     with np.errstate(over="ignore"):
@@ -63,14 +64,14 @@ def _scores(results: Sequence[Mapping[str, float]], topics: Sequence[str]) -> ND
     return scores
 
 
-def _judged_grades(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> NDArray[np.int16]:
+def _judged_grades(judgments: Sequence[Marks], topics: Sequence[str]) -> NDArray[np.int16]:
     try:  # nearly always: small whole numbers
         return np.frombuffer(b"".join([bytes(row.values()) for row in judgments]), dtype=np.uint8).astype(np.int16)
     except (TypeError, ValueError):
         return _any_judged_grades(judgments, topics)
 
 
-def _any_judged_grades(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> NDArray[np.int16]:
+def _any_judged_grades(judgments: Sequence[Marks], topics: Sequence[str]) -> NDArray[np.int16]:
     try:
         found = np.fromiter(chain.from_iterable([row.values() for row in judgments]), dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -81,12 +82,10 @@ def _any_judged_grades(judgments: Sequence[Mapping[str, int]], topics: Sequence[
     return found.astype(np.int16)
 
 
-def _grades(
-    results: Sequence[Mapping[str, float]], judgments: Sequence[Mapping[str, int]], judged: NDArray[np.int16]
-) -> NDArray[np.int16]:
-    """The grade of every result, `UNJUDGED` without one."""
+def _grades(results: Sequence[Row], judgments: Sequence[Marks], judged: NDArray[np.int16]) -> NDArray[np.int16]:
+    """The grade of every result, `UNJUDGED` without one. A negative grade is no verdict."""
     pairs = zip(results, judgments, strict=True)
-    if not judged.size or (judged.min() >= 0 and judged.max() < _NO_VERDICT):
+    if judged.min(initial=0) >= 0 and judged.max(initial=0) < _NO_VERDICT:
         try:
             packed = b"".join([bytes(map(known.get, row, repeat(_NO_VERDICT))) for row, known in pairs])
         except TypeError:  # grades such as 2.0: right, but not for bytes
@@ -97,14 +96,14 @@ def _grades(
     return _any_grades(results, judgments)
 
 
-def _any_grades(results: Sequence[Mapping[str, float]], judgments: Sequence[Mapping[str, int]]) -> NDArray[np.int16]:
+def _any_grades(results: Sequence[Row], judgments: Sequence[Marks]) -> NDArray[np.int16]:
     pairs = zip(results, judgments, strict=True)
     found = chain.from_iterable([map(known.get, row, repeat(UNJUDGED)) for row, known in pairs])
     grades = np.fromiter(found, dtype=np.float64).astype(np.int16)
     return np.maximum(grades, UNJUDGED)
 
 
-def _bad_score(results: Sequence[Mapping[str, float]], topics: Sequence[str]) -> BadValue:
+def _bad_score(results: Sequence[Row], topics: Sequence[str]) -> BadValue:
     for topic, row in zip(topics, results, strict=True):
         for document, score in row.items():
             if not _is_number(score) or not abs(score) <= _LARGEST_SCORE:
@@ -112,7 +111,7 @@ def _bad_score(results: Sequence[Mapping[str, float]], topics: Sequence[str]) ->
     return BadValue("a score cannot be read", remedy="Give {topic: {document: score}}.")
 
 
-def _bad_grade(judgments: Sequence[Mapping[str, int]], topics: Sequence[str]) -> BadValue:
+def _bad_grade(judgments: Sequence[Marks], topics: Sequence[str]) -> BadValue:
     for topic, row in zip(topics, judgments, strict=True):
         for document, grade in row.items():
             if not _is_number(grade) or np.rint(grade) != grade or abs(grade) > LARGEST_GRADE:

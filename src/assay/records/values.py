@@ -28,6 +28,7 @@ MAX_NESTING = 64
 """Levels of lists and objects in a JSON value."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:#-]{0,127}")
+_IDS = re.compile(rf"(?:{_ID.pattern}\n)+")
 
 
 def text(value: Any, field: str, *, longest: int = MAX_TEXT, empty: bool = True) -> str:
@@ -154,7 +155,7 @@ def identifiers(values: Any, field: str) -> tuple[str, ...]:
     """Several ids, in order."""
     found = _several(values, field, "texts")
     # A logged query carries hundreds of ids: look at them one by one only when one of them is wrong.
-    if all(type(value) is str and _ID.fullmatch(value) for value in found):
+    if set(map(type, found)) <= {str} and _IDS.fullmatch("\n".join(found) + "\n"):
         return found
     return tuple(identifier(value, field) for value in found)
 
@@ -162,7 +163,7 @@ def identifiers(values: Any, field: str) -> tuple[str, ...]:
 def finites(values: Any, field: str) -> tuple[float, ...]:
     """Several finite numbers, in order."""
     found = _several(values, field, "numbers")
-    if all(type(value) is float and math.isfinite(value) for value in found):
+    if set(map(type, found)) <= {float} and math.isfinite(sum(found)):
         return found
     return tuple(finite(value, field) for value in found)
 

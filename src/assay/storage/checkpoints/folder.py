@@ -21,7 +21,8 @@ class CheckpointFolder:
 
     def list(self) -> list[Checkpoint]:
         """Every complete checkpoint, oldest first."""
-        return [manifest.read(file) for file in self._descriptions()]
+        found = (self._read(file) for file in self._descriptions())
+        return [one for one in found if one is not None]
 
     def find(self, wanted: str) -> Checkpoint:
         """By id, or by a name that only one checkpoint has."""
@@ -38,6 +39,15 @@ class CheckpointFolder:
         raise CheckpointNotFound(
             f"there is no checkpoint {wanted!r} in {self.path}", remedy="See `assay checkpoint list`."
         )
+
+    def _read(self, description: Path) -> Checkpoint | None:
+        """What a description says; None when somebody deleted that checkpoint since we looked."""
+        try:
+            return manifest.read(description)
+        except CheckpointFailed:
+            if description.exists():
+                raise
+            return None
 
     def _descriptions(self) -> Sequence[Path]:
         return sorted(self.path.glob("*.json"))
