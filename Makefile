@@ -40,8 +40,12 @@ lint: $(READY)
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 
-bench: $(READY)
+# DATA=DIR adds what needs public collections.
+bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.store
+	@$(BIN)/python -m bench.calibration
+	@$(BENCH)/bin/python -m bench.parity $(if $(DATA),--data $(DATA))
+	@$(BENCH)/bin/python -m bench.metrics
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow

@@ -1,7 +1,7 @@
 """Are the statistics what they claim? Simulated, printed, and judged line by line.
 
 Run as `python -m bench.calibration [--experiments 10000] [--seed 1] [--json]`. Six ways of having no difference are
-played to the betting e-process, to the SPRT printed in `memory-evaluation-framework.md` 4.2 and to the Gaussian SPRT;
+played to the betting e-process, to the SPRT printed in the memory evaluation framework 4.2 and to the Gaussian SPRT;
 then come power, the coverage of bootstrap intervals, the uniformity of permutation p-values and the required n. The
 simulator is vectorised over experiments; a sample of its paths is replayed through `assay.statistics` itself, and one
 disagreement fails the run. Exit 1 when a promise is broken.

@@ -2,8 +2,8 @@
 
 Random topics with ties (also ties of float32 that differ as doubles), duplicate lines, missing topics, unjudged and
 negative judgments, against `pytrec_eval` (trec_eval's own C code) from mappings and from TREC files; and, with --data,
-trec_eval's published test outputs. Needs `bench/requirements.in`. One difference is intended: where nothing is relevant
-recall is 1 by definition here and 0 there; those topics are left out for recall, and counted.
+trec_eval's published test outputs. Needs the environment that `make bench` makes. One difference is intended: where
+nothing is relevant recall is 1 by definition here and 0 there; those topics are left out for recall, and counted.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_the_example_of_an_entry_is_true(name: str) -> None:
 @pytest.mark.parametrize(
     ("metric", "shown", "missed", "level", "expected"),
     [
-        # rag-regression-framework.md 4.1: one of two relevant documents
+        # the RAG regression framework 4.1: one of two relevant documents
         ("recall@5", [1, 0, 0, 0, 0], [1], 1, 0.5),
         # 4.2: labels 3, 0, 2 of five; relevant from 2
         ("precision@5", [3, 0, 2, 0, 0], [], 2, 0.4),
@@ -65,10 +65,10 @@ def test_the_example_of_an_entry_is_true(name: str) -> None:
         ("ndcg@3", [3, 1, 2], [], 1, (3 + 1 / math.log2(3) + 1) / (3 + 2 / math.log2(3) + 0.5)),
         # 8.2: three of five relevant retrieved among five
         ("recall@5", [1, 0, 1, 0, 1], [1, 1], 1, 0.6),
-        # core-metrics.md 2: rank 1, rank 3, none
+        # the core metrics document 2: rank 1, rank 3, none
         ("mrr@5", [0, 0, 2], [], 1, 1 / 3),
         ("mrr@5", [0, 0], [1], 1, 0.0),
-        # memory-evaluation-framework.md 3.1: 2^g - 1, and relevance from grade 2
+        # the memory evaluation framework 3.1: 2^g - 1, and relevance from grade 2
         ("ndcg(gain=exp)@3", [3, 1, 2], [], 2, (7 + 1 / math.log2(3) + 1.5) / (7 + 3 / math.log2(3) + 0.5)),
         ("mrr@5", [1, 2], [], 2, 0.5),
         ("recall@5", [1, 2], [2], 2, 0.5),

@@ -29,6 +29,8 @@ _GRADE_SPELT = re.compile(rb"[+-]?[0-9]+")
 _QRELS_LINE = "A line of qrels has four fields: topic, iteration, document, grade."
 _RUN_LINE = "A line of a run has six fields: topic, Q0, document, rank, score, tag."
 _TOPIC, _DOCUMENT, _GRADE, _SCORE = 0, 2, 3, 4
+_AT_A_TIME = 1 << 18
+"""Judgments among which repeats are looked for at once."""
 
 
 class QrelColumns(NamedTuple):
@@ -86,7 +88,8 @@ def gather_qrels(path: Path, source: Iterable[Block], columns: QrelColumns) -> Q
     owner = np.concatenate([_owners(part, place) for part in parts] or [np.empty(0, dtype=np.int64)])
     keys = np.concatenate([part.keys for part in parts] or [np.empty(0, dtype=np.uint64)])
     grades = np.concatenate([part.grades for part in parts] or [np.empty(0, dtype=np.int16)])
-    if (np.diff(owner) < 0).any():
+    del parts
+    if (owner[1:] < owner[:-1]).any():
         order = np.argsort(owner, kind="stable")
         owner, keys, grades = owner[order], keys[order], grades[order]
     extra = _repeated(owner, keys)
@@ -125,9 +128,21 @@ def _owners(part: _QrelPart, place: dict[str, int]) -> Places:
 
 
 def _repeated(owner: Places, keys: Words) -> Places:
-    """The judgments whose topic and document were judged before."""
+    """The judgments whose topic and document were judged before. Topics stand together; some are looked at a time."""
+    found = [np.empty(0, dtype=np.int64)]
+    first = 0
+    while first < len(owner):
+        near = owner[min(first + _AT_A_TIME, len(owner)) - 1]
+        last = int(np.searchsorted(owner, near, side="right"))
+        found.append(first + _repeated_among(owner[first:last], keys[first:last]))
+        first = last
+    return np.concatenate(found)
+
+
+def _repeated_among(owner: Places, keys: Words) -> Places:
     mixed = keys ^ (owner.astype(np.uint64) * np.uint64(0x9E37_79B9_7F4A_7C15))
-    if not (np.diff(np.sort(mixed)) == 0).any():
+    ordered = np.sort(mixed)
+    if not (ordered[1:] == ordered[:-1]).any():
         return np.empty(0, dtype=np.int64)
     order = np.argsort(mixed, kind="stable")
     extra: Places = order[1:][mixed[order[1:]] == mixed[order[:-1]]]

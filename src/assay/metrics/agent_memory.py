@@ -167,7 +167,7 @@ def dedup_tokens_saved(filtered_tokens: Sequence[int] | None) -> Outcome:
     return Outcome.scored(sum(filtered_tokens))
 
 
-_SECTION = "memory-evaluation-framework.md, section 3.3."
+_SECTION = "the memory evaluation framework, section 3.3."
 _TIERS = tuple(tier.value for tier in Tier)
 
 ENTRIES = (

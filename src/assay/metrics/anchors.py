@@ -195,7 +195,7 @@ _SNIPPETS = Parameter(
     default="ignore",
     choices=("ignore", "require"),
 )
-_CORE = "core-metrics.md"
+_CORE = "the core metrics document"
 
 ENTRIES = (
     MetricEntry(

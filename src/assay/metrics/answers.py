@@ -162,7 +162,7 @@ _LEVEL = Parameter(
     name="level", meaning="the correctness score from which an answer is right", default="4.0", kind="number"
 )
 _SELECTIVE = "R. El-Yaniv and Y. Wiener, On the foundations of noise-free selective classification, JMLR 11, 2010."
-_CORE = "core-metrics.md"
+_CORE = "the core metrics document"
 
 ENTRIES = (
     MetricEntry(

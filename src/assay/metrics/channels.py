@@ -199,7 +199,7 @@ def mean_shapley(values: Sequence[ShapleyValues]) -> ShapleyValues | None:
 
 
 _CHANNEL = Parameter(name="channel", meaning="which channel: vector, fts5, bm25, graph, trigger", default="vector")
-_SECTION = "memory-evaluation-framework.md, section 3.2."
+_SECTION = "the memory evaluation framework, section 3.2."
 
 ENTRIES = (
     MetricEntry(
@@ -227,7 +227,7 @@ ENTRIES = (
         better=Better.NEITHER,
         cutoff=Cutoff.REQUIRED,
         parameters=(_CHANNEL,),
-        citation=f"{_SECTION[:-1]}; feedback-and-quality.md, REQ-S4-003.",
+        citation=f"{_SECTION[:-1]}; the feedback and quality document, REQ-S4-003.",
         disagreement="Divided by what was shown; some divide by what the channel found, which a channel with one lucky"
         " result wins.",
         example="Four results shown, one of them found by this channel alone: 1/4 = 0.25",

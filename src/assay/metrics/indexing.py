@@ -132,7 +132,7 @@ def coverage_by_doc_type(documents: Iterable[IndexedDocument]) -> dict[str, Inde
     return {doc_type: index_coverage(groups[doc_type]) for doc_type in sorted(groups)}
 
 
-_COVERAGE = "core-metrics.md, indexing coverage metrics."
+_COVERAGE = "the core metrics document, indexing coverage metrics."
 
 ENTRIES = (
     MetricEntry(

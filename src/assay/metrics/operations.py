@@ -217,9 +217,9 @@ def _entry(
     )
 
 
-_latency_entry = partial(_entry, citation="rag-regression-framework.md, section 4.5.", parameters=(_STAGE,))
-_usage_entry = partial(_entry, citation="core-metrics.md, performance metrics.")
-_failure_entry = partial(_entry, citation="core-metrics.md, operational metrics.", highest=1)
+_latency_entry = partial(_entry, citation="the RAG regression framework, section 4.5.", parameters=(_STAGE,))
+_usage_entry = partial(_entry, citation="the core metrics document, performance metrics.")
+_failure_entry = partial(_entry, citation="the core metrics document, operational metrics.", highest=1)
 
 ENTRIES = (
     _latency_entry(

@@ -33,7 +33,7 @@ _PERSISTENCE = Parameter(
     name="p", meaning="the probability that the reader goes on to the next result", default="0.8", kind="share"
 )
 _TREC = "TREC; trec_eval"
-_REGRESSION = "rag-regression-framework.md, section 4"
+_REGRESSION = "the RAG regression framework, section 4"
 
 
 def _ranking(  # the facts that differ between metrics, in the order a reader wants them
@@ -91,7 +91,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         cutoff=Cutoff.OPTIONAL,
         parameters=(_GAIN,),
         citation="Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; gain=exp: Burges et al., ICML 2005."
-        f" {_REGRESSION}.4; memory-evaluation-framework.md, section 3.1 (exp).",
+        f" {_REGRESSION}.4; the memory evaluation framework, section 3.1 (exp).",
         disagreement="trec_eval and most papers since use the linear gain, web search and learning to rank 2^g - 1: the"
         " two differ as soon as a grade exceeds 1. The relevance level plays no part: every grade above 0 has its gain."
         " The best order is over all judged documents, not over those retrieved.",
@@ -103,8 +103,8 @@ ENTRIES: tuple[MetricEntry, ...] = (
         "How many of the relevant documents were found?",
         "relevant documents among the first k / relevant documents judged",
         cutoff=Cutoff.OPTIONAL,
-        citation=f"Cleverdon, Cranfield, 1966. {_REGRESSION}.1; memory-evaluation-framework.md, section 3.1.",
-        disagreement="Where nothing is relevant, trec_eval gives 0 and counts it; memory-evaluation-framework.md gives"
+        citation=f"Cleverdon, Cranfield, 1966. {_REGRESSION}.1; the memory evaluation framework, section 3.1.",
+        disagreement="Where nothing is relevant, trec_eval gives 0 and counts it; the memory evaluation framework gives"
         " 1, and so does this, but outside the mean unless `vacuous=count`. DPR's recall@k is success@k.",
         example="Two relevant documents, one of them among the first 5: @5 gives 1/2 = 0.5",
     ),

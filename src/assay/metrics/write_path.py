@@ -113,7 +113,7 @@ _DECISION = Parameter(
     default="merge",
     choices=tuple(decision.value for decision in SaveDecision),
 )
-_SAVES = "feedback-and-quality.md, REQ-S4-004 and REQ-S4-005."
+_SAVES = "the feedback and quality document, REQ-S4-004 and REQ-S4-005."
 
 ENTRIES = (
     MetricEntry(
@@ -167,7 +167,7 @@ ENTRIES = (
         highest=1,
         better=Better.LOWER,
         cutoff=Cutoff.NONE,
-        citation="feedback-and-quality.md, risk MR12: thresholds are tuned on it before the gate is enforced.",
+        citation="the feedback and quality document, risk MR12: the gate is tuned on it before it is enforced.",
         disagreement="Not 1 - precision of reject: the whole is what should be kept, not what was rejected.",
         example="Four saves should be kept, one is rejected: 1/4 = 0.25",
     ),
