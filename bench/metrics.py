@@ -1,6 +1,6 @@
 """How fast ranking metrics are beside other tools, in one run: `python -m bench.metrics [--topics 20000]`.
 
-The same judgments and rankings, from mappings in memory and from TREC files, in the environment that `make bench` makes.
+The same judgments and rankings, from mappings in memory and from TREC files, in the environment `make bench` makes.
 Every figure is the best of several rounds in which the tools take turns; each includes all that a user waits for:
 reading, building the tool's own objects, per-query values, means. `ranx cold` is the first call in this process with an
 empty compilation cache. Then a run of a million topics is streamed by `assay measure`, and the largest memory that
