@@ -32,7 +32,6 @@ from assay.metrics.spec import parse_specs
 
 GOALS = {"pytrec_eval": 3.0, "ir_measures": 10.0, "ranx warm": 5.0, "ranx cold": 20.0}
 MEMORY_GOAL_MB = 1_000.0
-JUDGED = 40
 PAPER = (
     "ndcg@5,ndcg@10,ndcg@20,ndcg@100,precision@5,precision@10,precision@20,"
     "recall@5,recall@10,recall@20,recall@100,mrr,ap,rprec,bpref"
@@ -65,14 +64,14 @@ class Case(NamedTuple):
     run_file: Path
 
 
-def make_case(topics: int, depth: int, folder: Path) -> Case:
+def make_case(topics: int, depth: int, judged: int, folder: Path) -> Case:
     rng = np.random.default_rng(1)
     qrels: Qrels = {}
     run: Run = {}
     for number in range(topics):
-        ids = [f"d{one}" for one in rng.choice(100_000, size=depth + JUDGED // 2, replace=False)]
-        grades, scores = rng.integers(0, 4, size=JUDGED), np.round(rng.random(depth), 6)
-        qrels[f"q{number}"] = {one: int(grade) for one, grade in zip(ids[-JUDGED:], grades, strict=True)}
+        ids = [f"d{one}" for one in rng.choice(100_000, size=depth + judged // 2, replace=False)]
+        grades, scores = rng.integers(0, 4, size=judged), np.round(rng.random(depth), 6)
+        qrels[f"q{number}"] = {one: int(grade) for one, grade in zip(ids[-judged:], grades, strict=True)}
         run[f"q{number}"] = {one: float(score) for one, score in zip(ids[:depth], scores, strict=True)}
     case = Case(qrels, run, folder / "qrels.txt", folder / "run.txt")
     with case.qrels_file.open("w", encoding="utf-8") as file:
@@ -240,6 +239,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--topics", type=int, default=20_000)
     parser.add_argument("--depth", type=int, default=100)
+    parser.add_argument("--judged", type=int, default=20, help="judgments of each topic, half of them retrieved")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--stream-topics", type=int, default=1_000_000, help="0: do not stream")
     parser.add_argument("--json", type=Path, help="also write the figures there")
@@ -248,8 +248,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["NUMBA_CACHE_DIR"] = str(folder / "numba")
-        print(f"{given.topics:,} topics x {given.depth} results, {JUDGED} judgments each, best of {given.rounds}")
-        races = side_by_side(make_case(given.topics, given.depth, folder), given.rounds)
+        print(f"{given.topics:,} topics x {given.depth} results, {given.judged} judgments each, best of {given.rounds}")
+        races = side_by_side(make_case(given.topics, given.depth, given.judged, folder), given.rounds)
         reached = [print_race(what, times) for what, times in races.items()]
         good = all(reached)
         streamed = stream(given.stream_topics, given.depth, folder) if given.stream_topics else None

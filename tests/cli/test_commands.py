@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -10,42 +9,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from tests.cli.telling import Run
 
 from assay import open_store
-from assay.cli.main import main
 from assay.clock import SystemClock
 from assay.records import Scope
 from assay.storage.lock import WriteLock
 from assay.testing import note
-
-
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Told]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> Told:
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        shown = capsys.readouterr()
-        return Told(int(end.value.code or 0), shown.out, shown.err)
-
-    return call
 
 
 def test_without_a_command_the_help_is_shown(run: Run) -> None:

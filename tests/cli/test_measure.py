@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.cli.telling import Run, runner
 
-from assay.cli.main import main
 from assay.formats.writing import write_beir_qrels, write_trec_qrels, write_trec_run
 from assay.metrics.catalog import ENTRIES
-
-
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Told]
 
 
 @pytest.fixture
@@ -45,14 +29,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
             for topic, row in qrels.items()
         }
         write_trec_run(tmp_path / name, scores, "x")
-
-    def call(*arguments: str) -> Told:
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        shown = capsys.readouterr()
-        return Told(int(end.value.code or 0), shown.out, shown.err)
-
-    return call
+    return runner(capsys)
 
 
 def test_one_run_has_values_intervals_and_counts(run: Run) -> None:
@@ -143,7 +120,7 @@ def test_the_options_that_move_numbers_are_stored_with_them(run: Run) -> None:
         (b"q0 Q0 d1 1 nan x\n", 3, "the score 'nan'"),
         (b"q0 Q0 d1 1 inf x\n", 3, "the score 'inf'"),
         (b"q0 Q0 d\xe9 1 1 x\n", 3, "is not UTF-8"),
-        (gzip.compress(b"q0 Q0 d1 1 1 x\n" * 99)[:-9], 3, "cannot be unpacked"),
+        (gzip.compress(b"q0 Q0 d1 1 1 x\n" * 99, mtime=0)[:-9], 3, "cannot be unpacked"),
     ],
 )
 def test_a_bad_run_ends_with_its_code_and_one_error(run: Run, content: bytes, code: int, named: str) -> None:

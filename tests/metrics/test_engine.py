@@ -65,6 +65,16 @@ def same(one: Measured, other: Measured) -> bool:
     )
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_few_judgments_are_ranked_as_many_are(seed: int) -> None:
+    """Ties, negative grades and rankings of any length, with few enough judgments for the other way round."""
+    rng = np.random.default_rng(seed)
+    run = {f"q{t}": {f"d{one}": float(rng.integers(0, 40)) for one in range(rng.integers(0, 60))} for t in range(30)}
+    qrels = {topic: {f"d{one}": int(rng.integers(-1, 4)) for one in rng.integers(0, 70, size=4)} for topic in run}
+    parts = {topic: list(row.items()) for topic, row in run.items() if row}
+    assert same(measure_batches(table(qrels), [batch(parts)], SPECS), measure_mappings(qrels, run, SPECS))
+
+
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_batches_of_any_size_give_what_mappings_give(size: int) -> None:
     qrels, run = random_case(3, 100)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.metrics.ordering import PADDING, Rows, rank_grades, ranked, sort_keys
@@ -48,6 +48,7 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
 rankings = st.lists(st.dictionaries(ids, st.tuples(scores, st.integers(-1, 3)), max_size=8), min_size=1, max_size=5)
 
 
+@settings(deadline=None)
 @given(rows=rankings)
 def test_many_rankings_at_once_come_out_as_one_by_one(rows: list[dict[str, tuple[float, int]]]) -> None:
     cells = [cell for row in rows for cell in row.values()]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.ordering import UNJUDGED, Rows, rank_grades
+from assay.metrics.ordering import UNJUDGED
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -86,12 +86,14 @@ class Columns:
         return replace(self, grades=grades, scale=scale, counts=counts, unjudged=np.zeros_like(self.unjudged), memo={})
 
 
-def columns_of(rows: Rows, judged: Judged, *, depth: int | None = None, keep: int | None = None) -> Columns:
-    """Rank the rows. `depth` cuts every ranking; `keep` is how many ranks the metrics asked for look at."""
-    ranked = rank_grades(rows)[:, :depth]
+def columns_of(
+    ranked: NDArray[np.int16], lengths: Counts, judged: Judged, *, depth: int | None = None, keep: int | None = None
+) -> Columns:
+    """Columns of ranked grades. `depth` cuts every ranking; `keep` is how far the metrics asked for look."""
+    ranked = ranked[:, :depth]
     scale, counts = _tally(judged)
     found = ranked >= 0
-    retrieved = rows.lengths if depth is None else np.minimum(rows.lengths, depth)
+    retrieved = lengths if depth is None else np.minimum(lengths, depth)
     return Columns(
         grades=np.ascontiguousarray(ranked[:, :keep].T),
         retrieved=retrieved,

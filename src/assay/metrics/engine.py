@@ -21,7 +21,7 @@ from assay.errors import BadValue
 from assay.metrics import gathering, ranking
 from assay.metrics.columns import Columns, Judged, columns_of
 from assay.metrics.matching import grades_of, with_topic
-from assay.metrics.ordering import Rows
+from assay.metrics.ordering import Rows, rank_grades
 from assay.metrics.ranking import Question
 from assay.metrics.repeats import without_repeats
 from assay.metrics.scores import KIND_NUMBER, SCORED, Scores
@@ -124,8 +124,8 @@ def measure_mappings(
     judgments, nothing = list(qrels.values()), dict[str, float]()
     results = list(map(run.get, topics, repeat(nothing)))
     for first, last in _spans(gathering.lengths_of(results)):
-        rows, judged = gathering.rows_of(results[first:last], judgments[first:last], topics[first:last])
-        sheet.write(np.arange(first, last), columns_of(rows, judged, depth=sheet.rules.depth, keep=keep))
+        found = gathering.gather(results[first:last], judgments[first:last], topics[first:last])
+        sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
     sheet.unknown = dict.fromkeys(topic for topic in run if topic not in qrels)
     return _measured(topics, sheet)
 
@@ -139,8 +139,9 @@ def measure_batches(
     for batch in batches:
         _measure_batch(qrels, batch, sheet, keep)
     for places in _chunks(np.flatnonzero(sheet.retrieved == 0)):
-        nothing = Rows(np.zeros(len(places), np.int64), np.empty(0, np.float32), np.empty(0, np.int16), lambda _: ())
-        sheet.write(places, columns_of(nothing, _judged(qrels, places).judged, keep=keep))
+        nothing = np.empty((len(places), 0), dtype=np.int16)
+        lengths = np.zeros(len(places), dtype=np.int64)
+        sheet.write(places, columns_of(nothing, lengths, _judged(qrels, places).judged, keep=keep))
     return _measured(qrels.topics, sheet)
 
 
@@ -166,7 +167,8 @@ def _measure_rows(
     asked = with_topic(batch.keys, np.repeat(local, batch.lengths))
     known = with_topic(found.keys, np.repeat(local, found.judged.lengths))
     rows = Rows(batch.lengths, batch.scores, grades_of(asked, known, found.judged.grades), batch.ids)
-    sheet.write(places, columns_of(rows, found.judged, depth=sheet.rules.depth, keep=keep))
+    ranked = rank_grades(rows)
+    sheet.write(places, columns_of(ranked, batch.lengths, found.judged, depth=sheet.rules.depth, keep=keep))
 
 
 class _KeyedJudgments(NamedTuple):

@@ -1,4 +1,4 @@
-"""Mappings in memory to flat rows: scores, and the grade that the judgments give each result.
+"""Mappings in memory to ranked grades.
 
 Python hands over whole rows at a time (`struct`, `bytes`, `map`), because two million calls would cost more than
 everything behind them. What no ranking can be made of (NaN, a grade of 1.5) is refused with its topic and document.
@@ -6,6 +6,7 @@ everything behind them. What no ranking can be made of (NaN, a grade of 1.5) is 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue
 from assay.metrics.columns import Judged
-from assay.metrics.ordering import UNJUDGED, Rows
+from assay.metrics.few_judged import Sided, rank_few
+from assay.metrics.ordering import UNJUDGED, Rows, rank_grades
 from assay.records.rankings import LARGEST_GRADE
 
 Row = Mapping[str, float]
@@ -24,26 +26,55 @@ Row = Mapping[str, float]
 Marks = Mapping[str, int]
 """What is judged of one topic: a grade for each document."""
 _NO_VERDICT = 255
+_FEW = 4
+"""Judgments are few where there are so many results for each."""
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
 class Gathered(NamedTuple):
     """Rankings and judgments of some topics."""
 
-    rows: Rows
+    grades: NDArray[np.int16]
+    """In ranked order, one ranking a row, padded."""
+    lengths: NDArray[np.int64]
     judged: Judged
 
 
-def rows_of(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
-    """The rows of some topics, given what each retrieved and what is judged of it."""
+def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
+    """Rank some topics, given what each retrieved and what is judged of it."""
     judged = Judged(lengths_of(judgments), _judged_grades(judgments, topics))
-    rows = Rows(
-        lengths=lengths_of(results),
-        scores=_scores(results, topics),
-        grades=_grades(results, judgments, judged.grades),
-        ids=lambda row: list(results[row]),
-    )
-    return Gathered(rows, judged)
+    lengths, scores = lengths_of(results), _scores(results, topics)
+    few = judged.lengths.sum() * _FEW <= lengths.sum()
+    rank = _rank_few if few else _rank_all
+    return Gathered(rank(results, judgments, scores, judged), lengths, judged)
+
+
+def _rank_all(
+    results: Sequence[Row], judgments: Sequence[Marks], scores: NDArray[np.float32], judged: Judged
+) -> NDArray[np.int16]:
+    """Ask the judgments for every result."""
+    grades = _grades(results, judgments, judged.grades)
+    return rank_grades(Rows(lengths_of(results), scores, grades, lambda row: list(results[row])))
+
+
+def _rank_few(
+    results: Sequence[Row], judgments: Sequence[Marks], scores: NDArray[np.float32], judged: Judged
+) -> NDArray[np.int16]:
+    """Ask the results for every judged document."""
+    absent = repeat(math.nan)
+    asked = chain.from_iterable([map(row.get, known, absent) for row, known in zip(results, judgments, strict=True)])
+    found = np.fromiter(asked, dtype=np.float64, count=len(judged.grades)).astype(np.float32)
+    used = np.flatnonzero(~np.isnan(found) & (judged.grades >= 0))
+    topic = np.repeat(np.arange(len(results)), judged.lengths)[used]
+    lengths = lengths_of(results)
+    ranked = rank_few(Sided(lengths, scores, topic, found[used], judged.grades[used]))
+    for row in ranked.undecided.tolist():
+        end = int(lengths[: row + 1].sum())
+        own = Judged(judged.lengths[row : row + 1], judged.grades)
+        here = slice(row, row + 1), slice(end - int(lengths[row]), end)
+        alone = _rank_all(results[here[0]], judgments[here[0]], scores[here[1]], own)
+        ranked.grades[row, : alone.shape[1]] = alone[0]
+    return ranked.grades
 
 
 def lengths_of(mappings: Sequence[Row | Marks]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,6 +96,24 @@ class CheckpointFolder:
         with _file_problems(self.path):
             (self.path / f"{checkpoint.id}.json").unlink(missing_ok=True)
             self.copy_of(checkpoint).unlink(missing_ok=True)
+
+
+class KeptInFolder(ABC):
+    """Checkpoints of either back end: listing and deleting need their folder alone."""
+
+    @property
+    @abstractmethod
+    def _folder(self) -> CheckpointFolder: ...
+
+    def list(self) -> list[Checkpoint]:
+        """Every checkpoint, oldest first."""
+        return self._folder.list()
+
+    def delete(self, wanted: str) -> Checkpoint:
+        """Delete one by id or name."""
+        found = self._folder.find(wanted)
+        self._folder.delete(found)
+        return found
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from assay.hashing import canonical_json
 from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.checkpoints import manifest
-from assay.storage.checkpoints.folder import CheckpointFolder
+from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
 from assay.storage.repositories.meta import EPOCH
@@ -28,7 +28,7 @@ from assay.storage.types import write_moment
 SUFFIX = ".dump"
 
 
-class PostgresCheckpoints:
+class PostgresCheckpoints(KeptInFolder):
     """Create, list, restore and delete the checkpoints of one PostgreSQL schema."""
 
     def __init__(
@@ -70,16 +70,6 @@ class PostgresCheckpoints:
             )
             self._folder.complete(made)
         return made
-
-    def list(self) -> list[Checkpoint]:
-        """Every checkpoint, oldest first."""
-        return self._folder.list()
-
-    def delete(self, wanted: str) -> Checkpoint:
-        """Delete one by id or name."""
-        found = self._folder.find(wanted)
-        self._folder.delete(found)
-        return found
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the schema back to a checkpoint; the present one is kept under another name."""

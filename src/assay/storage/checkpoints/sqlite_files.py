@@ -25,7 +25,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.checkpoints import manifest
-from assay.storage.checkpoints.folder import CheckpointFolder
+from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.consistency import problems
 from assay.storage.failures import translated
@@ -37,14 +37,18 @@ from assay.storage.work import Work
 SUFFIX = ".db"
 
 
-class SqliteCheckpoints:
+class SqliteCheckpoints(KeptInFolder):
     """Create, list, restore and delete the checkpoints of one SQLite file."""
 
     def __init__(self, backend: SqliteBackend, *, clock: Clock, ids: IdFactory, folder: Path | None) -> None:
         self._backend = backend
         self._clock = clock
         self._ids = ids
-        self._folder = copy_folder(backend.path, folder)
+        self._copies = copy_folder(backend.path, folder)
+
+    @property
+    def _folder(self) -> CheckpointFolder:
+        return self._copies
 
     def create(self, name: str) -> Checkpoint:
         """Copy the store as it is now; others go on writing meanwhile."""
@@ -68,16 +72,6 @@ class SqliteCheckpoints:
             )
             self._folder.complete(made)
         return made
-
-    def list(self) -> list[Checkpoint]:
-        """Every checkpoint, oldest first."""
-        return self._folder.list()
-
-    def delete(self, wanted: str) -> Checkpoint:
-        """Delete one by id or name."""
-        found = self._folder.find(wanted)
-        self._folder.delete(found)
-        return found
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the store back to a checkpoint; the state from before becomes a checkpoint itself."""
