@@ -109,7 +109,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
         with open_store(settings, create=False, migrate=False) as store:
             with store.reading(scope_of(settings)) as work:
                 memories = work.memories.count()
-            broken = store.problems()
+            damage = store.damage()
+            broken = [] if damage else store.problems()
             place = store.place
     except StoreNotFound as problem:
         yield Finding("Store", "note", problem.message, "The first save makes it.", problem.remedy)
@@ -117,7 +118,10 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except AssayError as problem:
         yield Finding("Store", "problem", problem.message, "It cannot be used like this.", problem.remedy)
         return
-    yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
+    for one in damage:
+        yield Finding("Store", "problem", one, "The file is damaged.", "Restore a checkpoint: assay checkpoint list")
+    if not damage:
+        yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
     for one in broken:
         yield Finding("Store", "problem", one, "The tables disagree.", "Restore a checkpoint and report this.")
     yield from _permissions(settings)

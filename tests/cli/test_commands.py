@@ -80,6 +80,21 @@ def test_doctor_explains_and_fails_for_a_store_that_cannot_be_used(run: Run, tmp
     assert "problem" in told.out
 
 
+def test_doctor_reads_the_whole_file_and_finds_damage_in_its_middle(run: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "notes.db") as store, store.writing(Scope()) as work:
+        for number in range(200):
+            work.memories.add(note(f"m_{number}", body="Something worth keeping. " * 20))
+    content = bytearray((tmp_path / "notes.db").read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = b"x" * 4096
+    (tmp_path / "notes.db").write_bytes(content)
+
+    told = run("doctor", "--db", "notes.db", "--json")
+
+    assert told.code == 4
+    assert "problem" in {one["state"] for one in told.json if one["subject"] == "Store"}
+
+
 def test_a_checkpoint_is_made_listed_restored_and_deleted(run: Run, tmp_path: Path) -> None:
     with open_store(tmp_path / "notes.db") as store, store.writing(Scope()) as work:
         work.memories.add(note("m_1"))

@@ -35,6 +35,10 @@ class Backend(Protocol):
         """
         ...
 
+    def damage(self) -> list[str]:
+        """What the database's own check finds wrong with its files; a server looks after its own."""
+        ...
+
     def close(self) -> None:
         """Give everything back."""
         ...

@@ -28,7 +28,7 @@ from assay.errors import (
     StoreUnavailable,
 )
 
-_RESTORE = "Run `assay doctor`, then `assay checkpoint list` and `assay checkpoint restore ID`."
+_RESTORE = "Bring back a checkpoint: `assay checkpoint list`, then `assay checkpoint restore ID`."
 _REPEAT = "Nothing of this operation was kept; repeat it once the cause is gone."
 
 _SQLITE: dict[str, tuple[type[AssayError], str]] = {

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from assay.errors import AssayError, NotAStore, StoreClosed, StoreCorrupt, StoreNotFound, StoreUnavailable
+from assay.errors import AssayError, NotAStore, StoreClosed, StoreNotFound, StoreUnavailable
 from assay.storage.failures import of_file, translated
 from assay.storage.lock import WriteLock
 
@@ -30,6 +30,7 @@ APPLICATION_ID = 0x41737931
 OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with it."""
 BUSY_TIMEOUT_MS = 5_000
+_MOST_DAMAGE = 5
 
 
 class SqliteBackend:
@@ -97,6 +98,11 @@ class SqliteBackend:
                 yield connection
             finally:
                 connection.close()
+
+    def damage(self) -> list[str]:
+        """What SQLite's own check finds in the file."""
+        with self.reader_file() as connection:
+            return damage_of(connection)
 
     def close(self) -> None:
         """Close readers first, so that the writer, closing last and locked, folds the log into the file.
@@ -220,14 +226,10 @@ def check_ours(path: Path, found: Inspection) -> None:
         )
 
 
-def check_integrity(connection: sqlite3.Connection, place: str) -> None:
-    """Raise when SQLite finds damage."""
-    with translated(place):
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-    if found != ["ok"]:
-        raise StoreCorrupt(
-            f"{place} is damaged: {found[0]}", remedy="Restore a checkpoint: `assay checkpoint restore ID`."
-        )
+def damage_of(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite's own check finds, at most a few lines; nothing when the file is whole."""
+    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_MOST_DAMAGE})")]
+    return [] if found == ["ok"] else found
 
 
 def _create_file(path: Path) -> None:

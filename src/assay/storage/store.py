@@ -98,6 +98,10 @@ class Store:
         with self.writing(scope) as work:
             return work.feedback.record(events)
 
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files. Reads all of it."""
+        return self._backend.damage()
+
     def problems(self) -> list[str]:
         """Where the tables disagree with each other, in words."""
         with self._backend.reading() as connection:

@@ -20,7 +20,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
 from assay.clock import Clock
-from assay.errors import CheckpointFailed, StoreCorrupt
+from assay.errors import CheckpointFailed
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
@@ -156,10 +156,12 @@ def _facts(copy: sqlite3.Connection) -> _Facts:
 
 
 def _check_whole(copy: sqlite3.Connection, checkpoint: Checkpoint) -> None:
-    try:
-        sqlite.check_integrity(copy, f"checkpoint {checkpoint.id}")
-    except StoreCorrupt as problem:
-        raise CheckpointFailed(problem.message, remedy="Choose another checkpoint; nothing was replaced.") from problem
+    damage = sqlite.damage_of(copy)
+    if damage:
+        raise CheckpointFailed(
+            f"checkpoint {checkpoint.id} is damaged: {damage[0]}",
+            remedy="Choose another checkpoint; nothing was replaced.",
+        )
     number = copy.execute("PRAGMA application_id").fetchone()[0]
     if number != sqlite.APPLICATION_ID:
         raise CheckpointFailed(
