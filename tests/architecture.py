@@ -38,9 +38,9 @@ LAYERS = (
     _layer("metrics", "metric specs, ordering, catalog, one file a family", "statistics"),
     _layer("models", "ChatModel protocol, the one endpoint client, budget, cache"),
     _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),
-    _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log"),
+    _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log", "text"),
     _layer("flags", "registry with documented defaults, rollout, activation rows", "storage"),
-    _layer("index", "derived lexical and vector indexes that follow the change log", "storage"),
+    _layer("index", "derived lexical and vector indexes that follow the change log", "storage", "text"),
     _layer(
         "memory", "the engine: saving, searching, learning, sessions", "text", "embedding", "storage", "index", "flags"
     ),

@@ -1,0 +1,1 @@
+"""Embedders: `protocol` what one is; the others are one adapter each."""

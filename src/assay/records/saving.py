@@ -1,0 +1,126 @@
+"""A save from draft to decision: what was to be kept, what each step said of it, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+from assay.records.memory import Format, Tier
+from assay.records.writes import SaveDecision
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A memory that somebody wants to keep. What the store decides (id, times, version) is not in it."""
+
+    title: str
+    body: str
+    triggers: tuple[str, ...] = ()
+    tier: Tier = Tier.NORMAL
+    format: Format = Format.MARKDOWN
+    folder: str = ""
+    rel_path: str = ""
+    context_type: str = ""
+    entity_type: str = "KNOWLEDGE_ARTIFACT"
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source_id: str | None = None
+    source_hash: str | None = None
+    """None: made from the content."""
+    valid_from: datetime | None = None
+    """None: now."""
+    written_with: str = ""
+    automated: bool = False
+    """Written by a program on its own; such a draft never replaces a constitutional or hand-written memory."""
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "title", "entity_type")
+        object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
+        require(self, values.labels, "triggers", "tags")
+        require(self, one_of(Tier), "tier")
+        require(self, one_of(Format), "format")
+        require(self, values.optional_short_label, "folder")
+        require(self, values.optional_label, "rel_path", "context_type", "written_with")
+        require(self, values.json_object, "metadata")
+        allow(self, values.short_label, "source_id")
+        allow(self, values.label, "source_hash")
+        allow(self, values.moment, "valid_from")
+        require(self, values.flag, "automated")
+
+
+class Mask(NamedTuple):
+    """A secret that was masked before anything was stored. The secret itself is nowhere in it."""
+
+    kind: str
+    """Such as `AWS access key`."""
+    where: str
+    """The field."""
+    length: int
+
+
+class QualityPart(NamedTuple):
+    """One part of the quality score."""
+
+    name: str
+    value: float
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quality:
+    """How much a draft is worth keeping, 0 to 1: the weighted mean of its parts."""
+
+    score: float
+    parts: tuple[QualityPart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nearest:
+    """A memory like the draft, and what the two checks said of the pair."""
+
+    memory_id: str
+    title: str
+    similarity: float
+    agrees: bool
+    same_subject: bool
+    reasons: tuple[str, ...] = ()
+    """What disagrees, or what is shared."""
+
+
+class Step(NamedTuple):
+    """What one step of a save decided."""
+
+    name: str
+    """`structure`, `secrets`, `quality`, `near_duplicate`, `reconsolidation`, `write`."""
+    decision: str
+    """`pass`, `masked`, `reject`, `would_reject`, `merge`, `supersede`, `contradicts`, `store`, `unchanged`, `off`."""
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveOutcome:
+    """What became of a draft. `memory_id` is what now holds its content."""
+
+    save_id: str
+    decision: SaveDecision
+    memory_id: str | None
+    """The new memory, the one merged into, or the duplicate it was rejected for; None when only quality spoke."""
+    unchanged: bool = False
+    """The same source with the same content was there already: nothing was written."""
+    version: int = 1
+    superseded: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    masks: tuple[Mask, ...] = ()
+    quality: Quality | None = None
+    """None: the step was off."""
+    nearest: tuple[Nearest, ...] = ()
+    would_reject: str | None = None
+    """What the gate would have said after its warn-only period."""
+    steps: tuple[Step, ...] = ()
+    chunks: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Chunks that were not embedded, by reason."""

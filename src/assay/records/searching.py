@@ -1,0 +1,360 @@
+"""A search from question to answer: what was asked, what each channel offered, what came back and why.
+
+`SearchRequest` goes in, `SearchResult` comes out. A `Hit` is one memory; its `Explanation` holds every number that made
+its score, and `Explanation.recomputed` makes the score again from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.anchors import FolderMode
+from assay.records.checked import allow, one_of, require
+from assay.records.evidence import Origin
+from assay.records.memory import Tier
+
+MAX_QUERY = 100_000
+"""Characters in one query."""
+MAX_RESULTS = 1_000
+
+
+class Channel(StrEnum):
+    """One way of finding passages."""
+
+    VECTOR = "vector"
+    FTS5 = "fts5"
+    """Precise full text: phrases, all terms, prefixes. On PostgreSQL too it keeps this name."""
+    BM25 = "bm25"
+    GRAPH = "graph"
+    TRIGGER = "trigger"
+
+
+class Mode(StrEnum):
+    """How much work a search may do."""
+
+    QUICK = "quick"
+    FOCUSED = "focused"
+    DEEP = "deep"
+    AUTO = "auto"
+    """Chosen from the query; what was chosen is in the result."""
+
+
+class Intent(StrEnum):
+    """What a query is after; it sets the fusion weights."""
+
+    ADD_FEATURE = "add_feature"
+    FIX_BUG = "fix_bug"
+    REFACTOR = "refactor"
+    SECURITY_AUDIT = "security_audit"
+    UNDERSTAND = "understand"
+    FIND_SPEC = "find_spec"
+    FIND_DECISION = "find_decision"
+
+
+class FusionMethod(StrEnum):
+    """How the channels' lists become one. A score of one method means nothing on the scale of the other."""
+
+    CONVEX = "convex"
+    RRF = "rrf"
+
+
+class Pressure(StrEnum):
+    """How much of the caller's token budget is already spent."""
+
+    NONE = "none"
+    LOW = "low"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filters:
+    """Which memories may be returned. Constitutional memories are pinned whatever a filter says."""
+
+    folder: str | None = None
+    """The folder and everything below it."""
+    tiers: tuple[Tier, ...] = ()
+    tags: tuple[str, ...] = ()
+    """Every one of them."""
+    entity_type: str | None = None
+    context_type: str | None = None
+    since: datetime | None = None
+    """Valid from this moment or later."""
+    until: datetime | None = None
+    """Valid from before this moment."""
+    as_of: datetime | None = None
+    """What was current then: valid from before, and not yet superseded."""
+    include_superseded: bool = False
+
+    def __post_init__(self) -> None:
+        allow(self, values.short_label, "folder")
+        if isinstance(self.tiers, str):
+            raise BadValue(f"tiers {self.tiers!r} is not a list of tiers", remedy="Give a tuple of tiers.")
+        object.__setattr__(self, "tiers", tuple(one_of(Tier)(tier, "tiers") for tier in self.tiers))
+        require(self, values.labels, "tags")
+        allow(self, values.label, "entity_type", "context_type")
+        allow(self, values.moment, "since", "until", "as_of")
+        require(self, values.flag, "include_superseded")
+        if self.since and self.until and self.since >= self.until:
+            raise BadValue(
+                f"since {self.since.isoformat()} is not before until {self.until.isoformat()}",
+                remedy="Give the earlier moment as since.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchRequest:
+    """One question to the memory."""
+
+    query: str
+    k: int = 10
+    mode: Mode = Mode.AUTO
+    intent: Intent | None = None
+    """None: the classifier decides."""
+    filters: Filters = field(default_factory=Filters)
+    folder_mode: FolderMode = FolderMode.OFF
+    channels: tuple[Channel, ...] | None = None
+    """None: those of the mode."""
+    session_id: str | None = None
+    token_budget: int | None = None
+    """At most this many tokens of text in the hits."""
+    tokens_used: int = 0
+    """What the caller's context already holds of its budget."""
+    context_type: str | None = None
+    """What the caller works on; memories of that type are raised a little."""
+    explain: bool = False
+    origin: Origin = Origin.USE
+    tool_name: str = "search"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "query", values.text(self.query, "query", longest=MAX_QUERY, empty=False))
+        require(self, values.count, "k", "tokens_used")
+        if not 1 <= self.k <= MAX_RESULTS:
+            raise BadValue(f"k {self.k} is not from 1 to {MAX_RESULTS}", remedy=f"Ask for 1 to {MAX_RESULTS} results.")
+        require(self, one_of(Mode), "mode")
+        allow(self, one_of(Intent), "intent")
+        require(self, one_of(FolderMode), "folder_mode")
+        require(self, one_of(Origin), "origin")
+        allow(self, values.short_label, "session_id")
+        allow(self, values.label, "context_type")
+        require(self, values.short_label, "tool_name")
+        allow(self, values.count, "token_budget")
+        require(self, values.flag, "explain")
+        if self.channels is not None:
+            chosen = tuple(dict.fromkeys(one_of(Channel)(one, "channels") for one in self.channels))
+            if not chosen:
+                raise BadValue("channels is empty", remedy="Name at least one channel, or leave it out.")
+            object.__setattr__(self, "channels", chosen)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vote:
+    """What one channel said of one passage."""
+
+    channel: Channel
+    rank: int
+    """From 1."""
+    score: float
+    """On the channel's own scale."""
+    scaled: float
+    """On the scale fusion adds up: 0 to 1 for convex, 1 / (60 + rank) for RRF."""
+    weight: float
+
+    @property
+    def contribution(self) -> float:
+        """What it adds to the fused score."""
+        return self.weight * self.scaled
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Boost:
+    """One factor on a memory's score, always within its stated bounds."""
+
+    name: str
+    factor: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassageScore:
+    """The fused score of one passage and the votes that make it up."""
+
+    position: int
+    votes: tuple[Vote, ...]
+    fused: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Where a hit's score comes from: votes add up to passages, passages to the memory, boosts multiply."""
+
+    method: FusionMethod
+    passages: tuple[PassageScore, ...]
+    """Best first, ties in document order."""
+    aggregated: bool
+    """Whether further passages add to the best one."""
+    coefficient: float
+    """What a further passage is worth (MPAB)."""
+    boosts: tuple[Boost, ...]
+    bound: float
+    """No set of boosts moves the factor outside 1 / bound to bound."""
+    scale: float
+    """The highest fused score possible; divides, so that a shown score lies in 0 to 1."""
+    score: float
+    reranked_from: int | None = None
+    """The rank before reranking; None when nothing reranked."""
+
+    def recomputed(self) -> float:
+        """The score, made again from the numbers above."""
+        fused = [math.fsum(vote.contribution for vote in one.votes) for one in self.passages]
+        best, rest = fused[0], fused[1:]
+        base = best
+        if self.aggregated and rest:
+            base += self.coefficient * math.fsum(rest) / math.sqrt(len(fused))
+        factor = math.prod(boost.factor for boost in self.boosts)
+        factor = min(max(factor, 1.0 / self.bound), self.bound)
+        return min(max(base / self.scale * factor, 0.0), 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HitPassage:
+    """One passage of a hit, as it stands in the document."""
+
+    position: int
+    text: str
+    heading_path: str
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """One memory that was found."""
+
+    memory_id: str
+    rank: int
+    score: float
+    title: str
+    passages: tuple[HitPassage, ...]
+    """Those that matched, in document order."""
+    tier: Tier
+    folder: str
+    rel_path: str
+    tags: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    """Which found it."""
+    updated_at: datetime
+    superseded_at: datetime | None = None
+    explanation: Explanation | None = None
+
+    @property
+    def text(self) -> str:
+        """The passages in document order."""
+        return "\n\n".join(one.text for one in self.passages)
+
+    @property
+    def tokens(self) -> int:
+        """Of all passages together."""
+        return sum(one.tokens for one in self.passages)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pinned:
+    """A constitutional memory: with every result, outside ranking and filters."""
+
+    memory_id: str
+    title: str
+    body: str
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stage:
+    """One step of a search."""
+
+    name: str
+    """`folder-choice`, `candidate`, `filter`, `fusion`, `aggregate`, `boost`, `rerank`, `final-rank`, `fallback`."""
+    duration_ms: float
+    inputs: int
+    outputs: int
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Telemetry:
+    """How the search went, in the terms that dashboards keep. A health number is not a measure of relevance."""
+
+    total_latency_ms: float
+    embedding_latency_ms: float
+    candidate_latency_ms: float
+    fusion_latency_ms: float
+    rerank_latency_ms: float
+    boost_latency_ms: float
+    selected_mode: Mode
+    mode_override_applied: bool
+    pressure_level: Pressure
+    token_usage_ratio: float
+    fallback_triggered: bool
+    fallback_reason: str | None
+    degraded_mode_active: bool
+    result_count: int
+    avg_relevance_score: float | None
+    """None: nothing was returned."""
+    top_result_score: float | None
+    boost_impact_delta: float | None
+    """The mean of final minus unboosted score over the hits."""
+    extraction_count_in_session: int
+    quality_proxy_score: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchResult:
+    """What a search returns."""
+
+    query_id: str
+    trace_id: str
+    hits: tuple[Hit, ...]
+    pinned: tuple[Pinned, ...]
+    mode: Mode
+    intent: Intent
+    fusion: FusionMethod
+    weights: Mapping[str, float]
+    stages: tuple[Stage, ...]
+    telemetry: Telemetry
+    degraded: tuple[str, ...] = ()
+    """Why something that should have been asked was not, one sentence each."""
+    excluded_folders: tuple[str, ...] = ()
+    """What folder choice left out."""
+    chosen_folders: tuple[str, ...] | None = None
+    """None: the search was not narrowed."""
+    cold_start: bool = False
+    """The session has no history yet."""
+    deduplicated: tuple[str, ...] = ()
+    """Memories the session has already been given."""
+    tokens_saved: int = 0
+    """By not giving them again."""
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The memories found, best first."""
+        return tuple(hit.memory_id for hit in self.hits)
+
+
+def channels_of(votes: Sequence[Vote]) -> tuple[Channel, ...]:
+    """Which channels voted, each once, in the order of the votes."""
+    return tuple(dict.fromkeys(vote.channel for vote in votes))
