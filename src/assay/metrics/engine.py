@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import filterfalse, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -126,7 +126,7 @@ def measure_mappings(
     for first, last in _spans(gathering.lengths_of(results)):
         found = gathering.gather(results[first:last], judgments[first:last], topics[first:last])
         sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
-    sheet.unknown = dict.fromkeys(topic for topic in run if topic not in qrels)
+    sheet.unknown = dict.fromkeys(filterfalse(qrels.__contains__, run))
     return _measured(topics, sheet)
 
 
