@@ -44,7 +44,7 @@ LAYERS = (
     _layer(
         "memory", "the engine: saving, searching, learning, sessions", "text", "embedding", "storage", "index", "flags"
     ),
-    _layer("systems", "what can be evaluated", "memory", "formats"),
+    _layer("systems", "what can be evaluated", "memory", "formats", "metrics", "models"),
     _layer("judging", "rubrics, judges, panel, calibration", "models", "embedding", "text", "statistics", "storage"),
     _layer(
         "evaluation",
@@ -86,7 +86,9 @@ LAYERS = (
         *_MEASURES,
         "settings",
     ),
-    _layer("doctor", "what stands between this machine and a working Assay", "settings", "wiring", "storage"),
+    _layer(
+        "doctor", "what stands between this machine and a working Assay", "settings", "wiring", "storage", "embedding"
+    ),
     _layer("testing", "public doubles and small values for tests", "models", "embedding"),
     _layer("api", "the facades behind the public names", *_USE_CASES, *_MEASURES, "settings", "wiring"),
     _layer(

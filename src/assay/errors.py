@@ -9,8 +9,15 @@ AssayError
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
+    UnknownFlag           no feature flag has that name; near names are given
     MalformedFile         a file cannot be read as what it should be; the line and what was expected are given
     NothingMeasured       there is no case a value could be computed from (exit 2)
+    UnknownSystem         no system under test has that name, or its description cannot be read
+    RunNotFound           no run has that id or name, or it was not finished
+    NotCovered            the index does not hold what the dataset needs (exit 2)
+    UnresolvedAnchors     gold anchors name places that the notes no longer have (exit 2)
+    NotComparable         two runs were measured with different instruments; the field is named (exit 2)
+    NoBaseline            there is no baseline at that place, or what is there is none (exit 2)
   StorageError            the store cannot do it now (exit 4)
     StoreNotFound         there is no store at that place yet
     NotAStore             the file, folder or address is something else
@@ -20,6 +27,8 @@ AssayError
     StoreFull             no space is left where the store lives
     StoreFault            the disk or server failed in the middle of an operation
     StoreCorrupt          the content is damaged
+    OtherModel            a vector of one model was to be compared with those of another
+    SearchTimeout         a full-text question took longer than it was allowed
     StoreClosed           used after close, or carried into a forked process
     SchemaTooNew          written by a newer Assay
     SchemaTooOld          written by an older Assay, and this call was not to change it
@@ -27,6 +36,13 @@ AssayError
     MigrationFailed       the schema could not be brought up to date; the old one is untouched
     ExtensionMissing      PostgreSQL lacks pgvector
     CheckpointFailed      a checkpoint could not be made, verified or restored; nothing was replaced
+  ModelError              a model cannot do it now (exit 4)
+    ModelDamaged          a model's file is not what it should be: damaged, exchanged or of another kind
+    EndpointUnavailable   an endpoint refused, failed or did not answer in time
+    EndpointMisbehaved    an endpoint answered with something that cannot be used
+  RunFailed               a run cannot write down what it has; finished cases are kept (exit 4)
+  ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
+  ChannelUnavailable      one way of searching cannot be asked now; a search goes on with the others (exit 4)
 
 `code` is the stable name a machine matches on: it is the class name in snake case.
 """
@@ -102,12 +118,48 @@ class UnknownMetric(InputError):
     """No metric, parameter or value has that name."""
 
 
+class UnknownFlag(InputError):
+    """No feature flag has that name."""
+
+
 class MalformedFile(InputError):
     """A file cannot be read as what it should be."""
 
 
 class NothingMeasured(InputError):
     """There is no case a value could be computed from."""
+
+    exit_code = 2
+
+
+class UnresolvedAnchors(InputError):
+    """Gold anchors name places that the notes no longer have."""
+
+    exit_code = 2
+
+
+class UnknownSystem(InputError):
+    """No system under test has that name, or its description cannot be read."""
+
+
+class RunNotFound(InputError):
+    """No run has that id or name, or it was not finished."""
+
+
+class NotCovered(InputError):
+    """The index does not hold what the dataset needs."""
+
+    exit_code = 2
+
+
+class NotComparable(InputError):
+    """Two runs were measured with different instruments."""
+
+    exit_code = 2
+
+
+class NoBaseline(InputError):
+    """There is no baseline at that place, or what is there is none."""
 
     exit_code = 2
 
@@ -152,6 +204,14 @@ class StoreCorrupt(StorageError):
     """The content is damaged."""
 
 
+class OtherModel(StorageError):
+    """A vector of one model was to be compared with those of another."""
+
+
+class SearchTimeout(StorageError):
+    """A full-text question took longer than it was allowed."""
+
+
 class StoreClosed(StorageError):
     """Used after close, or carried into a forked process."""
 
@@ -178,3 +238,31 @@ class ExtensionMissing(StorageError):
 
 class CheckpointFailed(StorageError):
     """A checkpoint could not be made, verified or restored; nothing was replaced."""
+
+
+class ModelError(AssayError):
+    """A model cannot do it now."""
+
+
+class ModelDamaged(ModelError):
+    """A model's file is not what it should be: damaged, exchanged or of another kind."""
+
+
+class EndpointUnavailable(ModelError):
+    """An endpoint refused, failed or did not answer in time."""
+
+
+class EndpointMisbehaved(ModelError):
+    """An endpoint answered with something that cannot be used."""
+
+
+class RunFailed(AssayError):
+    """A run cannot write down what it has; finished cases are kept."""
+
+
+class ReportFailed(AssayError):
+    """A report cannot be written; the one that was there is untouched."""
+
+
+class ChannelUnavailable(AssayError):
+    """One way of searching cannot be asked now; a search goes on with the others."""

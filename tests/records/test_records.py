@@ -221,6 +221,7 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "row_id": ID,
         "operation": WORD,
         "at": MOMENT,
+        "number": KNOWN_OR_WHOLE,
     },
     "AuditEntry": {
         "action": ID,

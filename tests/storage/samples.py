@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.hashing import content_hash
 from assay.records import (
     AbTest,
     AbTestStatus,
@@ -22,11 +26,13 @@ from assay.records import (
     MemoryRecord,
     Origin,
     RunType,
+    SaveDecision,
     ShadowRun,
     Tier,
 )
 from assay.records.evidence import RESULT_NUMBERS
 from assay.records.values import INT64_MAX, INT64_MIN
+from assay.storage import ChunkVector, Saved, SaveRecord
 from assay.testing import note
 
 AWKWARD = (
@@ -86,6 +92,34 @@ def chunk(memory_id: str = "m_full", position: int = 0, **given: Any) -> Chunk:
 
 def chunks(memory_id: str, number: int) -> list[Chunk]:
     return [chunk(memory_id, position, text=f"{memory_id} passage {position}") for position in range(number)]
+
+
+def unit(*weights: float) -> NDArray[np.float32]:
+    """A vector of length 1 in that direction."""
+    given = np.array(weights, np.float32)
+    return given / np.float32(np.linalg.norm(given))
+
+
+def directions(rows: int, length: int = 8, seed: int = 7) -> NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).normal(size=(rows, length))
+    unit: NDArray[np.float32] = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def halved(given: NDArray[np.float32]) -> NDArray[np.float32]:
+    return given.astype(np.float16).astype(np.float32)
+
+
+def embedded(memory_id: str, *texts: str, model: str = "model-1", **given: Any) -> Saved:
+    """A memory with one embedded chunk for each text."""
+    texts = texts or (f"{memory_id} passage",)
+    pieces = [chunk(memory_id, position, text=text, heading_path="") for position, text in enumerate(texts)]
+    made = [ChunkVector(content_hash(text), unit(1, 1 + position, len(text))) for position, text in enumerate(texts)]
+    return Saved(note(memory_id, **given), pieces, made, model, "chunker-1", {"context": 1})
+
+
+def save_record(save_id: str = "sv_1", **given: Any) -> SaveRecord:
+    return SaveRecord(save_id=save_id, **{"decision": SaveDecision.STORE, "at": AT, **given})
 
 
 def edge(source: str, target: str, **given: Any) -> Edge:

@@ -161,9 +161,13 @@ def test_everything_in_the_store_outlives_checkpoint_and_restore(store: Store, s
         work.feedback.record([samples.event(metadata=samples.NESTED)])
         work.ab_tests.put(samples.full_ab_test())
         work.shadow_runs.add_many([samples.full_shadow_run()])
+        work.memories.add_many([samples.embedded("m_2", "some words", triggers=("roll back",))])
+        work.saves.record(samples.save_record())
+        work.flags.put("mmr", enabled=True)
     made = store.checkpoints.create("full")
     with store.writing(scope) as work:
         work.memories.remove("m_1")
+        work.memories.remove("m_2")
     store.checkpoints.restore(made.id, scope)
     with store.reading(scope) as work:
         assert work.memories.get("m_1") == samples.memory("m_1")
@@ -175,6 +179,11 @@ def test_everything_in_the_store_outlives_checkpoint_and_restore(store: Store, s
         assert work.feedback.of_query("q_1") == [samples.event(metadata=samples.NESTED)]
         assert work.ab_tests.latest("rerank") == samples.full_ab_test()
         assert work.shadow_runs.of("rerank") == [samples.full_shadow_run()]
+        assert [found.number for found in work.passages.matching("words", 10)] == [2]
+        assert work.vectors.page("model-1").numbers.tolist() == [2]
+        assert [one.memory_id for one in work.triggers.matching(["roll back"])] == ["m_2"]
+        assert [one.save_id for one in work.saves.recent()] == ["sv_1"]
+        assert [one.name for one in work.flags.all()] == ["mmr"]
     with store.writing(scope) as work:
         work.results.add(samples.result("run_2"))
         work.audit.append("test.done", "m_1")

@@ -47,6 +47,18 @@ BREAKAGES = {
         "DELETE FROM changes WHERE row_id = 'm_3#0' AND operation = 'delete'",
         ["m_3#0"],
     ),
+    "chunk without its words": (
+        "DELETE FROM passages_fts WHERE rowid = 1",
+        ["m_1#0"],
+    ),
+    "words without their chunk": (
+        "INSERT INTO passages_fts (rowid, body) VALUES (99, 'stray')",
+        ["99"],
+    ),
+    "vector without its chunk": (
+        "UPDATE vectors SET number = 99",
+        ["99"],
+    ),
     "query whose result count differs from its list": (
         "UPDATE eval_queries SET result_count = 2 WHERE query_id = 'q_1'",
         ["q_1"],
@@ -76,6 +88,7 @@ def fill(store: Store) -> None:
     with store.writing(ACME) as work:
         for one in ("m_1", "m_2", "m_3"):
             work.memories.add(note(one), samples.chunks(one, 2))
+        work.memories.add_many([samples.embedded("m_4", triggers=("roll back", "Roll-Back", "two"))])
         work.edges.put(samples.edge("m_1", "m_2"))
         work.memories.remove("m_3")
         work.queries.add_many(
@@ -113,6 +126,24 @@ def test_a_chunk_the_log_never_heard_of_is_named(whole: Path, tmp_path: Path) ->
         assert store.problems() == ["chunk that the change log does not know, or knows as deleted: m_2#1"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        (
+            "DELETE FROM memory_triggers WHERE phrase = 'two'",
+            "trigger that cannot be looked up: m_4 'two'",
+        ),
+        (
+            "INSERT INTO memory_triggers (tenant, memory_id, phrase) VALUES ('acme', 'm_1', 'stray')",
+            "trigger to look up that no memory has: m_1 'stray'",
+        ),
+    ],
+)
+def test_trigger_phrases_are_those_of_the_memories(whole: Path, tmp_path: Path, statement: str, problem: str) -> None:
+    with broken(whole, tmp_path, statement) as store:
+        assert store.problems() == [problem]
+
+
 def test_only_the_first_few_offenders_are_shown(whole: Path, tmp_path: Path) -> None:
     with open_store(tmp_path / "many.db", clock=FixedClock()) as store:
         with store.writing(ACME) as work:
@@ -146,7 +177,7 @@ def test_what_was_trimmed_from_the_log_is_no_problem(store: Store) -> None:
     assert store.problems() == []
     with store.writing(ACME) as work:
         work.memories.remove("m_1")
-        work.memories.add(note("m_4"), samples.chunks("m_4", 1))
+        work.memories.add(note("m_5"), samples.chunks("m_5", 1))
     assert store.problems() == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.storage import samples
 from tests.storage.homes import Home
@@ -49,7 +51,7 @@ def test_an_update_tells_of_the_memory_and_of_chunks_only_when_they_change(store
     with store.writing(scope) as work:
         work.memories.add(note("m_1"), samples.chunks("m_1", 2))
         before = work.changes.position().seq
-        work.memories.update(note("m_1", title="New"))
+        work.memories.update(note("m_1", folder="elsewhere", learned_triggers=("learned",)))
         work.memories.update(note("m_1"), samples.chunks("m_1", 1))
     assert said(follow(store, scope, before)) == [
         "update memory m_1",
@@ -58,6 +60,38 @@ def test_an_update_tells_of_the_memory_and_of_chunks_only_when_they_change(store
         "delete chunk m_1#1",
         "insert chunk m_1#0",
     ]
+
+
+@pytest.mark.parametrize("changed", [{"title": "New"}, {"triggers": ("new",)}])
+def test_a_title_or_trigger_is_part_of_every_passage(store: Store, scope: Scope, changed: dict[str, Any]) -> None:
+    with store.writing(scope) as work:
+        work.memories.add(note("m_1"), samples.chunks("m_1", 2))
+        before = work.changes.position().seq
+        work.memories.update(note("m_1", **changed))
+    assert said(follow(store, scope, before)) == ["update memory m_1", "update chunk m_1#0", "update chunk m_1#1"]
+
+
+def test_a_line_carries_the_number_of_its_row_also_when_the_row_is_gone(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        work.memories.add(note("m_1"), samples.chunks("m_1", 2))
+        work.memories.add(note("m_2"), samples.chunks("m_2", 1))
+        work.memories.remove("m_1")
+    told = [(change.kind, change.number) for change in follow(store, scope)]
+    memory, chunk = RowKind.MEMORY, RowKind.CHUNK
+    assert told == [
+        (memory, 1), (chunk, 1), (chunk, 2), (memory, 2), (chunk, 3), (chunk, 1), (chunk, 2), (memory, 1)
+    ]  # fmt: skip
+
+
+def test_trimming_by_age_keeps_the_last_lines(store: Store, scope: Scope, clock: FixedClock) -> None:
+    keep(store, scope, "m_1", "m_2", "m_3")
+    clock.advance(days=40)
+    keep(store, scope, "m_4")
+    with store.writing(scope) as work:
+        assert work.changes.trim_before(clock.now(), keep=2) == 2
+        assert work.changes.trim_before(clock.now(), keep=2) == 0
+        assert work.changes.trim_before(clock.now(), keep=0) == 1
+    assert [change.row_id for change in follow(store, scope, 3)] == ["m_4"]
 
 
 def test_removing_tells_of_the_chunks_then_of_the_memory(store: Store, scope: Scope) -> None:
@@ -73,7 +107,7 @@ def test_a_change_carries_the_moment_it_was_made(store: Store, scope: Scope, clo
     keep(store, scope, "m_1")
     (change,) = follow(store, scope)
     assert change == Change(
-        seq=change.seq, kind=RowKind.MEMORY, row_id="m_1", operation=Operation.INSERT, at=clock.now()
+        seq=change.seq, kind=RowKind.MEMORY, row_id="m_1", operation=Operation.INSERT, at=clock.now(), number=1
     )
 
 

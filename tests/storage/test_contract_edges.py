@@ -7,7 +7,8 @@ from tests.storage import samples
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind, Scope
-from assay.storage import Saved, Store
+from assay.storage import Reached, Saved, Store
+from assay.testing import note
 
 
 def keep_memories(store: Store, scope: Scope, *ids: str) -> None:
@@ -88,3 +89,38 @@ def test_a_memory_without_edges_has_none(store: Store, scope: Scope) -> None:
     with store.reading(scope) as work:
         assert work.edges.of("m_1") == []
         assert work.edges.count() == 0
+
+
+def joined(store: Store, scope: Scope, *pairs: tuple[str, str, float]) -> None:
+    with store.writing(scope) as work:
+        for one in sorted({name for source, target, _ in pairs for name in (source, target)}):
+            work.memories.add(note(one))
+        for source, target, strength in pairs:
+            work.edges.put(samples.edge(source, target, strength=strength))
+
+
+def test_around_goes_both_ways_and_halves_with_every_hop(store: Store, scope: Scope) -> None:
+    joined(store, scope, ("m_a", "m_b", 0.8), ("m_c", "m_b", 0.5), ("m_c", "m_d", 1.0))
+    with store.reading(scope) as work:
+        assert work.edges.around(["m_a"]) == [
+            Reached("m_b", "m_a", 1, 0.4, ("m_a", "m_b")),
+            Reached("m_c", "m_a", 2, 0.4 * 0.5 * 0.5, ("m_a", "m_b", "m_c")),
+        ]
+        assert [one.memory_id for one in work.edges.around(["m_a"], hops=3)] == ["m_b", "m_c", "m_d"]
+        assert [one.memory_id for one in work.edges.around(["m_a"], hops=1)] == ["m_b"]
+        assert [one.memory_id for one in work.edges.around(["m_a"], limit=1)] == ["m_b"]
+        assert work.edges.around([]) == []
+        assert work.edges.around(["m_unknown"]) == []
+
+
+def test_around_several_seeds_keeps_the_strongest_way_and_no_seed(store: Store, scope: Scope) -> None:
+    joined(store, scope, ("m_a", "m_x", 0.2), ("m_b", "m_x", 0.9), ("m_a", "m_b", 1.0), ("m_x", "m_x", 1.0))
+    with store.reading(scope) as work:
+        assert work.edges.around(["m_a", "m_b"]) == [Reached("m_x", "m_b", 1, 0.45, ("m_b", "m_x"))]
+
+
+def test_around_never_leaves_the_tenant(store: Store, scope: Scope) -> None:
+    joined(store, scope, ("m_a", "m_b", 1.0))
+    joined(store, Scope(tenant="other"), ("m_a", "m_z", 1.0), ("m_b", "m_y", 1.0))
+    with store.reading(scope) as work:
+        assert [one.memory_id for one in work.edges.around(["m_a"])] == ["m_b"]

@@ -14,15 +14,16 @@ from assay.records import Scope
 from assay.records.evidence import RESULT_NUMBERS
 from assay.storage import Store
 from assay.storage.tables import metadata
-from assay.testing import note
 
 OURS = Scope(tenant="t")
 
 
 def fill(store: Store) -> None:
     with store.writing(OURS) as work:
-        work.memories.add(note("m_1"), samples.chunks("m_1", 1))
+        work.memories.add_many([samples.embedded("m_1", triggers=("roll back",))])
         work.edges.put(samples.edge("m_1", "m_1"))
+        work.saves.record(samples.save_record(quality=0.5, similarity=0.5))
+        work.flags.put("mmr", enabled=True, rollout_percent=10, shadow=False)
         work.queries.add_many([samples.full_query("q_1")])
         work.judgments.put_many([samples.judgment()])
         work.results.add(samples.full_result())
@@ -46,6 +47,7 @@ OPTIONAL_NUMBERS = {
     "eval_queries": ["total_latency_ms", "quality_proxy_score"],
     "eval_results": list(RESULT_NUMBERS),
     "eval_shadow_runs": ["rank_correlation", "set_overlap", "mrr_delta", "ndcg_delta", "control_latency_ms"],
+    "memory_saves": ["quality", "similarity"],
 }
 COUNTS = {
     "memories": ["version", "validation_count", "access_count", "frequency"],
@@ -57,7 +59,12 @@ COUNTS = {
     "eval_ab_tests": ["attempt", "sample_count", "min_samples"],
     "eval_shadow_runs": ["order_differences"],
 }
-SHARES = {"memories": ["confidence"], "edges": ["strength"], "eval_judgments": ["confidence"]}
+SHARES = {
+    "memories": ["confidence"],
+    "edges": ["strength"],
+    "eval_judgments": ["confidence"],
+    "memory_saves": ["quality"],
+}
 WORDS = {
     "memories": ["tier", "format"],
     "edges": ["kind"],
@@ -67,11 +74,14 @@ WORDS = {
     "eval_results": ["run_type"],
     "eval_feedback": ["event_type"],
     "eval_ab_tests": ["status"],
+    "memory_saves": ["decision"],
 }
 FLAGS = {
     "eval_queries": ["is_eval_corpus"],
     "eval_results": ["is_significant"],
     "eval_shadow_runs": ["top_result_changed"],
+    "memory_saves": ["enforced"],
+    "flags": ["enabled", "shadow"],
 }
 
 
@@ -130,6 +140,14 @@ def test_grades_beyond_zero_and_three_are_refused(store: Store) -> None:
     refuse_all(store, {"eval_judgments": ["relevance"]}, ("4", "4"), ("-1", "-1"))
 
 
+def test_rollouts_beyond_a_hundred_percent_are_refused(store: Store) -> None:
+    refuse_all(store, {"flags": ["rollout_percent"]}, ("101", "101"), ("-1", "-1"))
+
+
+def test_a_vector_that_does_not_fit_its_dimension_is_refused(store: Store) -> None:
+    refuse_all(store, {"vectors": ["vector"]}, ("x'0000'", "'[1,2]'"), ("NULL", "NULL"))
+
+
 def test_flags_that_are_neither_yes_nor_no_are_refused(store: Store) -> None:
     refuse_all(store, FLAGS, ("2", "2"), ("-1", "-1"))
 
@@ -153,7 +171,7 @@ def test_nothing_where_something_is_required_is_refused(store: Store) -> None:
 def test_every_table_of_a_user_demands_a_tenant(store: Store) -> None:
     fill(store)
     users = [table.name for table in metadata.sorted_tables if table.name != "meta"]
-    assert len(users) == 12
+    assert len(users) == 17
     for table in users:
         with pytest.raises(BadValue), raw(store) as connection:
             connection.execute(text(f"UPDATE {table} SET tenant = NULL"))
@@ -166,6 +184,10 @@ def test_rows_that_refer_to_nothing_are_refused(store: Store) -> None:
         "UPDATE edges SET source_id = 'm_gone'",
         "UPDATE edges SET target_id = 'm_gone'",
         "UPDATE eval_candidates SET query_id = 'q_gone'",
+        "UPDATE memory_triggers SET memory_id = 'm_gone'",
+        "UPDATE indexed_documents SET memory_id = 'm_gone'",
+        "UPDATE vectors SET number = 99",
+        "UPDATE vectors SET tenant = 'other'",
         "DELETE FROM memories",
     ):
         with pytest.raises(RecordNotFound), raw(store) as connection:

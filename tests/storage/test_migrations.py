@@ -17,13 +17,14 @@ from tests.storage.homes import BOUND_S, Home, raw
 
 from assay.errors import AssayError, MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
 from assay.records import IdFactory, Scope
-from assay.storage import Store, open_store, schema
+from assay.storage import AllOf, Store, open_store, schema
 from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
 from assay.storage.repositories.meta import EPOCH
+from assay.storage.rows import to_row
 from assay.storage.schema import CURRENT, Schema
 from assay.storage.sqlite import APPLICATION_ID, SqliteBackend, prepare_file
-from assay.storage.tables import metadata
+from assay.storage.tables import chunks, edges, memories, metadata
 from assay.storage.work import Work
 from assay.testing import FixedClock, note
 
@@ -120,13 +121,14 @@ def test_every_version_follows_the_one_before() -> None:
 def test_a_new_store_has_exactly_the_tables_and_columns_that_queries_see(store: Store) -> None:
     with store._backend.reading() as connection:
         look = inspect(connection)
-        assert set(look.get_table_names()) == {*metadata.tables, schema.VERSION_TABLE}
+        made = {name for name in look.get_table_names() if not name.startswith("passages_")}
+        assert made == {*metadata.tables, schema.VERSION_TABLE}
         for table in metadata.sorted_tables:
-            made = {
+            there = {
                 column["name"]: column["type"].compile(connection.dialect) for column in look.get_columns(table.name)
             }
             seen = {column.name: column.type.compile(connection.dialect) for column in table.columns}
-            assert made == seen, table.name
+            assert there == seen, table.name
             keys = {column.name for column in table.primary_key}
             assert set(look.get_pk_constraint(table.name)["constrained_columns"]) == keys
 
@@ -148,7 +150,8 @@ def test_every_text_is_ordered_by_bytes(store: Store) -> None:
 def test_every_table_of_sqlite_is_strict(tmp_path: Path, clock: FixedClock) -> None:
     with open_store(tmp_path / "notes.db", clock=clock) as store, store._backend.reading() as connection:
         asked = text(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite%'"
+            "SELECT name FROM pragma_table_list"
+            " WHERE schema = 'main' AND type = 'table' AND strict = 0 AND name NOT LIKE 'sqlite%'"
         )
         assert connection.execute(asked).scalars().all() == [schema.VERSION_TABLE]
 
@@ -185,6 +188,44 @@ def test_every_past_version_is_brought_to_the_newest_with_its_data(home: Home, s
     fill(store, scope)
     check(store, scope)
     assert state(store)["version"] == [CURRENT.newest]
+
+
+def test_a_filled_store_of_the_first_version_gets_numbers_words_and_triggers(home: Home, scope: Scope) -> None:
+    kept = [samples.memory("m_1"), note("m_2", title="Rolling back", triggers=("Roll back!", "undo"))]
+    pieces = [*samples.chunks("m_1", 2), samples.chunk("m_2", text="A deploy is undone.", heading_path="Ops > Undo")]
+    with bare(home) as connection:
+        schema.upgrade(connection, "here", Schema(scripts=CURRENT.scripts, newest="0001"))
+        Work(connection, scope, home.clock).meta.put(EPOCH, IdFactory(home.clock).new("ep"))
+        for table, records in ((memories, kept), (chunks, pieces), (edges, [samples.edge("m_1", "m_2")])):
+            connection.execute(table.insert(), [{"tenant": scope.tenant, **to_row(one, table)} for one in records])
+        lines = [("memory", one.id) for one in kept] + [("chunk", one.id) for one in pieces]
+        for kind, row_id in lines:
+            connection.execute(
+                text(
+                    "INSERT INTO changes (tenant, kind, row_id, operation, at)"
+                    " VALUES (:tenant, :kind, :row_id, 'insert', '2026-01-05T09:00:00.000000Z')"
+                ),
+                {"tenant": scope.tenant, "kind": kind, "row_id": row_id},
+            )
+    store = home.open()
+    assert store.problems() == []
+    with store.reading(scope) as work:
+        assert [work.memories.get(one.id) for one in kept] == kept
+        assert [*work.memories.chunks_of("m_1"), *work.memories.chunks_of("m_2")] == pieces
+        assert work.edges.of("m_1") == [samples.edge("m_1", "m_2")]
+        assert work.memories.numbers_of(["m_1", "m_2"]) == {"m_1": 1, "m_2": 2}
+        (found,) = work.passages.matching(AllOf(["rolling", "ops", "undone"]), 10)
+        assert (found.title, found.triggers, found.body) == (
+            "rolling back",
+            "roll back undo",
+            "ops undo a deploy is undone",
+        )
+        assert [(one.phrase, one.memory_id) for one in work.triggers.matching(["roll back"])] == [("roll back", "m_2")]
+    with store.writing(scope) as work:
+        work.memories.add(note("m_3"), samples.chunks("m_3", 1))
+        assert work.memories.numbers_of(["m_3"]) == {"m_3": 3}
+        assert [passage.number for passage in work.passages.page()] == [1, 2, 3, 4]
+    assert store.problems() == []
 
 
 def test_an_old_store_is_brought_forward_with_all_it_holds(home: Home, scope: Scope, tmp_path: Path) -> None:
@@ -355,8 +396,8 @@ def test_no_index_of_a_table_that_others_refer_to_begins_with_the_tenant(store: 
     with store._backend.reading() as connection:
         look = inspect(connection)
         referred = {key["referred_table"] for name in look.get_table_names() for key in look.get_foreign_keys(name)}
-        assert referred == {"memories", "eval_queries"}
+        assert referred == {"memories", "chunks", "eval_queries"}
         plain = [index for name in referred for index in look.get_indexes(name) if not index["unique"]]
-        partial = {"eval_queries_in_corpus"}
+        partial = {"eval_queries_in_corpus", "memories_constitutional"}
         begins = {str(index["name"]) for index in plain if index["column_names"][0] == "tenant"}
         assert begins == partial

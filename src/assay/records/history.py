@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from assay.records import values
-from assay.records.checked import one_of, require
+from assay.records.checked import allow, one_of, require
 
 
 class RowKind(StrEnum):
@@ -36,9 +36,12 @@ class Change:
     row_id: str
     operation: Operation
     at: datetime
+    number: int | None = None
+    """The row's number, by which derived indexes know it. None on lines from before rows had numbers."""
 
     def __post_init__(self) -> None:
         require(self, values.count, "seq")
+        allow(self, values.count, "number")
         require(self, one_of(RowKind), "kind")
         require(self, values.identifier, "row_id")
         require(self, one_of(Operation), "operation")

@@ -2,27 +2,61 @@
 
 Read `store` first. Below it: `work` (a unit of work) and `repositories/` (the only SQL); `opening` with `schema` and
 `migrations/`; the back ends `sqlite` (with `lock`) and `postgres`; `query_log` (group commit); `checkpoints/`;
-`consistency` (do the tables agree?); `failures` (drivers' exceptions in our words); `tables`, `types` and `rows`.
+`full_text` (what can be asked of words); `consistency` (do the tables agree?); `failures` (drivers' exceptions in our
+words); `tables`, `types` and `rows`.
 """
 
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.changes import Followed
+from assay.storage.repositories.chunk_writing import ChunkVector, Saved
+from assay.storage.repositories.edges import Reached
 from assay.storage.repositories.evidence import Recorded
-from assay.storage.repositories.memories import Saved
+from assay.storage.repositories.flags import FlagRow
+from assay.storage.repositories.indexed import IndexedRow
+from assay.storage.repositories.passages import Candidate, FolderCount, IndexPassage, MemoryColumns
+from assay.storage.repositories.queries import SessionQuery
+from assay.storage.repositories.saves import SaveCounts, SaveRecord
+from assay.storage.repositories.triggers import TriggerMatch
+from assay.storage.repositories.vectors import Near, NumberedVector, Unembedded, VectorPage
 from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
 from assay.storage.work import Work
 
 __all__ = [
+    "AllOf",
+    "AnalysedPassage",
+    "AnyOf",
+    "Candidate",
     "Checkpoint",
+    "ChunkVector",
+    "Field",
+    "FlagRow",
+    "FolderCount",
     "Followed",
+    "FullTextQuery",
+    "IndexPassage",
+    "IndexedRow",
     "LogStatus",
+    "MemoryColumns",
+    "Near",
+    "NumberedVector",
+    "Phrase",
+    "Prefix",
+    "Reached",
     "Recorded",
     "Restored",
+    "SaveCounts",
+    "SaveRecord",
     "Saved",
+    "SessionQuery",
     "Store",
     "StoreOptions",
+    "TriggerMatch",
+    "Unembedded",
+    "VectorPage",
+    "Within",
     "Work",
     "is_postgres",
     "list_checkpoints",

@@ -5,7 +5,12 @@ Each question returns the first few offenders in words; an empty list means the 
 
 from __future__ import annotations
 
+import json
+from itertools import islice
+
 from sqlalchemy import Connection, text
+
+from assay.storage.full_text import trigger_phrases
 
 LIMIT = 5
 
@@ -44,6 +49,14 @@ _QUESTIONS = {
         SELECT g.row_id FROM (
           SELECT tenant, row_id FROM last WHERE kind = 'chunk' AND operation <> 'delete'
           EXCEPT SELECT tenant, memory_id || '#' || position FROM chunks) g""",
+    "chunk without its words": """
+        SELECT c.memory_id || '#' || c.position FROM chunks c
+        JOIN (SELECT number FROM chunks EXCEPT SELECT number FROM words) g ON g.number = c.number""",
+    "words without their chunk": """
+        SELECT number FROM (SELECT number FROM words EXCEPT SELECT number FROM chunks) g""",
+    "vector without its chunk": """
+        SELECT v.number FROM vectors v
+        LEFT JOIN chunks c ON c.tenant = v.tenant AND c.number = v.number WHERE c.number IS NULL""",
     "query whose result count differs from its list": """
         SELECT query_id FROM eval_queries WHERE result_count <> CASE result_ids WHEN '[]' THEN 0
           ELSE length(result_ids) - length(replace(result_ids, ',', '')) + 1 END""",
@@ -55,10 +68,39 @@ _QUESTIONS = {
 }
 
 
+_WORDS = {
+    "sqlite": "(SELECT rowid AS number FROM passages_fts) words",
+    "postgresql": "(SELECT number FROM passages_text) words",
+}
+"""Where each back end keeps the words of a chunk."""
+
+
 def problems(connection: Connection) -> list[str]:
     """What does not hold, in words; nothing when the store is whole."""
     found: list[str] = []
+    words = _WORDS[connection.dialect.name]
     for promise, question in _QUESTIONS.items():
-        offenders = [str(row[0]) for row in connection.execute(text(f"{question} LIMIT {LIMIT}"))]
+        asked = question.replace("FROM words", f"FROM {words}")
+        offenders = [str(row[0]) for row in connection.execute(text(f"{asked} LIMIT {LIMIT}"))]
         found += [f"{promise}: {offender}" for offender in offenders]
-    return found
+    return found + _stray_triggers(connection)
+
+
+def _stray_triggers(connection: Connection) -> list[str]:
+    """Phrases are made by the program, not by SQL: they are compared here."""
+    kept = set(map(tuple, connection.execute(text("SELECT tenant, memory_id, phrase FROM memory_triggers"))))
+    wanted = {
+        (tenant, memory_id, phrase)
+        for tenant, memory_id, triggers in connection.execute(
+            text("SELECT tenant, id, triggers FROM memories WHERE triggers <> '[]'")
+        )
+        for phrase in trigger_phrases(json.loads(triggers))
+    }
+    return [
+        f"{promise}: {memory_id} {phrase!r}"
+        for promise, stray in (
+            ("trigger that cannot be looked up", wanted - kept),
+            ("trigger to look up that no memory has", kept - wanted),
+        )
+        for _, memory_id, phrase in islice(sorted(stray), LIMIT)
+    ]

@@ -63,6 +63,13 @@ class PostgresBackend:
             )
             yield connection
 
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A connection whose statements each commit by themselves, for those that refuse a transaction."""
+        self._check_usable()
+        with translated(self.place), self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
     @property
     def store_key(self) -> int:
         """The second half of the lock that every write shares, and that a restore takes for itself."""

@@ -28,7 +28,9 @@ from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints, dump_f
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.lock import WriteLock
 from assay.storage.opening import Opening, StoreOptions, open_postgres, open_sqlite
+from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
+from assay.storage.repositories import vector_search
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
@@ -97,6 +99,16 @@ class Store:
             self.log.make_sure_of(query_id)
         with self.writing(scope) as work:
             return work.feedback.record(events)
+
+    def build_vector_index(self, scope: Scope, model: str, dimension: int) -> bool:
+        """Let PostgreSQL index a tenant's vectors of a model, while others go on; whether it had none.
+
+        SQLite has none to build: vectors are searched outside the file there.
+        """
+        if not isinstance(self._backend, PostgresBackend):
+            return False
+        with self._backend.alone() as connection:
+            return vector_search.build_index(connection, scope.tenant, model, dimension)
 
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files. Reads all of it."""

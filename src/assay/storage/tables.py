@@ -1,7 +1,8 @@
 """The tables as queries see them: names, columns and types of the newest schema.
 
 Keys, indexes and CHECK constraints live in the migrations alone, which make the tables; a test compares the two.
-Every table that holds a user's rows begins with `tenant`.
+Every table that holds a user's rows has a `tenant`. Full text differs on each back end and is described where it is
+asked, in `repositories/full_text`. A memory's long texts stand last: SQLite reads a row up to the columns asked for.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from sqlalchemy import Column, MetaData, Table
 
 from assay.records.evidence import RESULT_NUMBERS
-from assay.storage.types import BlobType, Finite, Json, Moment, TextType, WholeType, YesNo
+from assay.storage.types import BlobType, Finite, Json, Moment, TextType, VectorType, WholeType, YesNo
 
 metadata = MetaData()
 
@@ -24,44 +25,108 @@ meta = Table(
 memories = Table(
     "memories",
     metadata,
-    Column("tenant", TextType, primary_key=True),
-    Column("id", TextType, primary_key=True),
-    Column("title", TextType),
-    Column("body", TextType),
-    Column("rel_path", TextType),
+    Column("number", WholeType, primary_key=True, autoincrement=True),
+    Column("tenant", TextType),
+    Column("id", TextType),
     Column("folder", TextType),
-    Column("triggers", Json),
-    Column("learned_triggers", Json),
     Column("tier", TextType),
-    Column("context_type", TextType),
-    Column("entity_type", TextType),
-    Column("format", TextType),
-    Column("tags", Json),
-    Column("metadata", Json),
-    Column("source_id", TextType),
-    Column("source_hash", TextType),
+    Column("created_at", Moment),
+    Column("updated_at", Moment),
+    Column("valid_from", Moment),
+    Column("superseded_at", Moment),
     Column("version", WholeType),
     Column("confidence", Finite),
     Column("validation_count", WholeType),
     Column("access_count", WholeType),
     Column("frequency", WholeType),
+    Column("context_type", TextType),
+    Column("entity_type", TextType),
+    Column("format", TextType),
+    Column("source_id", TextType),
+    Column("source_hash", TextType),
+    Column("rel_path", TextType),
     Column("written_by", TextType),
     Column("written_with", TextType),
-    Column("created_at", Moment),
-    Column("updated_at", Moment),
-    Column("valid_from", Moment),
-    Column("superseded_at", Moment),
+    Column("title", TextType),
+    Column("tags", Json),
+    Column("triggers", Json),
+    Column("learned_triggers", Json),
+    Column("metadata", Json),
+    Column("body", TextType),
 )
 
 chunks = Table(
     "chunks",
     metadata,
-    Column("tenant", TextType, primary_key=True),
-    Column("memory_id", TextType, primary_key=True),
-    Column("position", WholeType, primary_key=True),
-    Column("heading_path", TextType),
+    Column("number", WholeType, primary_key=True, autoincrement=True),
+    Column("tenant", TextType),
+    Column("memory_id", TextType),
+    Column("position", WholeType),
     Column("token_count", WholeType),
+    Column("heading_path", TextType),
     Column("text", TextType),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("number", WholeType, primary_key=True),
+    Column("model", TextType, primary_key=True),
+    Column("tenant", TextType),
+    Column("dimension", WholeType),
+    Column("text_hash", TextType),
+    Column("vector", VectorType),
+)
+
+memory_triggers = Table(
+    "memory_triggers",
+    metadata,
+    Column("memory_id", TextType, primary_key=True),
+    Column("phrase", TextType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+)
+
+indexed_documents = Table(
+    "indexed_documents",
+    metadata,
+    Column("memory_id", TextType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+    Column("chunker", TextType),
+    Column("doc_type", TextType),
+    Column("skipped", Json),
+)
+
+memory_saves = Table(
+    "memory_saves",
+    metadata,
+    Column("id", WholeType, primary_key=True, autoincrement=True),
+    Column("tenant", TextType),
+    Column("save_id", TextType),
+    Column("memory_id", TextType),
+    Column("decision", TextType),
+    Column("would_reject", TextType),
+    Column("quality", Finite),
+    Column("similarity", Finite),
+    Column("neighbour_id", TextType),
+    Column("source_id", TextType),
+    Column("enforced", YesNo),
+    Column("detail", Json),
+    Column("at", Moment),
+    Column("actor", TextType),
+)
+
+flags = Table(
+    "flags",
+    metadata,
+    Column("tenant", TextType, primary_key=True),
+    Column("name", TextType, primary_key=True),
+    Column("enabled", YesNo),
+    Column("rollout_percent", WholeType),
+    Column("shadow", YesNo),
+    Column("activated_at", Moment),
+    Column("reviewed_at", Moment),
+    Column("updated_at", Moment),
+    Column("updated_by", TextType),
 )
 
 edges = Table(
@@ -85,6 +150,7 @@ changes = Table(
     Column("row_id", TextType),
     Column("operation", TextType),
     Column("at", Moment),
+    Column("number", WholeType),
 )
 
 audit = Table(

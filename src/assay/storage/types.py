@@ -1,7 +1,7 @@
 """Column types that mean the same on SQLite and on PostgreSQL.
 
 Each is the last line behind the checks of `assay.records.values`: text sorts by bytes on both, times are UTC text of
-one width (so they sort as they read), numbers are finite, JSON has one spelling.
+one width (so they sort as they read), numbers are finite, JSON has one spelling, vectors are half floats.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import BigInteger, LargeBinary, Text, TypeDecorator
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import TypeEngine, UserDefinedType
 
 from assay.hashing import canonical_json
 from assay.records import values
-
-_MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 # Byte order on both: PostgreSQL would otherwise sort by the language of the machine it runs on.
 TextType = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
@@ -84,6 +85,36 @@ class YesNo(TypeDecorator[bool]):
         return None if value is None else bool(value)
 
 
+class _HalfFloats(TypeDecorator[NDArray[np.float32]]):
+    """A vector in SQLite: little-endian half floats, one after the other."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - signature is SQLAlchemy's
+        """To the bytes that are stored."""
+        return None if value is None else np.asarray(value).astype("<f2").tobytes()
+
+
+class _HalfVec(UserDefinedType[NDArray[np.float32]]):
+    """A vector in PostgreSQL: pgvector's `halfvec`, of any length."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        """How the column is declared."""
+        return "HALFVEC"
+
+    def bind_processor(self, dialect: Dialect) -> Any:  # noqa: ARG002 - signature is SQLAlchemy's
+        """To the text that pgvector reads."""
+        return lambda value: None if value is None else str(np.asarray(value).astype(np.float16).tolist())
+
+
+# So that a look at the schema knows the type.
+ischema_names["halfvec"] = _HalfVec
+VectorType: TypeEngine[NDArray[np.float32]] = _HalfFloats().with_variant(_HalfVec(), "postgresql")
+
+
 def write_moment(value: datetime) -> str:
     """The stored text of a time."""
     # strftime writes the year 476 with three digits; this always writes four.
@@ -92,4 +123,4 @@ def write_moment(value: datetime) -> str:
 
 def read_moment(stored: str) -> datetime:
     """The time behind a stored text."""
-    return datetime.strptime(stored, _MOMENT).replace(tzinfo=UTC)
+    return datetime.fromisoformat(stored)

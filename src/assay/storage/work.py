@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 from sqlalchemy import Connection
@@ -13,9 +15,15 @@ from assay.storage.repositories.base import Bound
 from assay.storage.repositories.changes import Changes
 from assay.storage.repositories.edges import Edges
 from assay.storage.repositories.evidence import AbTests, Feedback, Judgments, Results, ShadowRuns
+from assay.storage.repositories.flags import FlagRows
+from assay.storage.repositories.indexed import Indexed
 from assay.storage.repositories.memories import Memories
 from assay.storage.repositories.meta import Meta
+from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.queries import Queries
+from assay.storage.repositories.saves import Saves
+from assay.storage.repositories.triggers import Triggers
+from assay.storage.repositories.vectors import Vectors
 
 
 class Work:
@@ -24,10 +32,54 @@ class Work:
     def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
         self._bound = Bound(connection=connection, scope=scope, clock=clock)
 
+    @property
+    def scope(self) -> Scope:
+        """Whose rows these are."""
+        return self._bound.scope
+
+    @contextmanager
+    def sheltered(self) -> Iterator[None]:
+        """What fails inside leaves the rest of this unit of work usable; PostgreSQL needs a savepoint for that."""
+        if self._bound.connection.dialect.name == "sqlite":
+            yield
+        else:
+            with self._bound.connection.begin_nested():
+                yield
+
     @cached_property
     def memories(self) -> Memories:
         """Memories and their chunks."""
         return Memories(self._bound)
+
+    @cached_property
+    def passages(self) -> Passages:
+        """Chunks as search and derived indexes read them."""
+        return Passages(self._bound)
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """Vectors of chunks, by model."""
+        return Vectors(self._bound)
+
+    @cached_property
+    def triggers(self) -> Triggers:
+        """Trigger phrases."""
+        return Triggers(self._bound)
+
+    @cached_property
+    def saves(self) -> Saves:
+        """What saves decided."""
+        return Saves(self._bound)
+
+    @cached_property
+    def indexed(self) -> Indexed:
+        """How documents were split and embedded."""
+        return Indexed(self._bound)
+
+    @cached_property
+    def flags(self) -> FlagRows:
+        """Feature flags as they were switched."""
+        return FlagRows(self._bound)
 
     @cached_property
     def edges(self) -> Edges:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, any_, func, literal_column, select
 
 from assay.clock import Clock
 from assay.records import Scope
@@ -35,3 +37,11 @@ class Repository:
 
     def _select(self, table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(table).where(self._mine(table), *conditions)
+
+    def _among(self, column: Column[Any], wanted: Iterable[int | str]) -> ColumnElement[bool]:
+        """Whether a column is one of many values: one parameter however many there are."""
+        # NumPy's integers are not Python's to any driver.
+        listed = [one if isinstance(one, str) else int(one) for one in wanted]
+        if self._connection.dialect.name == "sqlite":
+            return column.in_(select(literal_column("value")).select_from(func.json_each(json.dumps(listed))))
+        return column == any_(listed)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ beyond it: then `follow` says so and the follower rebuilds from the tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import delete, func, select
@@ -18,6 +19,14 @@ from assay.storage.rows import from_row
 from assay.storage.tables import changes
 
 BATCH = 10_000
+
+
+class Line(NamedTuple):
+    """Which row changed."""
+
+    kind: RowKind
+    row_id: str
+    number: int
 
 
 class Followed(NamedTuple):
@@ -37,11 +46,12 @@ class Changes(Repository):
         super().__init__(bound)
         self._meta = Meta(bound)
 
-    def append(self, kind: RowKind, operation: Operation, row_ids: Sequence[str]) -> None:
+    def append(self, operation: Operation, lines: Sequence[Line]) -> None:
         """Write one line per row, in the same transaction as the rows."""
-        if row_ids:
-            same = {"tenant": self._tenant, "kind": str(kind), "operation": str(operation), "at": self._clock.now()}
-            self._connection.execute(changes.insert(), [{**same, "row_id": row_id} for row_id in row_ids])
+        if lines:
+            same = {"tenant": self._tenant, "operation": str(operation), "at": self._clock.now()}
+            rows = [{**same, "kind": str(kind), "row_id": row_id, "number": number} for kind, row_id, number in lines]
+            self._connection.execute(changes.insert(), rows)
 
     def position(self) -> LogPosition:
         """The end of the log as this snapshot sees it."""
@@ -65,6 +75,18 @@ class Changes(Repository):
         gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
         self._meta.put(self._trim_key, str(max(upto, self._trimmed_to())))
         return int(gone)
+
+    def trim_before(self, moment: datetime, *, keep: int = BATCH) -> int:
+        """Forget lines older than a moment, but never the last `keep`; how many were forgotten."""
+        last_kept = (
+            select(changes.c.seq).where(self._mine(changes)).order_by(changes.c.seq.desc()).offset(keep).limit(1)
+        )
+        upto = self._connection.execute(last_kept).scalar_one_or_none()
+        if upto is None:
+            return 0
+        old = select(func.max(changes.c.seq)).where(self._mine(changes), changes.c.seq <= upto, changes.c.at < moment)
+        oldest = self._connection.execute(old).scalar_one_or_none()
+        return 0 if oldest is None else self.trim(oldest)
 
     @property
     def _trim_key(self) -> str:

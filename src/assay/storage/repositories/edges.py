@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, func, or_, select
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, delete, func, or_, select, union_all
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordNotFound
@@ -10,6 +13,22 @@ from assay.records import Edge, EdgeKind
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import edges
+
+MOST_EDGES = 2_000
+"""Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
+DECAY = 0.5
+
+
+class Reached(NamedTuple):
+    """A memory near others, and the strongest way to it."""
+
+    memory_id: str
+    seed: str
+    hops: int
+    strength: float
+    """The product of the strengths on the way, halved for every hop."""
+    path: tuple[str, ...]
+    """From the seed to the memory, both included."""
 
 
 class Edges(Repository):
@@ -36,6 +55,32 @@ class Edges(Repository):
         wanted = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
         return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
 
+    def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
+        """The memories within so many hops of any of these, whichever way the edges point; strongest first."""
+        seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
+        best: dict[str, Reached] = {}
+        frontier = seeds
+        for _ in range(hops):
+            frontier = _strongest(
+                step
+                for step in self._steps_from(frontier)
+                if step.memory_id not in seeds and step.memory_id not in best
+            )
+            best |= frontier
+        return sorted(best.values(), key=_rank)[:limit]
+
+    def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
+        if not frontier:
+            return []
+        there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
+        back = select(edges.c.target_id, edges.c.source_id, edges.c.strength)
+        both = union_all(
+            there.where(self._mine(edges), self._among(edges.c.source_id, frontier)),
+            back.where(self._mine(edges), self._among(edges.c.target_id, frontier)),
+        ).subquery()
+        wanted = select(both).order_by(both.c.strength.desc(), both.c.near, both.c.far).limit(MOST_EDGES)
+        return [_step(frontier[row.near], row) for row in self._connection.execute(wanted)]
+
     def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
         """Delete one edge."""
         match = (edges.c.source_id == source_id, edges.c.target_id == target_id, edges.c.kind == str(kind))
@@ -49,3 +94,16 @@ class Edges(Repository):
         """How many edges there are."""
         counted = select(func.count()).select_from(edges).where(self._mine(edges))
         return int(self._connection.execute(counted).scalar_one())
+
+
+def _step(start: Reached, edge: Row[Any]) -> Reached:
+    strength = start.strength * edge.strength * DECAY
+    return Reached(edge.far, start.seed, start.hops + 1, strength, (*start.path, edge.far))
+
+
+def _strongest(steps: Iterable[Reached]) -> dict[str, Reached]:
+    return {step.memory_id: step for step in sorted(steps, key=_rank, reverse=True)}
+
+
+def _rank(step: Reached) -> tuple[float, str, tuple[str, ...]]:
+    return (-step.strength, step.memory_id, step.path)

@@ -1,31 +1,28 @@
 """Memories and the chunks they are split into.
 
-Every change of a row is told to the change log in the same transaction.
+Every change of a row is told to the change log in the same transaction, and so is everything that hangs on it: full
+text, vectors, trigger phrases. A chunk keeps its number for as long as it stands; new chunks have new numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import delete, func, literal_column, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from assay.errors import BadValue, RecordExists, RecordNotFound
+from assay.errors import RecordExists, RecordNotFound
 from assay.records import Chunk, MemoryRecord, Operation, RowKind, values
 from assay.storage.repositories.base import Bound, Repository
-from assay.storage.repositories.changes import Changes
+from assay.storage.repositories.changes import Changes, Line
+from assay.storage.repositories.chunk_writing import ChunkVector, ChunkWriter, Saved, check
+from assay.storage.repositories.indexed import Indexed
+from assay.storage.repositories.numbering import draw
+from assay.storage.repositories.triggers import Triggers
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import chunks, edges, memories
 
 PAGE = 1_000
-
-
-class Saved(NamedTuple):
-    """A memory and its chunks, in order."""
-
-    memory: MemoryRecord
-    chunks: Sequence[Chunk] = ()
 
 
 class Memories(Repository):
@@ -34,6 +31,9 @@ class Memories(Repository):
     def __init__(self, bound: Bound) -> None:
         super().__init__(bound)
         self._changes = Changes(bound)
+        self._chunks = ChunkWriter(bound)
+        self._triggers = Triggers(bound)
+        self._indexed = Indexed(bound)
 
     def add(self, memory: MemoryRecord, pieces: Sequence[Chunk] = ()) -> None:
         """Keep a new memory. An id that is taken is refused."""
@@ -45,43 +45,63 @@ class Memories(Repository):
         if not batch:
             return
         for one in batch:
-            _check_pieces(one)
-        rows = [{"tenant": self._tenant, **to_row(one.memory, memories)} for one in batch]
+            check(one)
+        drawn = draw(self._connection, memories=len(batch), chunks=sum(len(one.chunks) for one in batch))
+        rows = [
+            {"tenant": self._tenant, "number": number, **to_row(one.memory, memories)}
+            for one, number in zip(batch, drawn.memories, strict=True)
+        ]
         try:
             # Inside a savepoint, so that the unit of work outlives a refusal on PostgreSQL too.
             with self._connection.begin_nested():
                 self._connection.execute(memories.insert(), rows)
         except IntegrityError as problem:
             raise self._taken(batch) from problem
-        self._insert_chunks([piece for one in batch for piece in one.chunks])
-        self._changes.append(RowKind.MEMORY, Operation.INSERT, [one.memory.id for one in batch])
-        self._changes.append(RowKind.CHUNK, Operation.INSERT, [piece.id for one in batch for piece in one.chunks])
+        lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
+        lines += self._chunks.insert(batch, drawn.chunks)
+        self._changes.append(Operation.INSERT, lines)
+        self._triggers.keep([one.memory for one in batch])
+        self._indexed.put_many(batch)
 
-    def update(self, memory: MemoryRecord, pieces: Sequence[Chunk] | None = None) -> None:
-        """Replace a memory's fields; with pieces, its chunks too."""
-        if pieces is not None:
-            _check_pieces(Saved(memory, pieces))
-        row = to_row(memory, memories)
-        found = self._connection.execute(
-            update(memories).where(self._mine(memories), memories.c.id == memory.id).values(row)
-        )
-        if not found.rowcount:
+    def update(
+        self,
+        memory: MemoryRecord,
+        pieces: Sequence[Chunk] | None = None,
+        *,
+        vectors: Sequence[ChunkVector | None] | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Replace a memory's fields; with pieces, its chunks too, and their vectors."""
+        saved = Saved(memory, pieces or (), vectors, model)
+        check(saved)
+        known = select(memories.c.number, memories.c.title, memories.c.triggers)
+        mine = (self._mine(memories), memories.c.id == memory.id)
+        before = self._connection.execute(known.where(*mine)).one_or_none()
+        if before is None:
             raise _missing(memory.id)
-        self._changes.append(RowKind.MEMORY, Operation.UPDATE, [memory.id])
+        self._connection.execute(update(memories).where(*mine).values(to_row(memory, memories)))
+        self._changes.append(Operation.UPDATE, [Line(RowKind.MEMORY, memory.id, before.number)])
+        new_triggers = tuple(before.triggers) != memory.triggers
+        if new_triggers:
+            self._triggers.replace(memory)
         if pieces is not None:
-            self._delete_chunks(memory.id)
-            self._insert_chunks(pieces)
-            self._changes.append(RowKind.CHUNK, Operation.INSERT, [piece.id for piece in pieces])
+            self._chunks.erase(memory.id)
+            drawn = draw(self._connection, chunks=len(pieces))
+            self._changes.append(Operation.INSERT, self._chunks.insert([saved], drawn.chunks))
+        elif new_triggers or before.title != memory.title:
+            self._chunks.reword(memory)
 
     def remove(self, memory_id: str) -> None:
-        """Delete a memory with its chunks and edges."""
+        """Delete a memory with its chunks and edges, and whatever else hangs on it."""
         touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
         self._connection.execute(delete(edges).where(self._mine(edges), touching))
-        self._delete_chunks(memory_id)
-        found = self._connection.execute(delete(memories).where(self._mine(memories), memories.c.id == memory_id))
-        if not found.rowcount:
+        self._chunks.erase(memory_id)
+        mine = (self._mine(memories), memories.c.id == memory_id)
+        number = self._connection.execute(select(memories.c.number).where(*mine)).scalar_one_or_none()
+        if number is None:
             raise _missing(memory_id)
-        self._changes.append(RowKind.MEMORY, Operation.DELETE, [memory_id])
+        self._connection.execute(delete(memories).where(*mine))
+        self._changes.append(Operation.DELETE, [Line(RowKind.MEMORY, memory_id, number)])
 
     def get(self, memory_id: str) -> MemoryRecord:
         """The memory with that id."""
@@ -99,6 +119,41 @@ class Memories(Repository):
         """Every version that came from one source, oldest first."""
         wanted = self._select(memories, memories.c.source_id == source_id).order_by(memories.c.version, memories.c.id)
         return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
+
+    def current_of_source(self, source_id: str) -> MemoryRecord | None:
+        """The newest version from a source that nothing has superseded, if there is one."""
+        held = (memories.c.source_id == source_id, memories.c.superseded_at.is_(None))
+        wanted = self._select(memories, *held).order_by(memories.c.version.desc(), memories.c.number.desc()).limit(1)
+        row = self._connection.execute(wanted).one_or_none()
+        return None if row is None else from_row(MemoryRecord, row, memories)
+
+    def current_hashes(self) -> dict[str, str | None]:
+        """The content hash of every source whose memory nothing has superseded: what need not be taken in again."""
+        held = (memories.c.source_id.is_not(None), memories.c.superseded_at.is_(None))
+        columns = (memories.c.source_id, memories.c.source_hash)
+        wanted = select(*columns).where(self._mine(memories), *held).order_by(memories.c.version, memories.c.number)
+        return {row.source_id: row.source_hash for row in self._connection.execute(wanted)}
+
+    def constitutional(self, *, include_superseded: bool = False) -> list[MemoryRecord]:
+        """Every constitutional memory that still holds, oldest first; with a word, also those that once did."""
+        # Spelt out, not bound: only then does the database know that its index of these rows will do.
+        wanted = self._select(memories, memories.c.tier == literal_column("'constitutional'"))
+        if not include_superseded:
+            wanted = wanted.where(memories.c.superseded_at.is_(None))
+        return [
+            from_row(MemoryRecord, row, memories)
+            for row in self._connection.execute(wanted.order_by(memories.c.number))
+        ]
+
+    def by_numbers(self, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
+        """The memories with these numbers; a number that is gone is absent."""
+        wanted = self._select(memories, self._among(memories.c.number, numbers))
+        return {row.number: from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)}
+
+    def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of these memories; an id that is not there is absent."""
+        wanted = select(memories.c.id, memories.c.number).where(self._mine(memories), self._among(memories.c.id, ids))
+        return {row.id: row.number for row in self._connection.execute(wanted)}
 
     def page(self, *, after: str = "", limit: int = PAGE, folder: str | None = None) -> list[MemoryRecord]:
         """Up to `limit` memories in the order of their ids, beginning after one of them."""
@@ -140,26 +195,6 @@ class Memories(Repository):
         return RecordExists(
             f"the memory id {one.memory.id!r} is already taken in this scope",
             remedy="Use another id, or update the memory that is there.",
-        )
-
-    def _insert_chunks(self, pieces: Sequence[Chunk]) -> None:
-        if pieces:
-            rows = [{"tenant": self._tenant, **to_row(piece, chunks)} for piece in pieces]
-            self._connection.execute(chunks.insert(), rows)
-
-    def _delete_chunks(self, memory_id: str) -> None:
-        gone = [piece.id for piece in self.chunks_of(memory_id)]
-        if gone:
-            self._connection.execute(delete(chunks).where(self._mine(chunks), chunks.c.memory_id == memory_id))
-            self._changes.append(RowKind.CHUNK, Operation.DELETE, gone)
-
-
-def _check_pieces(saved: Saved) -> None:
-    expected = [(saved.memory.id, position) for position in range(len(saved.chunks))]
-    if [(piece.memory_id, piece.position) for piece in saved.chunks] != expected:
-        raise BadValue(
-            f"the chunks of {saved.memory.id} are not its positions 0 to {len(saved.chunks) - 1} in order",
-            remedy="Number the chunks of a memory from 0 without gaps.",
         )
 
 

@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import delete, func, select
 
@@ -21,6 +22,15 @@ from assay.storage.rows import from_row, to_row
 from assay.storage.tables import eval_candidates, eval_queries
 
 _FORMAT = b"\x01"
+
+
+class SessionQuery(NamedTuple):
+    """What a session was given by one query."""
+
+    id: int
+    query_id: str
+    result_ids: tuple[str, ...]
+    created_at: datetime
 
 
 class Queries(Repository):
@@ -63,6 +73,24 @@ class Queries(Repository):
         if origin is not None:
             wanted = wanted.where(eval_queries.c.origin == str(origin))
         return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
+
+    def of_session(
+        self, session_id: str, *, after_id: int = 0, limit: int = 100, origin: Origin = Origin.USE
+    ) -> list[SessionQuery]:
+        """The newest queries of a session that were written after one of them, oldest first."""
+        asked = eval_queries.c
+        wanted = (
+            select(asked.id, asked.query_id, asked.result_ids, asked.created_at)
+            .where(self._mine(eval_queries), asked.session_id == session_id, asked.id > after_id)
+            .where(asked.origin == str(origin))
+            .order_by(asked.id.desc())
+            .limit(limit)
+        )
+        found = [
+            SessionQuery(row.id, row.query_id, tuple(row.result_ids), row.created_at)
+            for row in self._connection.execute(wanted)
+        ]
+        return found[::-1]
 
     def count(self, *, origin: Origin | None = None) -> int:
         """How many queries are logged."""

@@ -1,0 +1,238 @@
+"""Full-text rows, one for each chunk, written with it and erased with it.
+
+SQLite keeps them in an FTS5 table, PostgreSQL in a table with a `tsvector` of our own making: a term has the weight of
+each field it stands in, and no more positions than fields, because PostgreSQL keeps only 256 of a word and none beyond
+16,383; phrases are looked up in the joined words instead. Both rows hold the tenant as a term of its own, so that a
+question costs what the tenant's own passages cost, however many others there are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from assay.errors import SearchTimeout
+from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
+from assay.storage.full_text import tenant_term as term_of
+
+_FIELDS = tuple(Field)
+_WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
+_STEPS_BETWEEN_LOOKS = 1_000
+
+
+class FullText(Protocol):
+    """The full-text rows of one tenant."""
+
+    def write(self, passages: Sequence[AnalysedPassage]) -> None:
+        """Keep the rows of new chunks."""
+        ...
+
+    def erase(self, numbers: Sequence[int]) -> None:
+        """Forget the rows of these chunks."""
+        ...
+
+    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
+        """The newest passages that match. `alone`: no other tenant has any."""
+        ...
+
+
+def full_text(connection: Connection, tenant: str) -> FullText:
+    """The full text of the back end behind a connection."""
+    kind = SqliteFullText if connection.dialect.name == "sqlite" else PostgresFullText
+    return kind(connection, tenant)
+
+
+class SqliteFullText:
+    """FTS5."""
+
+    def __init__(self, connection: Connection, tenant: str) -> None:
+        self._connection = connection
+        self._tenant = term_of(tenant)
+
+    def write(self, passages: Sequence[AnalysedPassage]) -> None:
+        """Keep the rows of new chunks."""
+        rows = [(self._tenant, *passage) for passage in passages]
+        wanted = "INSERT INTO passages_fts (tenant, rowid, title, triggers, body) VALUES (?, ?, ?, ?, ?)"
+        if rows:
+            self._connection.exec_driver_sql(wanted, rows)
+
+    def erase(self, numbers: Sequence[int]) -> None:
+        """Forget the rows of these chunks."""
+        if numbers:
+            self._connection.exec_driver_sql(
+                "DELETE FROM passages_fts WHERE rowid = ?", [(number,) for number in numbers]
+            )
+
+    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
+        """The newest passages that match."""
+        asked = match_expression(query)
+        wanted = (
+            "SELECT rowid, title, triggers, body FROM passages_fts WHERE passages_fts MATCH ?"
+            " ORDER BY rowid DESC LIMIT ?"
+        )
+        parameters = (asked if alone else f'"{self._tenant}" AND ({asked})', limit)
+        with _interrupted_after(self._connection, budget_s):
+            return [AnalysedPassage(*row) for row in self._connection.exec_driver_sql(wanted, parameters)]
+
+
+class PostgresFullText:
+    """`tsvector` and GIN."""
+
+    def __init__(self, connection: Connection, tenant: str) -> None:
+        self._connection = connection
+        self._name = tenant
+        self._tenant = term_of(tenant)
+
+    def write(self, passages: Sequence[AnalysedPassage]) -> None:
+        """Keep the rows of new chunks."""
+        rows = [
+            {"tenant": self._name, **passage._asdict(), "terms": term_vector(self._name, passage)}
+            for passage in passages
+        ]
+        if rows:
+            self._connection.execute(_PG_WRITE, rows)
+
+    def erase(self, numbers: Sequence[int]) -> None:
+        """Forget the rows of these chunks."""
+        if numbers:
+            self._connection.execute(_PG_ERASE, {"numbers": list(numbers)})
+
+    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
+        """The newest passages that match."""
+        terms = ts_query(query)
+        given: dict[str, Any] = {"tenant": self._name, "limit": limit}
+        given["terms"] = terms if alone else f"'{self._tenant}' & ({terms})"
+        exactly = f" AND {_exact(query, _FIELDS, given)}" if _has_phrase(query) else ""
+        # The newest first by the key would read the whole table for a rare word: find, then sort.
+        wanted = text(f"""
+            WITH found AS MATERIALIZED (
+              SELECT number FROM passages_text
+              WHERE terms @@ CAST(:terms AS tsquery) AND tenant = :tenant{exactly}),
+            newest AS MATERIALIZED (SELECT number FROM found ORDER BY number DESC LIMIT :limit)
+            SELECT number, title, triggers, body FROM newest JOIN passages_text USING (number) ORDER BY number DESC
+        """)  # noqa: S608 - what is put in holds names of parameters only
+        with _cancelled_after(self._connection, budget_s):
+            return [AnalysedPassage(*row) for row in self._connection.execute(wanted, given)]
+
+
+_PG_WRITE = text("""
+    INSERT INTO passages_text (tenant, number, title, triggers, body, terms)
+    VALUES (:tenant, :number, :title, :triggers, :body, CAST(:terms AS tsvector))""")
+_PG_ERASE = text("DELETE FROM passages_text WHERE number = ANY(:numbers)")
+
+
+def term_vector(tenant: str, passage: AnalysedPassage) -> str:
+    """A passage's terms as PostgreSQL reads them: `'word':1A,3C`."""
+    fields: dict[str, list[str]] = {}
+    for position, field in enumerate(_FIELDS, start=1):
+        for word in set(getattr(passage, field).split()):
+            fields.setdefault(word, []).append(f"{position}{_WEIGHTS[field]}")
+    listed = [f"'{word}':{','.join(places)}" for word, places in fields.items()]
+    return " ".join([f"'{term_of(tenant)}'", *listed])
+
+
+def match_expression(query: FullTextQuery) -> str:
+    """A question as FTS5 reads it. Words hold no quotes."""
+    match query:
+        case str():
+            return f'"{query}"'
+        case Prefix(word):
+            return f'"{word}" *'
+        case Phrase(words):
+            return f'"{" ".join(words)}"'
+        case Within(field, part):
+            return f"{{{field}}} : ({match_expression(part)})"
+        case AllOf(parts):
+            return " AND ".join(f"({match_expression(part)})" for part in parts)
+        case AnyOf(parts):
+            return " OR ".join(f"({match_expression(part)})" for part in parts)
+
+
+def ts_query(query: FullTextQuery, weights: str = "") -> str:
+    """A question as PostgreSQL reads it, with phrases as mere sets of words."""
+    match query:
+        case str():
+            return f"'{query}':{weights}" if weights else f"'{query}'"
+        case Prefix(word):
+            return f"'{word}':*{weights}"
+        case Phrase(words):
+            return " & ".join(ts_query(word, weights) for word in words)
+        case Within(field, part):
+            return ts_query(part, _WEIGHTS[field])
+        case AllOf(parts):
+            return " & ".join(f"({ts_query(part, weights)})" for part in parts)
+        case AnyOf(parts):
+            return " | ".join(f"({ts_query(part, weights)})" for part in parts)
+
+
+def _exact(query: FullTextQuery, fields: Sequence[Field], given: dict[str, Any]) -> str:
+    """The question as a condition on one row, phrases word for word."""
+    match query:
+        case Within(field, part):
+            return _exact(part, [field], given)
+        case AllOf(parts):
+            return "(" + " AND ".join(_exact(part, fields, given) for part in parts) + ")"
+        case AnyOf(parts):
+            return "(" + " OR ".join(_exact(part, fields, given) for part in parts) + ")"
+        case Phrase(words):
+            name = f"p{len(given)}"
+            given[name] = f" {' '.join(words)} "
+            return "(" + " OR ".join(f"strpos(' ' || {field} || ' ', :{name}) > 0" for field in fields) + ")"
+        case _:
+            name = f"p{len(given)}"
+            given[name] = ts_query(query, "".join(_WEIGHTS[field] for field in fields))
+            return f"terms @@ CAST(:{name} AS tsquery)"
+
+
+def _has_phrase(query: FullTextQuery) -> bool:
+    match query:
+        case Phrase(words):
+            return len(words) > 1
+        case Within(_, part):
+            return _has_phrase(part)
+        case AllOf(parts) | AnyOf(parts):
+            return any(_has_phrase(part) for part in parts)
+    return False
+
+
+@contextmanager
+def _interrupted_after(connection: Connection, budget_s: float) -> Iterator[None]:
+    """SQLite looks at the time every so many steps."""
+    driver: Any = connection.connection.driver_connection
+    end = time.monotonic() + budget_s
+    driver.set_progress_handler(lambda: time.monotonic() >= end, _STEPS_BETWEEN_LOOKS)
+    try:
+        yield
+    except DBAPIError as problem:
+        if getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+            raise _too_slow(budget_s) from problem
+        raise
+    finally:
+        driver.set_progress_handler(None, 0)
+
+
+@contextmanager
+def _cancelled_after(connection: Connection, budget_s: float) -> Iterator[None]:
+    """PostgreSQL cancels the statement; the savepoint lets the unit of work go on."""
+    allowed = text("SELECT set_config('statement_timeout', :allowed, true)")
+    try:
+        with connection.begin_nested():
+            before = connection.execute(text("SHOW statement_timeout")).scalar_one()
+            connection.execute(allowed, {"allowed": str(max(1, round(budget_s * 1000)))})
+            yield
+            connection.execute(allowed, {"allowed": before})
+    except DBAPIError as problem:
+        if getattr(problem.orig, "sqlstate", "") == "57014":
+            raise _too_slow(budget_s) from problem
+        raise
+
+
+def _too_slow(budget_s: float) -> SearchTimeout:
+    return SearchTimeout(
+        f"the full-text question took longer than {budget_s * 1000:,.0f} ms", remedy="Ask for rarer words."
+    )

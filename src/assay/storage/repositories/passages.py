@@ -1,0 +1,218 @@
+"""Passages as search reads them: full-text matches, light rows of candidates, and pages for derived indexes.
+
+Nothing here makes checked records: a search looks at hundreds of rows and shows ten. Everything is asked for many
+numbers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, cast, exists, func, select, text, type_coerce
+from sqlalchemy.dialects.postgresql import JSONB
+
+from assay.hashing import canonical_json
+from assay.storage.full_text import AnalysedPassage, FullTextQuery, check
+from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.full_text import full_text
+from assay.storage.tables import chunks, memories
+from assay.storage.types import TextType, read_moment
+
+FULL_TEXT_BUDGET_S = 0.25
+PAGE = 5_000
+
+
+class Candidate(NamedTuple):
+    """All that ranking wants to know of a passage but its text."""
+
+    number: int
+    memory_number: int
+    memory_id: str
+    position: int
+    token_count: int
+    heading_path: str
+    title: str
+    tier: str
+    folder: str
+    rel_path: str
+    tags: list[str]
+    context_type: str
+    entity_type: str
+    confidence: float
+    validation_count: int
+    access_count: int
+    frequency: int
+    learned_triggers: list[str]
+    created_at: datetime
+    updated_at: datetime
+    valid_from: datetime
+    superseded_at: datetime | None
+
+
+class IndexPassage(NamedTuple):
+    """What a lexical index keeps of a passage."""
+
+    number: int
+    memory_number: int
+    title: str
+    triggers: list[str]
+    heading_path: str
+    text: str
+
+
+class MemoryColumns(NamedTuple):
+    """What an index filters memories by."""
+
+    number: int
+    folder: str
+    tier: str
+    created_at: datetime
+    valid_from: datetime
+    superseded_at: datetime | None
+
+
+class FolderCount(NamedTuple):
+    """A folder and how many current memories it holds."""
+
+    folder: str
+    memories: int
+
+
+_OWN = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
+_TAGS_AT, _LEARNED_AT = map(Candidate._fields.index, ("tags", "learned_triggers"))
+_RAW = {"tags", *Candidate._fields[_LEARNED_AT:]}
+_CANDIDATE = [
+    memories.c.number.label("memory_number")
+    if name == "memory_number"
+    # Read as they are stored: for hundreds of rows, decoding column by column costs more than finding them.
+    else type_coerce(memories.c[name], TextType).label(name)
+    if name in _RAW
+    else (chunks if name in chunks.c else memories).c[name]
+    for name in Candidate._fields
+]
+_INDEXED = (
+    chunks.c.number,
+    memories.c.number.label("memory_number"),
+    memories.c.title,
+    memories.c.triggers,
+    chunks.c.heading_path,
+    chunks.c.text,
+)
+_FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
+_TAGS = type_coerce(memories.c.tags, TextType)
+_OUTERMOST = text("SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)")
+
+
+class Passages(Repository):
+    """The passages of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._full_text = full_text(self._connection, self._tenant)
+
+    def matching(
+        self, query: FullTextQuery, limit: int, *, budget_s: float = FULL_TEXT_BUDGET_S
+    ) -> list[AnalysedPassage]:
+        """The newest passages that match; `SearchTimeout` when that takes longer than the budget."""
+        check(query)
+        alone = set(self._connection.execute(_OUTERMOST).one()) <= {self._tenant, None}
+        return self._full_text.matching(query, limit, alone=alone, budget_s=budget_s)
+
+    def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
+        """What ranking wants to know of these passages; a number that is gone is left out."""
+        wanted = self._joined(_CANDIDATE, self._among(chunks.c.number, numbers))
+        return [_candidate(row) for row in self._connection.execute(wanted).all()]
+
+    def texts(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The texts of these passages."""
+        mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
+        return {
+            row.number: row.text
+            for row in self._connection.execute(select(chunks.c.number, chunks.c.text).where(*mine))
+        }
+
+    def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
+        """The number of the first passage of each of these memories; one without passages is left out."""
+        pair = (memories.c.number.label("memory_number"), chunks.c.number)
+        wanted = self._joined(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
+        return {row.memory_number: row.number for row in self._connection.execute(wanted)}
+
+    def first_by_id(self, memory_ids: Iterable[str]) -> dict[str, int]:
+        """The same by the memories' ids, without a look at the memories."""
+        mine = (self._mine(chunks), self._among(chunks.c.memory_id, memory_ids), chunks.c.position == 0)
+        wanted = select(chunks.c.memory_id, chunks.c.number).where(*mine)
+        return {row.memory_id: row.number for row in self._connection.execute(wanted)}
+
+    def page(self, *, after: int = 0, limit: int = PAGE) -> list[IndexPassage]:
+        """Up to `limit` passages in the order of their numbers, beginning after one of them."""
+        wanted = self._joined(_INDEXED, chunks.c.number > after).order_by(chunks.c.number).limit(limit)
+        return [IndexPassage(*row) for row in self._connection.execute(wanted)]
+
+    def by_numbers(self, numbers: Iterable[int]) -> list[IndexPassage]:
+        """These passages in the order of their numbers; a number that is gone is left out."""
+        wanted = self._joined(_INDEXED, self._among(chunks.c.number, numbers)).order_by(chunks.c.number)
+        return [IndexPassage(*row) for row in self._connection.execute(wanted)]
+
+    def memory_columns(self, *, after: int = 0, limit: int = PAGE) -> list[MemoryColumns]:
+        """Up to `limit` memories in the order of their numbers, beginning after one of them."""
+        mine = (self._mine(memories), memories.c.number > after)
+        wanted = select(*_FILTERED_BY).where(*mine).order_by(memories.c.number).limit(limit)
+        return [MemoryColumns(*row) for row in self._connection.execute(wanted)]
+
+    def memory_columns_of(self, numbers: Iterable[int]) -> list[MemoryColumns]:
+        """These memories in the order of their numbers; a number that is gone is left out."""
+        mine = (self._mine(memories), self._among(memories.c.number, numbers))
+        wanted = select(*_FILTERED_BY).where(*mine).order_by(memories.c.number)
+        return [MemoryColumns(*row) for row in self._connection.execute(wanted)]
+
+    def numbers_where(
+        self, *, tags: Sequence[str] = (), entity_type: str | None = None, context_type: str | None = None
+    ) -> list[int]:
+        """The numbers of memories that have every one of these tags and are of these types."""
+        wanted = select(memories.c.number).where(self._mine(memories), *map(self._tagged, tags))
+        if entity_type is not None:
+            wanted = wanted.where(memories.c.entity_type == entity_type)
+        if context_type is not None:
+            wanted = wanted.where(memories.c.context_type == context_type)
+        return list(self._connection.execute(wanted.order_by(memories.c.number)).scalars())
+
+    def folders(self) -> list[FolderCount]:
+        """Every folder with the number of its current memories, by name."""
+        current = (self._mine(memories), memories.c.superseded_at.is_(None))
+        wanted = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
+        return [FolderCount(*row) for row in self._connection.execute(wanted.order_by(memories.c.folder))]
+
+    def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
+        return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)
+
+    def _tagged(self, tag: str) -> ColumnElement[bool]:
+        """The tag's JSON stands somewhere in the list's, which is quick to see; then that it is an item of it."""
+        written = canonical_json(tag)
+        tag_given = bindparam(None, tag, type_=TextType)
+        if self._connection.dialect.name == "sqlite":
+            items = func.json_each(_TAGS).table_valued("value")
+            is_item = exists(select(items.c.value).where(items.c.value == tag_given))
+            return and_(func.instr(_TAGS, written) > 0, is_item)
+        return and_(func.strpos(_TAGS, written) > 0, func.jsonb_exists(cast(_TAGS, JSONB), tag_given))
+
+
+def _candidate(row: Sequence[Any]) -> Candidate:
+    """A row whose lists and times are still texts; most memories have no tags and have learned nothing."""
+    tags, learned = _TAGS_AT, _LEARNED_AT
+    return Candidate._make(
+        [
+            *row[:tags],
+            _list(row[tags]),
+            *row[tags + 1 : learned],
+            _list(row[learned]),
+            *(None if stored is None else read_moment(stored) for stored in row[learned + 1 :]),
+        ]
+    )
+
+
+def _list(stored: str) -> list[str]:
+    found: list[str] = [] if stored == "[]" else json.loads(stored)
+    return found

@@ -1,0 +1,211 @@
+"""Vectors of chunks, kept as half floats under the model that made them. Two models are never mixed.
+
+A vector can be looked up by the hash of the text it was made of, so that the same text is embedded once. On PostgreSQL
+`nearest` searches them in the database; with SQLite a derived index does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, LargeBinary, Select, and_, delete, func, select, type_coerce
+
+from assay.errors import InputError, RecordNotFound
+from assay.records import Operation, RowKind
+from assay.storage.repositories import vector_search
+from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.changes import Changes, Line
+from assay.storage.repositories.chunk_writing import ChunkVector, vector_row
+from assay.storage.repositories.meta import Meta
+from assay.storage.repositories.vector_search import Near
+from assay.storage.rows import insert
+from assay.storage.tables import chunks, memories, vectors
+
+PAGE = 5_000
+
+__all__ = ["Near", "NumberedVector", "Unembedded", "VectorPage", "Vectors"]
+
+
+class NumberedVector(NamedTuple):
+    """A vector for a chunk that is there already."""
+
+    number: int
+    text_hash: str
+    vector: NDArray[np.float32]
+
+
+class VectorPage(NamedTuple):
+    """Some vectors, in the order of their chunks' numbers."""
+
+    numbers: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    """One row for each number; no columns when there is none."""
+
+
+class Unembedded(NamedTuple):
+    """A chunk without a vector under some model, with what its vector is made of."""
+
+    number: int
+    title: str
+    heading_path: str
+    text: str
+
+
+class Vectors(Repository):
+    """The vectors of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._changes = Changes(bound)
+        self._meta = Meta(bound)
+
+    def active(self) -> str | None:
+        """The model that search uses; None before anything was embedded."""
+        return self._meta.get(self._active_key)
+
+    def activate(self, model: str) -> None:
+        """Let search use this model from now on."""
+        self._meta.put(self._active_key, model)
+
+    def put_many(self, model: str, rows: Sequence[NumberedVector]) -> None:
+        """Keep vectors of chunks that were saved before; followers of the change log are told."""
+        if not rows:
+            return
+        lines = self._lines([row.number for row in rows])
+        wanted = insert(self._connection, vectors)
+        fresh = {name: wanted.excluded[name] for name in ("dimension", "text_hash", "vector")}
+        kept = [vector_row(self._tenant, model, row.number, ChunkVector(row.text_hash, row.vector)) for row in rows]
+        self._connection.execute(wanted.on_conflict_do_update(index_elements=["number", "model"], set_=fresh), kept)
+        self._changes.append(Operation.UPDATE, lines)
+
+    def page(self, model: str, *, after: int = 0, limit: int = PAGE) -> VectorPage:
+        """Up to `limit` vectors in the order of their numbers, beginning after one of them."""
+        return self._read(self._of_chunks(model).where(chunks.c.number > after).limit(limit))
+
+    def by_numbers(self, model: str, numbers: Iterable[int]) -> VectorPage:
+        """The vectors of these chunks; one that has none is left out."""
+        return self._read(self._of_chunks(model).where(self._among(chunks.c.number, numbers)))
+
+    def by_hashes(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Vectors already made of texts with these hashes."""
+        mine = (self._mine(vectors), vectors.c.model == model, self._among(vectors.c.text_hash, hashes))
+        found = self._connection.execute(select(vectors.c.text_hash, self._bytes).where(*mine)).all()
+        return dict(zip((row[0] for row in found), self._matrix([row[1] for row in found]), strict=True))
+
+    def missing(self, model: str, *, after: int = 0, limit: int = PAGE) -> list[Unembedded]:
+        """Chunks without a vector under a model, in the order of their numbers."""
+        made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
+        own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
+        wanted = (
+            select(chunks.c.number, memories.c.title, chunks.c.heading_path, chunks.c.text)
+            .select_from(chunks.join(memories, own).outerjoin(vectors, made))
+            .where(self._mine(chunks), chunks.c.number > after, vectors.c.number.is_(None))
+            .order_by(chunks.c.number)
+            .limit(limit)
+        )
+        return [Unembedded(*row) for row in self._connection.execute(wanted)]
+
+    def count(self, model: str) -> int:
+        """How many chunks have a vector under a model."""
+        counted = select(func.count()).select_from(vectors).where(self._mine(vectors), vectors.c.model == model)
+        return int(self._connection.execute(counted).scalar_one())
+
+    def models(self) -> dict[str, int]:
+        """How many vectors there are of each model."""
+        counted = select(vectors.c.model, func.count()).where(self._mine(vectors)).group_by(vectors.c.model)
+        return {row[0]: row[1] for row in self._connection.execute(counted.order_by(vectors.c.model))}
+
+    def remove_model(self, model: str) -> int:
+        """Delete every vector of a model that search no longer uses; how many there were."""
+        if model == self.active():
+            raise InputError(f"the model {model!r} is in use", remedy="Activate another model first.")
+        gone = self._connection.execute(delete(vectors).where(self._mine(vectors), vectors.c.model == model))
+        return int(gone.rowcount)
+
+    def of_memories(self, memory_numbers: Iterable[int], model: str) -> dict[int, NDArray[np.float32]]:
+        """The mean of each memory's vectors, at length 1; a memory without any is left out."""
+        own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
+        made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
+        wanted = (
+            select(memories.c.number, self._bytes)
+            .select_from(memories.join(chunks, own).join(vectors, made))
+            .where(self._mine(memories), self._among(memories.c.number, memory_numbers))
+            .order_by(memories.c.number, chunks.c.position)
+        )
+        rows = self._connection.execute(wanted).all()
+        return {
+            number: _mean(self._matrix([row[1] for row in some]))
+            for number, some in groupby(rows, key=lambda row: int(row[0]))
+        }
+
+    def nearest(
+        self,
+        model: str,
+        vector: NDArray[np.float32],
+        limit: int,
+        *,
+        numbers: Iterable[int] | None = None,
+        exact: bool = False,
+    ) -> list[Near]:
+        """The nearest chunks by cosine, or the nearest of these; PostgreSQL only. `exact` looks at every one."""
+        if self._connection.dialect.name == "sqlite":
+            raise InputError("SQLite does not search vectors", remedy="Use the derived vector index.")
+        asked = vector_search.Question(self._tenant, model, vector, limit)
+        if exact or numbers is not None:
+            return vector_search.exactly(self._connection, asked, None if numbers is None else list(numbers))
+        return vector_search.by_index(self._connection, asked)
+
+    def has_index(self, model: str) -> bool:
+        """Whether PostgreSQL has a vector index of this tenant's vectors under a model."""
+        return self._connection.dialect.name != "sqlite" and vector_search.has_index(
+            self._connection, self._tenant, model
+        )
+
+    @property
+    def _active_key(self) -> str:
+        return f"embedding_model:{self._tenant}"
+
+    @property
+    def _bytes(self) -> ColumnElement[Any]:
+        """A vector as bytes: pgvector's text would cost more to read than the search costs."""
+        if self._connection.dialect.name == "sqlite":
+            return type_coerce(vectors.c.vector, LargeBinary)
+        return func.halfvec_send(vectors.c.vector, type_=LargeBinary)
+
+    def _matrix(self, found: Sequence[bytes]) -> NDArray[np.float32]:
+        if not found:
+            return np.empty((0, 0), np.float32)
+        if self._connection.dialect.name == "sqlite":
+            return np.frombuffer(b"".join(found), "<f2").reshape(len(found), -1).astype(np.float32)
+        # pgvector sends two bytes of length and two unused before the numbers.
+        return np.frombuffer(b"".join(found), ">f2").reshape(len(found), -1)[:, 2:].astype(np.float32)
+
+    def _of_chunks(self, model: str) -> Select[Any]:
+        """By way of the chunks, which are indexed by tenant and number."""
+        made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
+        wanted = select(chunks.c.number, self._bytes).select_from(chunks.join(vectors, made))
+        return wanted.where(self._mine(chunks)).order_by(chunks.c.number)
+
+    def _read(self, wanted: Select[Any]) -> VectorPage:
+        rows = self._connection.execute(wanted).all()
+        return VectorPage(np.array([row[0] for row in rows], np.int64), self._matrix([row[1] for row in rows]))
+
+    def _lines(self, numbers: Sequence[int]) -> list[Line]:
+        mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
+        wanted = select(chunks.c.number, chunks.c.memory_id, chunks.c.position).where(*mine).order_by(chunks.c.number)
+        rows = self._connection.execute(wanted).all()
+        if absent := set(numbers) - {row.number for row in rows}:
+            raise RecordNotFound(
+                f"there is no chunk with the number {min(absent)} in this scope", remedy="Save the memory first."
+            )
+        return [Line(RowKind.CHUNK, f"{row.memory_id}#{row.position}", row.number) for row in rows]
+
+
+def _mean(found: NDArray[np.float32]) -> NDArray[np.float32]:
+    total = found.sum(axis=0, dtype=np.float32)
+    unit: NDArray[np.float32] = total / np.float32(np.linalg.norm(total) or 1.0)
+    return unit

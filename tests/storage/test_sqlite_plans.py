@@ -1,0 +1,74 @@
+"""SQLite's plans: what is asked by number or key reads no other row of the tenant, from the first row on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+
+from assay.records import Scope
+from assay.storage import Store, Work
+
+pytestmark = pytest.mark.parametrize("home", ["sqlite"], indirect=True)
+
+QUESTIONS: dict[str, Callable[[Work], object]] = {
+    "candidates": lambda work: work.passages.candidates([1, 2]),
+    "texts": lambda work: work.passages.texts([1, 2]),
+    "first_of": lambda work: work.passages.first_of([1, 2]),
+    "page": lambda work: work.passages.page(after=1),
+    "by_numbers": lambda work: work.passages.by_numbers([1, 2]),
+    "memory_columns": lambda work: work.passages.memory_columns(after=1),
+    "memory_columns_of": lambda work: work.passages.memory_columns_of([1, 2]),
+    "vectors.page": lambda work: work.vectors.page("model", after=1),
+    "vectors.by_numbers": lambda work: work.vectors.by_numbers("model", [1, 2]),
+    "vectors.by_hashes": lambda work: work.vectors.by_hashes("model", ["a", "b"]),
+    "vectors.of_memories": lambda work: work.vectors.of_memories([1, 2], "model"),
+    "vectors.missing": lambda work: work.vectors.missing("model", after=1),
+    "indexed.documents": lambda work: work.indexed.documents("model"),
+    "triggers": lambda work: work.triggers.matching(["a", "b"]),
+    "edges": lambda work: work.edges.around(["m_1"]),
+    "memories.by_numbers": lambda work: work.memories.by_numbers([1, 2]),
+    "memories.numbers_of": lambda work: work.memories.numbers_of(["m_1"]),
+    "memories.chunks_of": lambda work: work.memories.chunks_of("m_1"),
+    "memories.current_of_source": lambda work: work.memories.current_of_source("s"),
+}
+
+
+def plan(connection: Connection, ask: Callable[[], object]) -> list[str]:
+    """How SQLite looks at each table for what is asked."""
+    seen: list[tuple[str, Any]] = []
+
+    def record(_: Connection, __: object, statement: str, parameters: Any, *___: object) -> None:
+        seen.append((statement, parameters))
+
+    event.listen(connection, "before_cursor_execute", record)
+    ask()
+    event.remove(connection, "before_cursor_execute", record)
+    assert seen
+    return [
+        str(row[3])
+        for statement, parameters in seen
+        for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+    ]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_by_key_reads_no_other_row_of_the_tenant(store: Store, scope: Scope, question: str) -> None:
+    with store.reading(scope) as work:
+        lines = plan(work._bound.connection, lambda: QUESTIONS[question](work))
+    assert any(line.startswith("SEARCH") for line in lines)
+    assert [line for line in lines if "(tenant=?)" in line or "(model=?)" in line] == []
+
+
+def test_constitutional_memories_have_an_index_of_their_own(store: Store, scope: Scope) -> None:
+    with store.reading(scope) as work:
+        lines = plan(work._bound.connection, work.memories.constitutional)
+    assert lines == ["SEARCH memories USING INDEX memories_constitutional (tenant=?)"]
+
+
+def test_folders_are_counted_without_reading_a_memory(store: Store, scope: Scope) -> None:
+    with store.reading(Scope(tenant=scope.tenant)) as work:
+        lines = plan(work._bound.connection, work.passages.folders)
+    assert lines == ["SCAN memories USING COVERING INDEX memories_by_folder"]
