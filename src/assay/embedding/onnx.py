@@ -1,0 +1,149 @@
+"""Runs a sentence encoder that lies on disk as ONNX: tokens in, mean of the last layer under the mask, unit length.
+
+The session is shared by all threads; nothing in it changes after loading. A model whose output has one row a text
+(pooled already) is taken as it is. Control returns to Python after each small batch, so an interrupt is soon heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from assay.embedding.batching import by_length
+from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
+from assay.errors import ModelDamaged
+
+LONGEST = 256
+"""Tokens of one text that are read, those the model adds at its ends included."""
+BATCH_TEXTS = 8
+BATCH_TOKENS = 512
+"""Padded tokens in one batch: more only cost memory."""
+
+_KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnnxOptions:
+    """How a model is run."""
+
+    threads: int = 0
+    """Threads within one batch; 0 is one for each core."""
+    run_once: bool = False
+    """Start sooner and run slower: for a program that embeds one query and ends."""
+    longest: int = LONGEST
+
+
+class OnnxEmbedder:
+    """An `Embedder` over a model file and its tokenizer file."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        network: Path,
+        tokenizer: Path,
+        options: OnnxOptions = OnnxOptions(),  # noqa: B008 - frozen
+        profile: SimilarityProfile = SimilarityProfile(),  # noqa: B008 - frozen
+    ) -> None:
+        self.model = model
+        self.profile = profile
+        self._tokenizer = _load_tokenizer(tokenizer)
+        self._session = _load_session(network, options)
+        self._inputs = [one.name for one in self._session.get_inputs()]
+        self.token_limit = options.longest - self._tokenizer.num_special_tokens_to_add(is_pair=False)
+        self.dimension = self._width()
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has, without the ones the model adds at its ends."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One row of length 1 for each text, in the order given."""
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        encoded = [self._encode(text) for text in texts]
+        lengths = [len(one.ids) for one in encoded]
+        for batch in by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS):
+            rows[batch] = self._run([encoded[position] for position in batch])
+            if progress is not None:
+                progress(len(batch))
+        return rows
+
+    def _width(self) -> int:
+        told = self._session.get_outputs()[0].shape[-1]
+        return told if isinstance(told, int) else self._run([self._encode("a")]).shape[1]
+
+    def _encode(self, text: str) -> Encoding:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding.truncate(self.token_limit)
+        return self._tokenizer.post_process(encoding)
+
+    def _run(self, batch: Sequence[Encoding]) -> Vectors:
+        width = max(len(one.ids) for one in batch)
+        ids = np.zeros((len(batch), width), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, one in enumerate(batch):
+            ids[row, : len(one.ids)] = one.ids
+            mask[row, : len(one.ids)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (output,) = self._session.run(None, {name: given[name] for name in self._inputs})[:1]
+        return _unit(_pooled(np.asarray(output), mask))
+
+
+def _load_tokenizer(file: Path) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as problem:  # the library raises bare Exception
+        raise _unusable(file, "tokenizer", problem) from problem
+    # Files ship with padding and truncation of their own choosing; both are ours to decide.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSession:
+    onnxruntime.disable_telemetry_events()
+    chosen = onnxruntime.SessionOptions()
+    chosen.intra_op_num_threads = options.threads
+    chosen.inter_op_num_threads = 1
+    chosen.log_severity_level = 3
+    # Threads that wait in a busy loop cost half as much again as the work, and take it from whoever else is running.
+    chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if options.run_once:
+        chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(str(file), chosen, providers=["CPUExecutionProvider"])
+    except Exception as problem:  # the library's errors have no common base
+        raise _unusable(file, "model", problem) from problem
+    unknown = {one.name for one in session.get_inputs()} - _KNOWN_INPUTS
+    if unknown:
+        raise ModelDamaged(
+            f"the model {file} asks for the input {min(unknown)!r}",
+            remedy=f"Use a sentence encoder whose inputs are among {', '.join(sorted(_KNOWN_INPUTS))}.",
+        )
+    return session
+
+
+def _unusable(file: Path, what: str, problem: Exception) -> ModelDamaged:
+    return ModelDamaged(
+        f"the {what} {file} cannot be loaded: {str(problem)[:200]}",
+        remedy=f"Give a {what} file that is whole and of the right kind.",
+    )
+
+
+def _pooled(output: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    if output.ndim == 2:
+        return output
+    kept = mask[..., None].astype(np.float32)
+    mean: NDArray[np.float32] = (output * kept).sum(axis=1) / kept.sum(axis=1)
+    return mean
+
+
+def _unit(rows: NDArray[np.float32]) -> Vectors:
+    unit: Vectors = np.divide(rows, np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+    return unit

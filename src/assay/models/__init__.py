@@ -1,0 +1,1 @@
+"""Models behind an address: `endpoint` is the one client of OpenAI-compatible services."""

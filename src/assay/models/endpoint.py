@@ -1,0 +1,274 @@
+"""The one client of services that speak JSON over HTTP, and the only place that tries again.
+
+A call ends within its deadline, tries and pauses included, whatever the other side does: refuse, hang, drip, or send
+without end. Redirects are not followed, since they would carry the key to an address nobody chose. The key comes from
+an environment variable and is in no message. Each call has a connection of its own, so threads can share a client.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+import numpy as np
+
+from assay.clock import Clock
+from assay.errors import EndpointMisbehaved, EndpointUnavailable, SettingError
+
+AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+"""Answers that may be another a moment later."""
+_READ = 65_536
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointOptions:
+    """Where a service is and how long to bear with it."""
+
+    url: str
+    """Such as `https://api.example.com/v1`; a call's path is appended."""
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every call, beside those of JSON."""
+    attempts: int = 3
+    deadline_s: float = 60.0
+    """For one call, tries and pauses included."""
+    first_pause_s: float = 0.5
+    """Doubled with each try, and shortened by chance down to half, so that callers do not return in step."""
+    longest_pause_s: float = 20.0
+    """A service that asks for more is not waited for."""
+    max_bytes: int = 64_000_000
+    """An answer is read no further."""
+
+
+def key_from(environment: Mapping[str, str], variable: str) -> str:
+    """The key in an environment variable; no variable named, no key."""
+    if not variable:
+        return ""
+    key = environment.get(variable, "").strip()
+    if not key:
+        raise SettingError(f"the environment variable {variable} holds no key", remedy=f"Set {variable}.")
+    if not (key.isascii() and key.isprintable()):
+        raise SettingError(f"the key in {variable} has characters no header can hold", remedy=f"Set {variable} anew.")
+    return key
+
+
+class _Question(NamedTuple):
+    method: str
+    path: str
+    body: bytes | None
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class _TryAgainError(Exception):
+    """This try failed in a way the next may not."""
+
+    def __init__(self, why: str, *, wait_s: float | None = None, misbehaved: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.wait_s = wait_s
+        self.misbehaved = misbehaved
+
+
+class Endpoint:
+    """A service at an address."""
+
+    def __init__(
+        self,
+        options: EndpointOptions,
+        *,
+        clock: Clock,
+        rng: np.random.Generator,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._options = options
+        self._address = _address(options)
+        self._clock = clock
+        self._rng = rng
+        self._pause = pause
+
+    @property
+    def place(self) -> str:
+        """Host and port, fit to show."""
+        host = self._address.hostname or ""
+        return f"{host}:{self._address.port}" if self._address.port else host
+
+    def post(self, path: str, question: Mapping[str, Any]) -> Any:
+        """Ask, try again where that may help, and give the answer's JSON."""
+        return self._call(_Question("POST", path, json.dumps(question).encode()))
+
+    def get(self, path: str) -> Any:
+        """The same without a body; what is asked stands in the path."""
+        return self._call(_Question("GET", path, None))
+
+    def _call(self, question: _Question) -> Any:
+        ends = self._clock.monotonic() + self._options.deadline_s
+        for attempt in range(1, self._options.attempts + 1):
+            try:
+                return self._parsed(self._once(question, ends, attempt))
+            except _TryAgainError as problem:
+                wait = self._wait(attempt, problem)
+                if attempt == self._options.attempts or self._clock.monotonic() + wait >= ends:
+                    raise self._gave_up(problem, attempt) from problem
+                self._pause(wait)
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def _wait(self, attempt: int, problem: _TryAgainError) -> float:
+        if problem.wait_s is not None:
+            if problem.wait_s > self._options.longest_pause_s:
+                raise self._gave_up(problem, attempt) from problem
+            return problem.wait_s
+        pause = self._options.first_pause_s * 2 ** (attempt - 1) * self._rng.uniform(0.5, 1.0)
+        return float(min(pause, self._options.longest_pause_s))
+
+    def _gave_up(self, problem: _TryAgainError, attempts: int) -> EndpointUnavailable | EndpointMisbehaved:
+        kind = EndpointMisbehaved if problem.misbehaved else EndpointUnavailable
+        tries = "1 try" if attempts == 1 else f"{attempts} tries"
+        return kind(
+            f"{self.place} {problem.why} ({tries})", remedy="Check the address and the service, then try again."
+        )
+
+    def _once(self, question: _Question, ends: float, attempt: int) -> _Answer:
+        left = ends - self._clock.monotonic()
+        try:
+            with self._connection(left) as (connection, expired):
+                path = self._address.path.rstrip("/") + question.path
+                connection.request(question.method, path, question.body, self._headers())
+                response = connection.getresponse()
+                answer = _Answer(response.status, dict(response.headers), self._read(response))
+        except (OSError, http.client.HTTPException) as problem:
+            if self._clock.monotonic() < ends and not isinstance(problem, TimeoutError):
+                raise _TryAgainError(f"broke off: {_reason(problem)}") from problem
+            raise self._too_late(attempt) from problem
+        # A connection that was cut looks like an answer that came to its end.
+        if expired.is_set():
+            raise self._too_late(attempt)
+        return answer
+
+    def _too_late(self, attempt: int) -> EndpointUnavailable | EndpointMisbehaved:
+        return self._gave_up(_TryAgainError(f"did not answer within {self._options.deadline_s:g} s"), attempt)
+
+    @contextmanager
+    def _connection(self, left: float) -> Iterator[tuple[http.client.HTTPConnection, threading.Event]]:
+        """A connection that is cut when the time is over, also under a service that sends a byte now and then."""
+        left = max(left, 0.001)
+        connection = self._made(left)
+        expired = threading.Event()
+        held: list[socket.socket] = []
+
+        def cut() -> None:
+            expired.set()
+            for one in (*held, connection.sock):
+                _shut(one)
+
+        watch = threading.Timer(left, cut)
+        watch.daemon = True
+        watch.start()
+        try:
+            connection.connect()
+            # The connection lets go of its socket as soon as the answer begins.
+            held.append(connection.sock)
+            yield connection, expired
+        finally:
+            watch.cancel()
+            connection.close()
+
+    def _made(self, left: float) -> http.client.HTTPConnection:
+        host = self._address.hostname or ""
+        if self._address.scheme == "https":
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(host, self._address.port, timeout=left, context=context)
+        return http.client.HTTPConnection(host, self._address.port, timeout=left)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        key = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}
+        return {**headers, **key, **self._options.headers}
+
+    def _read(self, response: http.client.HTTPResponse) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while part := response.read(_READ):
+            size += len(part)
+            if size > self._options.max_bytes:
+                raise EndpointMisbehaved(
+                    f"{self.place} sent more than {self._options.max_bytes:,} bytes",
+                    remedy="Ask for less at once, or check the address.",
+                )
+            parts.append(part)
+        return b"".join(parts)
+
+    def _parsed(self, answer: _Answer) -> Any:
+        if answer.status in AGAIN:
+            raise _TryAgainError(f"answered {answer.status}{self._said(answer)}", wait_s=_retry_after(answer))
+        if answer.status != 200:
+            raise self._refused(answer)
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError) as problem:
+            raise _TryAgainError(
+                f"sent {len(answer.body):,} bytes that are not JSON: {_reason(problem)}", misbehaved=True
+            ) from problem
+
+    def _refused(self, answer: _Answer) -> EndpointUnavailable | EndpointMisbehaved:
+        if 300 <= answer.status < 400:
+            return EndpointMisbehaved(
+                f"{self.place} answered {answer.status}, a redirect", remedy="Give the address it leads to."
+            )
+        remedy = "Check the key and what it may do." if answer.status in (401, 403) else "Check address and model name."
+        return EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
+
+    def _said(self, answer: _Answer) -> str:
+        text = " ".join(answer.body[:2_000].decode(errors="replace").split())
+        # Some services repeat the key they did not like.
+        for secret in filter(None, (self._options.key, *self._options.headers.values())):
+            text = text.replace(secret, "***")
+        return f": {text[:200]}" if text else ""
+
+
+def _address(options: EndpointOptions) -> SplitResult:
+    try:
+        address = urlsplit(options.url)
+        fits = address.scheme in ("http", "https") and address.hostname and not address.query and address.port != 0
+    except ValueError:
+        fits = False
+    if not fits or address.username or address.password:
+        raise SettingError(
+            "the endpoint's url is not an http or https address", remedy="Give one such as https://api.example.com/v1."
+        )
+    if options.key and address.scheme == "http" and address.hostname not in _LOOPBACK:
+        raise SettingError(
+            f"the key would go to {address.hostname} unencrypted", remedy="Use https, or leave out the key."
+        )
+    return address
+
+
+def _retry_after(answer: _Answer) -> float | None:
+    """What the service asks for in seconds; a date or nonsense counts as nothing said."""
+    told = next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), "").strip()
+    return float(told) if told.isascii() and told.isdecimal() else None
+
+
+def _shut(connected: socket.socket | None) -> None:
+    if connected is not None:
+        with suppress(OSError):
+            # The plain method: that of a TLS socket takes the TLS layer from under whoever is reading.
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+def _reason(problem: Exception) -> str:
+    return (str(problem) or type(problem).__name__)[:200]
