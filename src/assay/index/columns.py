@@ -1,0 +1,139 @@
+"""Facts about memories as columns of whole numbers, and the question which of them pass a filter.
+
+A table of memories is one int64 matrix, a row for each `Fact` and a column for each memory, in the order of numbers:
+each fact lies in one piece, and a table is one file. Times are microseconds since 1970; folders and tiers are codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.records import Filters, Tier
+from assay.storage.repositories.passages import MemoryColumns
+
+Whole = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+NEVER = int(np.iinfo(np.int64).max)
+"""When a current memory was superseded."""
+REMOVED = -1
+"""The tier of a memory that is no longer there, over a base that still holds it."""
+TIERS = {str(tier): code for code, tier in enumerate(Tier)}
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Fact(IntEnum):
+    """The rows of a table of memories."""
+
+    NUMBER = 0
+    FOLDER = 1
+    TIER = 2
+    CREATED = 3
+    VALID_FROM = 4
+    SUPERSEDED = 5
+
+
+def moment(at: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+class Folders:
+    """Codes of folders, given in the order they are met and never changed."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = list(names)
+        self._codes = {name: code for code, name in enumerate(self._names)}
+
+    def code(self, name: str) -> int:
+        """The code of a folder, a new one if it is new."""
+        found = self._codes.get(name)
+        if found is None:
+            # The name first: whoever reads a code finds its name.
+            self._names.append(name)
+            found = self._codes[name] = len(self._names) - 1
+        return found
+
+    def names(self) -> list[str]:
+        """Every folder met so far, by code."""
+        return list(self._names)
+
+    def below(self, folder: str) -> Mask:
+        """For each code, whether it is the folder or lies below it."""
+        wanted = folder.strip("/")
+        inside = wanted + "/"
+        return np.array(
+            [name.strip("/") == wanted or name.lstrip("/").startswith(inside) for name in self._names], bool
+        )
+
+
+def table(facts: Sequence[MemoryColumns], folders: Folders) -> Whole:
+    """A table of memories, in the order of their numbers."""
+    rows = sorted((_as_row(one, folders) for one in facts), key=lambda row: row[0])
+    return np.array(rows, dtype=np.int64).reshape(-1, len(Fact)).T.copy()
+
+
+def _as_row(one: MemoryColumns, folders: Folders) -> tuple[int, ...]:
+    superseded = NEVER if one.superseded_at is None else moment(one.superseded_at)
+    return (
+        one.number,
+        folders.code(one.folder),
+        TIERS.get(one.tier, REMOVED),
+        moment(one.created_at),
+        moment(one.valid_from),
+        superseded,
+    )
+
+
+def removed(numbers: Whole) -> Whole:
+    """Rows that say that these memories are gone."""
+    rows = np.zeros((len(Fact), len(numbers)), dtype=np.int64)
+    rows[Fact.NUMBER], rows[Fact.TIER] = np.sort(numbers), REMOVED
+    return rows
+
+
+def merged(known: Whole, fresh: Whole) -> Whole:
+    """A new table: `known` with the rows of `fresh` in place of those of the same number."""
+    places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])
+    result = known.copy()
+    result[:, places[there]] = fresh[:, there]
+    if there.all():
+        return result
+    new = fresh[:, ~there]
+    return np.insert(result, np.searchsorted(result[Fact.NUMBER], new[Fact.NUMBER]), new, axis=1)
+
+
+def find(sorted_numbers: Whole, wanted: Whole) -> tuple[Whole, Mask]:
+    """Where each wanted number stands, and whether it is there at all."""
+    if not len(sorted_numbers):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+    places = np.minimum(np.searchsorted(sorted_numbers, wanted), len(sorted_numbers) - 1)
+    return places, sorted_numbers[places] == wanted
+
+
+def passes(memories: Whole, filters: Filters, folders: Folders) -> Mask:
+    """Which memories pass. Tags and types are not known here: SQL finds those."""
+    kept: Mask = memories[Fact.TIER] != REMOVED
+    if filters.folder is not None:
+        kept &= folders.below(filters.folder)[memories[Fact.FOLDER]]
+    if filters.tiers:
+        kept &= np.isin(memories[Fact.TIER], [TIERS[str(tier)] for tier in filters.tiers])
+    if filters.since is not None:
+        kept &= memories[Fact.VALID_FROM] >= moment(filters.since)
+    if filters.until is not None:
+        kept &= memories[Fact.VALID_FROM] < moment(filters.until)
+    return kept & _current(memories, filters)
+
+
+def _current(memories: Whole, filters: Filters) -> Mask:
+    if filters.as_of is None:
+        return np.ones(memories.shape[1], bool) if filters.include_superseded else memories[Fact.SUPERSEDED] == NEVER
+    at = moment(filters.as_of)
+    kept: Mask = memories[Fact.VALID_FROM] <= at
+    return kept if filters.include_superseded else kept & (memories[Fact.SUPERSEDED] > at)

@@ -1,0 +1,147 @@
+"""The base's words: a tantivy index over stems, one bag of words for each passage, without positions.
+
+Queries are built term by term, never parsed: nothing a user types is an operator. The fast field `place` says which
+passage of the base a document is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import tantivy
+
+from assay.index import bm25
+from assay.index.columns import Mask, Whole
+from assay.index.ordering import Scores
+
+DIGITS = 4
+"""Scores are sums of 32-bit floats; beyond this many decimals they are noise."""
+
+_HEAP = 512_000_000
+"""As much as a writer may hold before it begins a second segment."""
+_NAMED = 5
+"""Naming n passages in the query costs about n; asking for more than is wanted about count / n. Measured: naming is
+cheaper while n * n is below this many times the count."""
+_SPARE = 32
+
+
+class LexicalBuilder:
+    """Takes passages in order and makes them a `LexicalBase`, in a folder or in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        if folder is not None:
+            folder.mkdir()
+        self._index = tantivy.Index(_schema(), path=None if folder is None else str(folder))
+        # One thread: documents stay in the order of their numbers, and two builds of the same data are the same.
+        self._writer = self._index.writer(heap_size=_HEAP, num_threads=1)
+        self._places = 0
+        self._tokens = 0
+
+    def add(self, stems: list[str]) -> None:
+        """The next passage."""
+        document = tantivy.Document()
+        document.add_text("body", " ".join(stems))
+        document.add_unsigned("place", self._places)
+        self._writer.add_document(document)
+        self._places += 1
+        self._tokens += len(stems)
+
+    def finish(self) -> LexicalBase:
+        """Write everything."""
+        self._writer.commit()
+        self._writer.wait_merging_threads()
+        return LexicalBase(self._index, tokens=self._tokens)
+
+    def give_up(self) -> None:
+        """Let the writer go."""
+        with suppress(ValueError):
+            self._writer.rollback()
+
+
+class LexicalBase:
+    """An index that no longer changes."""
+
+    def __init__(self, index: tantivy.Index, *, tokens: int) -> None:
+        # The default reader would watch the folder for commits that never come.
+        index.config_reader("manual")
+        index.reload()
+        self._schema = index.schema
+        self._searcher = index.searcher()
+        self.count = int(self._searcher.num_docs)
+        self.tokens = tokens
+
+    @classmethod
+    def open(cls, folder: Path, *, tokens: int) -> LexicalBase:
+        """The index in a folder; it stays readable when the folder is deleted."""
+        return cls(tantivy.Index.open(str(folder)), tokens=tokens)
+
+    @property
+    def average_length(self) -> float:
+        """Stems in a passage, on average."""
+        return self.tokens / max(self.count, 1)
+
+    def frequency(self, stem: str) -> int:
+        """How many passages hold a stem."""
+        return int(self._searcher.doc_freq("body", stem))
+
+    def search(
+        self, weights: Mapping[str, float], limit: int, passing: Mask, passing_count: int
+    ) -> tuple[Whole, Scores]:
+        """The best passing places and their scores, with all that tie with the last of them."""
+        query = self._query(weights)
+        if query is None or not passing_count or limit < 1:
+            return np.zeros(0, np.int64), np.zeros(0)
+        if passing_count < self.count and passing_count**2 <= _NAMED * self.count:
+            query = self._among(query, np.flatnonzero(passing))
+            passing_count = self.count
+        # Within one segment a single term's ties come in the order of places, which is the order of numbers.
+        ties_in_order = len(weights) == 1 and self._searcher.num_segments == 1
+        fetch = _first_fetch(limit, passing_count / self.count)
+        while True:
+            places, scores = self._top(query, min(fetch, self.count))
+            kept = passing[places]
+            exhausted = len(places) < fetch
+            if exhausted or _complete(scores[kept], scores[-1], limit, ties_in_order=ties_in_order):
+                return places[kept], scores[kept]
+            fetch *= 4
+
+    def _query(self, weights: Mapping[str, float]) -> tantivy.Query | None:
+        """A sum of terms; each weight is idf included, and tantivy's own idf is taken out of it."""
+        parts = []
+        for stem, weight in weights.items():
+            if frequency := self.frequency(stem):
+                term = tantivy.Query.term_query(self._schema, "body", stem, "freq")
+                boost = weight / bm25.idf(self.count, frequency)
+                parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, boost)))
+        return tantivy.Query.boolean_query(parts) if parts else None
+
+    def _among(self, query: tantivy.Query, places: Whole) -> tantivy.Query:
+        named = tantivy.Query.term_set_query(self._schema, "place", places.tolist())
+        silent = tantivy.Query.const_score_query(named, 0.0)
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, silent), (tantivy.Occur.Must, query)])
+
+    def _top(self, query: tantivy.Query, fetch: int) -> tuple[Whole, Scores]:
+        hits = self._searcher.search(query, fetch, count=False).hits
+        places = self._searcher.fast_field_values("place", [address for _, address in hits])
+        return np.array(places, dtype=np.int64), np.array([score for score, _ in hits], dtype=np.float64)
+
+
+def _first_fetch(limit: int, share: float) -> int:
+    return int(limit / max(share, 1e-6) * 1.2) + _SPARE
+
+
+def _complete(kept: Scores, lowest: float, limit: int, *, ties_in_order: bool) -> bool:
+    """Whether nothing that was not fetched could still stand among the first `limit`."""
+    if len(kept) < limit:
+        return False
+    return ties_in_order or lowest < round(float(kept[limit - 1]), DIGITS) - 10.0**-DIGITS
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("body", stored=False, tokenizer_name="whitespace", index_option="freq")
+    builder.add_unsigned_field("place", indexed=True, fast=True)
+    return builder.build()

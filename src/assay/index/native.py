@@ -1,0 +1,20 @@
+"""The compiled vector index, loaded so that it can live beside the embedder's runtime.
+
+The wheel of usearch carries a C++ library of its own. Loaded before the system's, it lends its symbols to whatever C++
+comes later, and onnxruntime then ends the process with a segmentation fault. So the system's is loaded first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+
+if sys.platform == "linux":
+    # A machine without it has no onnxruntime to protect either.
+    with suppress(OSError):
+        ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
+
+from usearch.index import Index, search
+
+__all__ = ["Index", "search"]

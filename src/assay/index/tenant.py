@@ -1,0 +1,195 @@
+"""The index of one tenant in this process: follows the log, opens or builds a base when it must, folds the tail.
+
+A short lock is held while the log is followed; what searches get is a `State`, which needs none.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from assay.index.base import Base, no_base
+from assay.index.building import Plan, Progress, build
+from assay.index.following import Follower
+from assay.index.generations import Generations, NoBase
+from assay.index.options import IndexOptions
+from assay.index.reading import Reader
+from assay.index.state import State
+from assay.records import Scope
+from assay.storage import Store, Work
+
+_LINES = 10_000
+"""Lines of the change log read at a time."""
+
+
+class Home(NamedTuple):
+    """Where a tenant's index comes from and where its bases lie."""
+
+    store: Store
+    scope: Scope
+    identity: str
+    """Which store it is."""
+    generations: Generations | None
+    """None: bases stay in memory."""
+    options: IndexOptions
+    stopped: Callable[[], bool]
+    """Whether a build should give up."""
+
+
+class TenantIndex:
+    """Made by `Indexes`, one for each tenant."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self.generations = home.generations
+        self.vectors_in_database = home.store.backend_name == "postgres"
+        self._mutex = threading.Lock()
+        self._follower: Follower | None = None
+        self._state: State | None = None
+        self._wanted_model: str | None = None
+        self.rebuilt_because: str | None = None
+
+    def state(self, work: Work, progress: Progress | None = None) -> State:
+        """The index brought up to the snapshot of a unit of work."""
+        with self._mutex:
+            self._wanted_model = self._model(work)
+            follower = self._follower
+            if follower is None or not self._is_fit(follower) or not self._follow(follower, work):
+                follower = self._follower = self._opened(work, progress)
+                self._state = None
+            if self._state is None or self._state.position != follower.position:
+                self._state = follower.state()
+            return self._state
+
+    def current(self) -> State | None:
+        """The newest state that any search has seen."""
+        return self._state
+
+    def tail_size(self) -> int:
+        """Places in the tail, dead ones too."""
+        follower = self._follower
+        return 0 if follower is None else follower.tail.size
+
+    def wants_folding(self) -> bool:
+        """Whether the tail has outgrown the base, or the base is of another model than search uses."""
+        follower = self._follower
+        if follower is None:
+            return False
+        outgrown = follower.tail.size > self._home.options.fold_beyond(follower.base.count)
+        return outgrown or follower.model != self._wanted_model
+
+    def fold(self, progress: Progress | None = None) -> Base:
+        """Build a base at the end of the log and go on from it. Searches go on meanwhile."""
+        with self._home.store.reading(self._home.scope) as work:
+            base = self._built(work, self._model(work), self._home.generations, progress)
+        self.adopt(base)
+        return base
+
+    def adopt(self, base: Base) -> None:
+        """Go on from another base, unless the past was rewritten meanwhile."""
+        fresh = _follower_of(base)
+        with self._home.store.reading(self._home.scope) as work:
+            if not self._follow(fresh, work):
+                return
+        with self._mutex:
+            self._follower, self._state = fresh, fresh.state()
+
+    def newer_base(self, work: Work) -> Base | None:
+        """A base that another process made and that is far enough ahead of ours to be worth taking."""
+        if self._home.generations is None or self._follower is None:
+            return None
+        try:
+            base = self._loaded(work, self._model(work))
+        except NoBase:
+            return None
+        ahead = base.described().seq - self._base_seq()
+        left = work.changes.position().seq - base.described().seq
+        return base if ahead > left else None
+
+    def _base_seq(self) -> int:
+        follower = self._follower
+        manifest = None if follower is None else follower.base.manifest
+        return -1 if manifest is None else manifest.seq
+
+    def _model(self, work: Work) -> str | None:
+        return None if self.vectors_in_database else work.vectors.active()
+
+    def _is_fit(self, follower: Follower) -> bool:
+        """A small index changes its model at once; a large one goes on without vectors until it is folded."""
+        if follower.model == self._wanted_model:
+            return True
+        size = follower.base.count + follower.tail.live
+        return self._home.options.background and size > self._home.options.exact_below
+
+    def _opened(self, work: Work, progress: Progress | None) -> Follower:
+        """From the base on disk, or else from the tables: into the tail when small, else by building a base."""
+        model = self._wanted_model
+        try:
+            follower = _follower_of(self._loaded(work, model))
+            if self._follow(follower, work):
+                return follower
+            reason = "the change log no longer reaches back to it"
+        except NoBase as problem:
+            reason = str(problem)
+        self.rebuilt_because = reason
+        if work.memories.count_chunks() <= self._home.options.exact_below:
+            return self._read_whole(work, model)
+        return self._build_first(work, model, progress)
+
+    def _read_whole(self, work: Work, model: str | None) -> Follower:
+        follower = Follower(no_base(), work.changes.position(), model=model)
+        follower.take_all(self._reader(work, model))
+        return follower
+
+    def _build_first(self, work: Work, model: str | None, progress: Progress | None) -> Follower:
+        """On disk if this process may write there now; in memory otherwise."""
+        generations = self._home.generations
+        with ExitStack() as held:
+            try:
+                mine = generations is not None and held.enter_context(generations.locked())
+                return _follower_of(self._built(work, model, generations if mine else None, progress))
+            except OSError as problem:
+                self.rebuilt_because = f"{self.rebuilt_because}; in memory, since {problem}"
+        return _follower_of(self._built(work, model, None, progress))
+
+    def _loaded(self, work: Work, model: str | None) -> Base:
+        if self._home.generations is None:
+            raise NoBase("bases are kept in memory only")
+        return self._home.generations.load(model, work.changes.position(), options=self._home.options)
+
+    def _built(self, work: Work, model: str | None, generations: Generations | None, progress: Progress | None) -> Base:
+        home = self._home
+        plan = Plan(
+            reader=self._reader(work, model),
+            position=work.changes.position(),
+            model=model,
+            store=home.identity,
+            tenant=home.scope.tenant,
+            total=work.memories.count_chunks(),
+            options=home.options,
+            progress=progress,
+            stopped=home.stopped,
+        )
+        return build(plan, generations)
+
+    def _follow(self, follower: Follower, work: Work) -> bool:
+        """Bring a follower up to a snapshot; False when it has to begin anew."""
+        while True:
+            followed = work.changes.follow(follower.position, limit=_LINES)
+            if followed.must_rebuild or any(change.number is None for change in followed.changes):
+                return False
+            if followed.changes:
+                follower.take(followed.changes, followed.position, self._reader(work, follower.model))
+            if len(followed.changes) < _LINES:
+                return True
+
+    def _reader(self, work: Work, model: str | None) -> Reader:
+        options = self._home.options
+        return Reader(work, model=model, title_repeats=options.title_repeats, page=options.page)
+
+
+def _follower_of(base: Base) -> Follower:
+    manifest = base.described()
+    return Follower(base, manifest.position, model=manifest.model)

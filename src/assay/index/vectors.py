@@ -1,0 +1,157 @@
+"""The base's vectors: a float16 matrix, and above a size a graph (HNSW over int8) that nominates rows of it.
+
+The graph only nominates: what it finds is compared with the stored vectors again. A filter that leaves few passages,
+or too small a share of them, is answered by comparing exactly those.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from assay.index import nearness
+from assay.index.columns import Mask, Whole
+from assay.index.native import Index
+from assay.index.nearness import Halves, Query
+from assay.index.options import IndexOptions
+from assay.index.ordering import Scores
+
+_MOST = 4_096
+"""The most a graph is asked for; beyond, an exact scan is cheaper."""
+_SPARE = 50
+_PAGES_WAITING = 4
+"""Pages of vectors that may wait for the graph."""
+
+
+class VectorBase:
+    """Vectors that no longer change, all of one model."""
+
+    def __init__(self, matrix: Halves, places: Whole, graph: Index | None, *, options: IndexOptions) -> None:
+        self.matrix = matrix
+        self.places = places
+        self._graph = graph
+        self._options = options
+        # A graph lends each search the same working memory.
+        self._turn = threading.Lock()
+        if graph is not None:
+            graph.expansion_search = options.expansion_search  # type: ignore[misc]  # its setter has no type
+
+    @property
+    def kind(self) -> str:
+        """`hnsw` or `exact`."""
+        return "exact" if self._graph is None else "hnsw"
+
+    def nearest(self, query: Query, limit: int, passing: Mask, *, exact: bool = False) -> tuple[Whole, Scores]:
+        """The nearest passing places and their cosines."""
+        rows = passing[self.places]
+        count = int(np.count_nonzero(rows))
+        if not count or limit < 1:
+            return np.zeros(0, np.int64), np.zeros(0)
+        if self._graph is not None and not exact and count > self._options.exact_below:
+            found = self._nominated(self._graph, query, limit, rows, count)
+            if found is not None:
+                return found
+        if count == len(rows):
+            chosen, scores = nearness.nearest(self.matrix, query, limit)
+            return self.places[chosen], scores
+        among = np.flatnonzero(rows)
+        chosen, scores = nearness.nearest(self.matrix[among], query, limit)
+        return self.places[among[chosen]], scores
+
+    def _nominated(self, graph: Index, query: Query, limit: int, rows: Mask, count: int) -> tuple[Whole, Scores] | None:
+        """What the graph finds; None when it would have to be asked for too much."""
+        fetch = int((limit + _SPARE) * len(rows) / count * 1.1)
+        while fetch <= _MOST:
+            with self._turn:
+                keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
+            kept = np.sort(keys[rows[keys]])
+            if len(kept) >= limit:
+                return self.places[kept], nearness.cosines(self.matrix[kept], query)
+            fetch *= 2
+        return None
+
+
+class VectorBuilder:
+    """Takes vectors in the order of places and makes them a `VectorBase`, in files or in memory.
+
+    The graph grows in a thread of its own, which needs no interpreter: words are analysed meanwhile.
+    """
+
+    def __init__(self, folder: Path | None, *, count: int, dimension: int, options: IndexOptions) -> None:
+        self._folder = folder
+        self._options = options
+        self._matrix = _new_matrix(folder, (count, dimension))
+        self._places = np.zeros(count, np.int64)
+        self._filled = 0
+        self._graph = _new_graph(dimension, options) if count > options.exact_below else None
+        # One thread: the same vectors in the same order make the same graph.
+        self._growing = ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph")
+        self._pages: deque[Future[None]] = deque()
+
+    def add(self, places: Whole, vectors: Halves) -> None:
+        """The vectors of the passages at some places."""
+        begin, end = self._filled, self._filled + len(places)
+        self._matrix[begin:end] = vectors
+        self._places[begin:end] = places
+        self._filled = end
+        if self._graph is not None and end > begin:
+            self._pages.append(self._growing.submit(_grow, self._graph, begin, vectors))
+            while len(self._pages) > _PAGES_WAITING:
+                self._pages.popleft().result()
+
+    def finish(self) -> VectorBase:
+        """Write everything."""
+        while self._pages:
+            self._pages.popleft().result()
+        self.give_up()
+        if self._folder is not None:
+            if isinstance(self._matrix, np.memmap):
+                self._matrix.flush()
+            np.save(self._folder / PLACES, self._places)
+            if self._graph is not None:
+                self._graph.save(str(self._folder / GRAPH))
+        return VectorBase(self._matrix, self._places, self._graph, options=self._options)
+
+    def give_up(self) -> None:
+        """Let the thread go."""
+        self._growing.shutdown(cancel_futures=True)
+
+
+MATRIX, PLACES, GRAPH = "vectors.npy", "vector_places.npy", "graph.usearch"
+
+
+def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
+    """The vectors in a folder, mapped: they stay readable when the folder is deleted."""
+    matrix = np.load(folder / MATRIX, mmap_mode="c")
+    places = np.load(folder / PLACES, mmap_mode="c")
+    graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
+    return VectorBase(matrix, places, graph, options=options)
+
+
+def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
+    if folder is None or not shape[0]:
+        matrix = np.zeros(shape, np.float16)
+        if folder is not None:
+            np.save(folder / MATRIX, matrix)
+        return matrix
+    return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
+
+
+def _new_graph(dimension: int, options: IndexOptions) -> Index:
+    return Index(
+        ndim=dimension,
+        metric="ip",
+        dtype="i8",
+        connectivity=options.connectivity,
+        expansion_add=options.expansion_build,
+        expansion_search=options.expansion_search,
+    )
+
+
+def _grow(graph: Index, begin: int, vectors: Halves) -> None:
+    keys = np.arange(begin, begin + len(vectors), dtype=np.uint64)
+    graph.add(keys, vectors.astype(np.float32), threads=1)

@@ -1,0 +1,166 @@
+"""What one search sees of the indexes: one state, whatever is saved meanwhile.
+
+A view may be a little newer than the snapshot it was asked for with, when another thread has read on. Rows come from
+the snapshot, so a passage that it does not hold yet is simply not found there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.errors import OtherModel
+from assay.index import bm25, lexical, nearness, postings
+from assay.index.columns import Fact, Whole
+from assay.index.nearness import Query
+from assay.index.options import IndexOptions
+from assay.index.ordering import Found, Scored, best
+from assay.index.state import Allowed, State
+from assay.records import Filters, LogPosition
+from assay.storage import Work
+from assay.text.terms import stems_of
+
+
+class FolderSize(NamedTuple):
+    """A folder and its current memories."""
+
+    folder: str
+    memories: int
+
+
+class View:
+    """One state of a tenant's indexes, for one search. Made by `Indexes.view`."""
+
+    def __init__(self, state: State, work: Work, *, options: IndexOptions, vectors_in_database: bool) -> None:
+        self._state = state
+        self._work = work
+        self._options = options
+        self._in_database = vectors_in_database
+        self._model = work.vectors.active() if vectors_in_database else state.model
+
+    @property
+    def position(self) -> LogPosition:
+        """Up to where the change log is known."""
+        return self._state.position
+
+    @property
+    def model(self) -> str | None:
+        """Whose vectors are searched; None when there are none."""
+        return self._model
+
+    @property
+    def document_count(self) -> int:
+        """How many passages there are."""
+        return self._state.alive.count
+
+    def document_frequency(self, stem: str) -> int:
+        """How many passages hold a stem; until folded, a passage that changed may count in both its forms."""
+        return min(self._state.frequency(stem), self.document_count)
+
+    def word_frequency(self, word: str) -> int:
+        """How many passages hold a word in any of its forms: the frequency of its stem."""
+        return max((self.document_frequency(stem) for stem in stems_of([word])), default=0)
+
+    def allowed(self, filters: Filters, memory_numbers: Sequence[int] | Whole | None = None) -> Allowed | None:
+        """The passages that pass, or None when all do. Tags and types come as the memories that SQL found."""
+        numbers = None if memory_numbers is None else np.asarray(memory_numbers, dtype=np.int64)
+        return self._state.allowed(filters, numbers)
+
+    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: Allowed | None = None) -> list[Found]:
+        """The best passages for weighted stems by BM25."""
+        state, passing = self._state, self._state.passing(allowed)
+        weights = state.weighed(terms)
+        if not weights or limit < 1:
+            return []
+        norms = bm25.length_norms(state.tail.lengths, state.average_length)
+        places, scores = postings.score(state.tail.postings, weights, norms, passing.tail)
+        parts = [Scored(state.tail.numbers[places], scores)]
+        if state.base.lexical is not None:
+            of_base = passing.count - int(np.count_nonzero(passing.tail))
+            places, scores = state.base.lexical.search(weights, limit, passing.base, of_base)
+            parts.append(Scored(state.base.numbers[places], scores))
+        return best(parts, limit, digits=lexical.DIGITS)
+
+    def nearest(
+        self, vector: Query, *, model: str, limit: int, allowed: Allowed | None = None, exact: bool = False
+    ) -> list[Found]:
+        """The passages whose vectors are nearest by cosine, of one model only."""
+        if model != self._model:
+            raise OtherModel(
+                f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
+                remedy="Embed with that model, or re-embed and run `assay index compact`.",
+            )
+        query = nearness.rounded_query(vector)
+        if limit < 1:
+            return []
+        if self._in_database:
+            return self._nearest_in_database(query, model, limit, allowed, exact=exact)
+        state, passing = self._state, self._state.passing(allowed)
+        parts = [self._nearest_of_tail(query, limit, passing)]
+        if state.base.vectors is not None:
+            places, scores = state.base.vectors.nearest(query, limit, passing.base, exact=exact)
+            parts.append(Scored(state.base.numbers[places], scores))
+        return best(parts, limit, digits=nearness.DIGITS)
+
+    def numbers(self, allowed: Allowed | None = None) -> Whole:
+        """The numbers of every passage, or of those allowed."""
+        passing = self._state.passing(allowed)
+        return np.concatenate([self._state.base.numbers[passing.base], self._state.tail.numbers[passing.tail]])
+
+    def passes(self, numbers: Sequence[int] | Whole, allowed: Allowed) -> list[bool]:
+        """Which of these passages are allowed, for whoever found them elsewhere."""
+        passing: list[bool] = self._state.passes(np.asarray(numbers, dtype=np.int64), allowed).tolist()
+        return passing
+
+    def memories_of(self, numbers: Sequence[int] | Whole) -> Whole:
+        """The memory number of each passage; -1 for a passage that is not here."""
+        return self._state.memories_of(np.asarray(numbers, dtype=np.int64))
+
+    def folders(self, filters: Filters | None = None) -> list[FolderSize]:
+        """Every folder that holds memories which pass, with their number, by name."""
+        state = self._state
+        of_base, of_tail = state.current_memories(filters or Filters())
+        new = ~np.isin(state.tail.memories[Fact.NUMBER], state.base.memories[Fact.NUMBER])
+        moved = state.base.memories[Fact.FOLDER].copy()
+        places = np.searchsorted(state.base.memories[Fact.NUMBER], state.tail.memories[Fact.NUMBER][~new])
+        moved[places] = state.tail.memories[Fact.FOLDER][~new]
+        codes = np.concatenate([moved[of_base], state.tail.memories[Fact.FOLDER][of_tail & new]])
+        sizes = np.bincount(codes, minlength=1)
+        names = state.folders.names()
+        return sorted(FolderSize(names[code], int(sizes[code])) for code in np.flatnonzero(sizes))
+
+    def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
+        tail = self._state.tail
+        among = np.flatnonzero(passing.tail[tail.vector_places])
+        if not len(among):
+            return Scored(np.zeros(0, np.int64), np.zeros(0))
+        everything = len(among) == len(tail.vectors)
+        rows, scores = nearness.nearest(tail.vectors if everything else tail.vectors[among], query, limit)
+        return Scored(tail.numbers[tail.vector_places[among[rows]]], scores)
+
+    def _nearest_in_database(
+        self, query: Query, model: str, limit: int, allowed: Allowed | None, *, exact: bool
+    ) -> list[Found]:
+        total = self.document_count
+        exact = exact or total <= self._options.exact_below
+        if allowed is None:
+            return self._asked(query, model, limit, None, exact=exact)
+        if not allowed.count:
+            return []
+        if allowed.count > self._options.exact_below:
+            found = self._asked(query, model, int((limit + 50) * total / allowed.count), None, exact=exact)
+            passing = self._state.passes(np.array([one.number for one in found], np.int64), allowed)
+            kept = [one for one, passes in zip(found, passing, strict=True) if passes]
+            if len(kept) >= limit:
+                return kept[:limit]
+        return self._asked(query, model, limit, self.numbers(allowed), exact=True)
+
+    def _asked(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
+        listed = None if numbers is None else numbers.tolist()
+        found = self._work.vectors.nearest(model, query, limit, numbers=listed, exact=exact)
+        scored = Scored(
+            np.array([one.number for one in found], np.int64), np.array([one.similarity for one in found], np.float64)
+        )
+        return best([scored], limit, digits=nearness.DIGITS)

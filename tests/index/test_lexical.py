@@ -1,0 +1,68 @@
+"""However few passages a filter leaves, the best of them are found, in order."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from assay.index import bm25, lexical
+from assay.index.lexical import LexicalBase, LexicalBuilder
+from assay.index.ordering import Scored, best
+
+COUNT = 6_000
+WORDS = [f"w{place}" for place in range(40)]
+
+
+@cache
+def bags() -> list[list[str]]:
+    rng = np.random.default_rng(3)
+    shares = 1 / np.arange(1, len(WORDS) + 1)
+    return [list(rng.choice(WORDS, size=rng.integers(1, 9), p=shares / shares.sum())) for _ in range(COUNT)]
+
+
+@cache
+def base() -> LexicalBase:
+    builder = LexicalBuilder(None)
+    for bag in bags():
+        builder.add(bag)
+    return builder.finish()
+
+
+def scores(weights: dict[str, float]) -> np.ndarray:
+    """By the formula, one passage after the other."""
+    norms = bm25.length_norms(np.array([len(bag) for bag in bags()]), base().average_length)
+    found = np.zeros(COUNT)
+    for word, weight in weights.items():
+        found += weight * bm25.term_scores(np.array([bag.count(word) for bag in bags()]), norms)
+    return found
+
+
+@pytest.mark.parametrize("left", [1, 30, 170, 180, 2_500, 5_999, 6_000])
+@pytest.mark.parametrize("words", [["w0"], ["w0", "w1", "w2"], ["w39", "w5"], ["w0", "unknown"]])
+def test_the_best_that_pass_are_found(left: int, words: list[str]) -> None:
+    rng = np.random.default_rng(left)
+    passing = np.zeros(COUNT, bool)
+    passing[rng.choice(COUNT, left, replace=False)] = True
+    weights = {word: 1.0 + place for place, word in enumerate(words)}
+    places, found = base().search(weights, 20, passing, left)
+    expected = scores(weights)
+    among = np.flatnonzero(passing & (expected > 0))
+    wanted = best([Scored(among, expected[among])], 20, digits=lexical.DIGITS)
+    got = best([Scored(places, found)], 20, digits=lexical.DIGITS)
+    assert [one.score for one in got] == pytest.approx([one.score for one in wanted], abs=3e-4)
+    if len(words) == 1:
+        assert [one.number for one in got] == [one.number for one in wanted]
+
+
+def test_frequencies_are_counted() -> None:
+    assert base().frequency("w7") == sum("w7" in bag for bag in bags())
+    assert base().frequency("unknown") == 0
+
+
+def test_nothing_is_found_for_no_known_word_or_nothing_that_passes() -> None:
+    everything = np.ones(COUNT, bool)
+    assert len(base().search({"unknown": 1.0}, 5, everything, COUNT)[0]) == 0
+    assert len(base().search({"w0": 1.0}, 5, ~everything, 0)[0]) == 0
+    assert len(base().search({"w0": 1.0}, 0, everything, COUNT)[0]) == 0

@@ -1,0 +1,95 @@
+"""Vectors: exact search is exact, and the graph answers nearly as exact search does, whatever a filter leaves."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assay.index import nearness
+from assay.index.nearness import Halves, Query
+from assay.index.options import IndexOptions
+from assay.index.ordering import Found, Scored, best
+from assay.index.vectors import VectorBase, VectorBuilder, open_vectors
+
+COUNT, DIMENSION = 4_000, 24
+SMALL = IndexOptions(exact_below=500)
+
+
+@cache
+def vectors() -> Halves:
+    """In clusters, some of them twice."""
+    rng = np.random.default_rng(11)
+    made = rng.standard_normal((60, DIMENSION))[rng.integers(0, 60, COUNT)] + rng.normal(0, 0.4, (COUNT, DIMENSION))
+    made[::50] = made[0]
+    unit: Halves = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
+    return unit
+
+
+def built(folder: Path | None, options: IndexOptions = SMALL) -> VectorBase:
+    builder = VectorBuilder(folder, count=COUNT, dimension=DIMENSION, options=options)
+    for begin in range(0, COUNT, 300):
+        builder.add(np.arange(begin, min(begin + 300, COUNT)) * 2, vectors()[begin : begin + 300])
+    return builder.finish()
+
+
+def queries() -> list[Query]:
+    return [nearness.rounded_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
+
+
+def exact(query: Query, rows: NDArray[np.int64], limit: int) -> list[Found]:
+    return best([Scored(rows * 2, nearness.cosines(vectors()[rows], query))], limit, digits=nearness.DIGITS)
+
+
+@pytest.mark.parametrize("limit", [1, 10, 90, 4_000])
+def test_exact_search_finds_the_nearest_with_ties_by_number(limit: int) -> None:
+    for query in queries():
+        rows, scores = nearness.nearest(vectors(), query, limit)
+        found = best([Scored(rows * 2, scores)], limit, digits=nearness.DIGITS)
+        assert found == exact(query, np.arange(COUNT), limit)
+
+
+@pytest.mark.parametrize("left", [0, 3, 499, 501, 1_500, 4_000])
+def test_what_passes_is_searched_and_nothing_else(left: int) -> None:
+    base = built(None)
+    assert base.kind == "hnsw"
+    rows = np.sort(np.random.default_rng(left).choice(COUNT, left, replace=False))
+    passing = np.zeros(2 * COUNT, bool)
+    passing[rows * 2] = True
+    shares: list[bool] = []
+    for query in queries():
+        places, scores = base.nearest(query, 20, passing)
+        found = best([Scored(places, scores)], 20, digits=nearness.DIGITS)
+        expected = exact(query, rows, 20)
+        assert passing[places].all()
+        assert len(found) == len(expected)
+        assert base.nearest(query, 20, passing, exact=True)[0].size >= len(expected)
+        if left <= 500:
+            assert found == expected
+        shares += [one.score >= expected[-1].score for one in found]
+    assert left == 0 or np.mean(shares) > 0.97
+
+
+def test_files_answer_as_memory_does(tmp_path: Path) -> None:
+    passing = np.ones(2 * COUNT, bool)
+    built(tmp_path)
+    mapped, kept = open_vectors(tmp_path, options=SMALL), built(None)
+    for query in queries():
+        assert [part.tolist() for part in mapped.nearest(query, 20, passing)] == [
+            part.tolist() for part in kept.nearest(query, 20, passing)
+        ]
+
+
+def test_few_vectors_need_no_graph(tmp_path: Path) -> None:
+    assert built(tmp_path, IndexOptions()).kind == "exact"
+    assert open_vectors(tmp_path, options=IndexOptions()).kind == "exact"
+
+
+def test_a_vector_of_zeros_is_near_to_nothing() -> None:
+    matrix = np.zeros((3, DIMENSION), np.float16)
+    matrix[1] = vectors()[0]
+    rows, scores = nearness.nearest(matrix, queries()[0], 3)
+    assert [one.number for one in best([Scored(rows, scores)], 3, digits=6)] == [1]
