@@ -190,6 +190,10 @@ class PassageScore:
     votes: tuple[Vote, ...]
     fused: float
 
+    def summed(self, *, above: float = 0.0) -> float:
+        """What the votes add up to, each by what it is above this."""
+        return math.fsum(vote.weight * (vote.scaled - above) for vote in self.votes)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
@@ -208,16 +212,16 @@ class Explanation:
     scale: float
     """The highest fused score possible; divides, so that a shown score lies in 0 to 1."""
     score: float
+    floor: float = 0.0
+    """What a vote of weight 1 has to be above to count in a further passage; 0 for convex."""
     reranked_from: int | None = None
     """The rank before reranking; None when nothing reranked."""
 
     def recomputed(self) -> float:
         """The score, made again from the numbers above."""
-        fused = [math.fsum(vote.contribution for vote in one.votes) for one in self.passages]
-        best, rest = fused[0], fused[1:]
-        base = best
+        base, rest = self.passages[0].summed(), [one.summed(above=self.floor) for one in self.passages[1:]]
         if self.aggregated and rest:
-            base += self.coefficient * math.fsum(rest) / math.sqrt(len(fused))
+            base += self.coefficient * math.fsum(rest) / math.sqrt(len(self.passages))
         factor = math.prod(boost.factor for boost in self.boosts)
         factor = min(max(factor, 1.0 / self.bound), self.bound)
         return min(max(base / self.scale * factor, 0.0), 1.0)

@@ -1,0 +1,89 @@
+"""Aggregation: the fused passages of a memory become its one score (MPAB), before any boost.
+
+With N passages: none 0, one its own score, more `best + c * sum(the others) / sqrt(N)`. The best is taken out once,
+by place, so that of two equals the other still counts.
+
+RRF scores are flat: rank 50 is worth more than half of rank 1, and ten passages at ranks 41 to 50 would beat the one at
+rank 1. So the others count by what they have above the floor, the worth of a vote just behind the end of the longest
+list. Convex scores reach down to 0 by themselves; their floor is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from assay.memory.searching.fusion import FusedPassage
+
+
+class AggregatedMemory(NamedTuple):
+    """One memory with its passages."""
+
+    memory: int
+    score: float
+    """On the scale of the fusion; may exceed its ceiling when several passages add up."""
+    passages: tuple[FusedPassage[int], ...]
+    """In document order."""
+    ranked: tuple[FusedPassage[int], ...]
+    """The same, best first, ties in document order."""
+
+    @property
+    def best(self) -> FusedPassage[int]:
+        """Its best passage."""
+        return self.ranked[0]
+
+
+def mpab(scores: Sequence[float], coefficient: float) -> float:
+    """The score of a memory whose passages score this."""
+    if not scores:
+        return 0.0
+    place = max(range(len(scores)), key=scores.__getitem__)
+    others = [score for at, score in enumerate(scores) if at != place]
+    return _joined(scores[place], others, coefficient)
+
+
+def aggregate(
+    fused: Sequence[FusedPassage[int]],
+    memory_of: Mapping[int, int],
+    enabled: bool,
+    coefficient: float,
+    *,
+    floor: float = 0.0,
+    position_of: Mapping[int, int] | None = None,
+) -> list[AggregatedMemory]:
+    """Memories, best first; equals by their best passage's place in `fused`.
+
+    Passages that `memory_of` does not know were filtered out. Without `position_of`, numbers grow with the document.
+    Not `enabled`: a memory scores what its best passage scores.
+    """
+    passages: dict[int, list[FusedPassage[int]]] = {}
+    for passage in fused:
+        if passage.number in memory_of:
+            passages.setdefault(memory_of[passage.number], []).append(passage)
+    weight = coefficient if enabled else 0.0
+    found = [_aggregated(memory, of_it, weight, floor, position_of) for memory, of_it in passages.items()]
+    # Stable: memories were met in the order of their best passages.
+    return sorted(found, key=attrgetter("score"), reverse=True)
+
+
+def _aggregated(
+    memory: int,
+    passages: Sequence[FusedPassage[int]],
+    coefficient: float,
+    floor: float,
+    position_of: Mapping[int, int] | None,
+) -> AggregatedMemory:
+    if len(passages) == 1:
+        alone = tuple(passages)
+        return AggregatedMemory(memory, alone[0].fused, alone, alone)
+    place = position_of or {}
+    in_document = sorted(passages, key=lambda one: place.get(one.number, one.number))
+    ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
+    score = _joined(ranked[0].fused, [one.above(floor) for one in ranked[1:]], coefficient)
+    return AggregatedMemory(memory, score, tuple(in_document), tuple(ranked))
+
+
+def _joined(best: float, others: Sequence[float], coefficient: float) -> float:
+    return best + coefficient * math.fsum(others) / math.sqrt(len(others) + 1) if others else best

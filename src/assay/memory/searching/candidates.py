@@ -1,0 +1,126 @@
+"""The candidate stage: every channel is asked, and what all of them offer becomes lists of passages with their rows.
+
+`vector`, `fts5` and `bm25` offer passages. Then `trigger` and `graph` offer memories, the latter from the best hits so
+far; each of those votes for its memory's best passage, the one that the others rank highest, or else its first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.memory.searching.channels import bm25, fts, graph, trigger, vector
+from assay.memory.searching.channels.ask import Ask, Offer
+from assay.memory.searching.channels.graph import Neighbour
+from assay.memory.searching.filtering import Passes
+from assay.memory.searching.fusion import FusedPassage, fuse
+from assay.memory.searching.guard import Guard
+from assay.records import Channel, FusionMethod
+from assay.storage import Candidate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fusing:
+    """How lists are fused."""
+
+    method: FusionMethod
+    weights: Mapping[Channel, float]
+    rrf_k: int
+
+    def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
+        """The passages of all lists, best first."""
+        return fuse(lists, self.method, self.weights, self.rrf_k)
+
+
+@dataclass(kw_only=True, slots=True)
+class Candidates:
+    """What the channels offered. A channel that did not run, or failed, has no list."""
+
+    lists: dict[Channel, Offer] = field(default_factory=dict)
+    rows: dict[int, Candidate] = field(default_factory=dict)
+    """By passage."""
+    neighbours: list[Neighbour] = field(default_factory=list)
+    """What the graph reached from the best hits."""
+    timings: dict[Channel, float] = field(default_factory=dict)
+
+
+class Gathering:
+    """Asks the channels of one search."""
+
+    def __init__(
+        self, ask: Ask, *, fusing: Fusing, guard: Guard, passes: Passes, elapsed_ms: Callable[[], float]
+    ) -> None:
+        self._ask = ask
+        self._fusing = fusing
+        self._guard = guard
+        self._passes = passes
+        self._elapsed_ms = elapsed_ms
+        self._found = Candidates()
+
+    def gather(self, channels: Sequence[Channel], *, expanded: bool) -> Candidates:
+        """Ask these channels, passages before memories."""
+        of_passages: dict[Channel, Callable[[], Offer]] = {
+            Channel.VECTOR: lambda: vector.search(self._ask),
+            Channel.FTS5: lambda: fts.search(self._ask),
+            Channel.BM25: lambda: bm25.search(self._ask, expanded=expanded),
+        }
+        for channel, search in of_passages.items():
+            if channel in channels:
+                self._run(channel, search)
+        self._fetch(number for offered in self._found.lists.values() for number, _ in offered)
+        fused = self._passing(self._fusing(self._found.lists))
+        if Channel.TRIGGER in channels:
+            self._run(Channel.TRIGGER, lambda: self._by_trigger(fused))
+        if Channel.GRAPH in channels:
+            self._run(Channel.GRAPH, lambda: self._by_graph(fused))
+        return self._found
+
+    def _run(self, channel: Channel, search: Callable[[], Offer]) -> None:
+        begun = self._elapsed_ms()
+        offered = self._guard.run(channel, self._ask.work, search)
+        self._found.timings[channel] = self._elapsed_ms() - begun
+        if offered is not None:
+            self._found.lists[channel] = offered
+
+    def _by_trigger(self, fused: Sequence[FusedPassage[int]]) -> Offer:
+        return self._votes(trigger.search(self._ask.work, self._ask.parsed, self._ask.limit), fused)
+
+    def _by_graph(self, fused: Sequence[FusedPassage[int]]) -> Offer:
+        seeds = self._seeds(fused)
+        self._found.neighbours = graph.search(self._ask.work, seeds)[: self._ask.limit]
+        return self._votes([(one.memory_id, one.score) for one in self._found.neighbours], fused)
+
+    def _seeds(self, fused: Sequence[FusedPassage[int]]) -> dict[str, float]:
+        """The best memories so far with their scores: triggered ones too."""
+        best: dict[str, float] = {}
+        if self._found.lists.get(Channel.TRIGGER):
+            fused = self._passing(self._fusing(self._found.lists))
+        for passage in fused:
+            if passage.fused > 0.0:
+                best.setdefault(self._found.rows[passage.number].memory_id, passage.fused)
+            if len(best) == graph.SEEDS:
+                break
+        return best
+
+    def _votes(self, memories: Sequence[tuple[str, float]], fused: Sequence[FusedPassage[int]]) -> Offer:
+        """Memories' votes, each given to the memory's best passage; a memory without passages has none to give."""
+        wanted = {memory for memory, _ in memories}
+        best: dict[str, int] = {}
+        for passage in fused:
+            memory = self._found.rows[passage.number].memory_id
+            if memory in wanted:
+                best.setdefault(memory, passage.number)
+        if others := wanted - best.keys():
+            best |= self._ask.work.passages.first_by_id(others)
+            self._fetch(best.values())
+        return [(best[memory], score) for memory, score in memories if memory in best]
+
+    def _passing(self, fused: Iterable[FusedPassage[int]]) -> list[FusedPassage[int]]:
+        rows = self._found.rows
+        return [one for one in fused if one.number in rows and self._passes(rows[one.number])]
+
+    def _fetch(self, numbers: Iterable[int]) -> None:
+        """The rows of passages not seen before, in one query."""
+        missing = sorted({number for number in numbers if number not in self._found.rows})
+        if missing:
+            self._found.rows |= {row.number: row for row in self._ask.work.passages.candidates(missing)}

@@ -1,0 +1,150 @@
+"""Fusion: the channels' lists become one list of passages, each with the votes that make its score.
+
+`convex` adds up weight times scaled score. `rrf` adds up weight / (k + rank), rank from 1 (Cormack, Clarke and
+Buettcher, SIGIR 2009). A channel that did not run is left out and its weight goes to nobody: the highest score possible
+(`ceiling`) is then lower, so that a shown score, divided by it, still lies in [0, 1].
+
+Order: best first. Passages a channel scores alike are ranked by key. Fused scores that are equal keep the order of the
+channels (as `Channel` lists them) and of the ranks in them, which needs no key; so `replay`, which knows only ids,
+gives the order that the search gave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, repeat
+from operator import attrgetter, itemgetter
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+
+from assay.errors import BadValue
+from assay.memory.searching.scales import scaled
+from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
+
+
+class Ordered(Protocol):
+    """A key of passages: a number or an id."""
+
+    def __lt__(self, other: Self, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+
+Key = TypeVar("Key", bound=Ordered)
+
+_KEY, _SCORE, _FUSED = itemgetter(0), itemgetter(1), attrgetter("fused")
+
+
+Ballot = tuple[Channel, int, float, float, float]
+"""A vote's channel, rank, score, scaled score and weight. A thousand are cast in a search and a few dozen are shown."""
+
+
+class FusedPassage(NamedTuple, Generic[Key]):
+    """One passage with its fused score."""
+
+    number: Key
+    fused: float
+    ballots: tuple[Ballot, ...]
+
+    @property
+    def votes(self) -> tuple[Vote, ...]:
+        """What each channel said of it, in the order of the channels."""
+        return tuple(_vote(*ballot) for ballot in self.ballots)
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Which channels found it."""
+        return tuple(channel for channel, *_ in self.ballots)
+
+    def above(self, floor: float) -> float:
+        """What its votes add up to, each by what it is above the floor."""
+        return math.fsum(weight * (value - floor) for *_, value, weight in self.ballots) if floor else self.fused
+
+
+def fuse(
+    lists: Mapping[Channel, Iterable[tuple[Key, float]]],
+    method: FusionMethod,
+    weights: Mapping[Channel, float],
+    rrf_k: int = 60,
+) -> list[FusedPassage[Key]]:
+    """All passages of all lists, best first. The order within each list given does not matter."""
+    ranked = {channel: ordered(lists[channel]) for channel in Channel if channel in lists}
+    return _fused(ranked, method, weights, rrf_k)
+
+
+def replay(
+    candidates: Sequence[ChannelCandidates],
+    method: FusionMethod,
+    weights: Mapping[Channel, float],
+    rrf_k: int = 60,
+) -> list[FusedPassage[str]]:
+    """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
+    logged = {Channel(one.channel): list(zip(one.ids, one.scores, strict=True)) for one in candidates}
+    return _fused({channel: logged[channel] for channel in Channel if channel in logged}, method, weights, rrf_k)
+
+
+def ordered(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
+    """A channel's list as fusion ranks it: by score, then by key; a passage found twice counts once, at its best."""
+    by_score = sorted(sorted(found), key=_SCORE, reverse=True)
+    best = dict(reversed(by_score))
+    return by_score if len(best) == len(by_score) else sorted(sorted(best.items()), key=_SCORE, reverse=True)
+
+
+def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Channel, float], rrf_k: int = 60) -> float:
+    """The highest fused score possible when these channels ran, with or without hits."""
+    total = math.fsum(_weight(channel, weights) for channel in set(ran))
+    return total if method is FusionMethod.CONVEX else total / (rrf_k + 1)
+
+
+def floor(longest: int, method: FusionMethod, rrf_k: int = 60) -> float:
+    """What a vote of weight 1 is worth just behind the end of the longest list; see `aggregation` for its use."""
+    return 0.0 if method is FusionMethod.CONVEX else 1.0 / (rrf_k + longest + 1)
+
+
+def _fused(
+    ranked: Mapping[Channel, Sequence[tuple[Key, float]]],
+    method: FusionMethod,
+    weights: Mapping[Channel, float],
+    rrf_k: int,
+) -> list[FusedPassage[Key]]:
+    ballots: dict[Key, tuple[Ballot, ...]] = {}
+    for channel, found in ranked.items():
+        for key, ballot in zip(map(_KEY, found), _cast(channel, found, method, weights, rrf_k), strict=True):
+            ballots[key] = (*ballots.get(key, ()), ballot)
+    passages = [FusedPassage(key, _total(cast), cast) for key, cast in ballots.items()]
+    # Stable: the order in which passages were first met, by channel and rank, parts equals.
+    return sorted(passages, key=_FUSED, reverse=True)
+
+
+def _cast(
+    channel: Channel,
+    found: Sequence[tuple[Key, float]],
+    method: FusionMethod,
+    weights: Mapping[Channel, float],
+    rrf_k: int,
+) -> Iterable[Ballot]:
+    """A channel's votes, in the order of its list."""
+    scores = [score for _, score in found]
+    values = _values(channel, scores, method, rrf_k)
+    columns = (repeat(channel), count(1), scores, values, repeat(_weight(channel, weights)))
+    return zip(*columns, strict=False)
+
+
+def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf_k: int) -> Sequence[float]:
+    if method is FusionMethod.CONVEX:
+        return scaled(channel, scores)
+    return [1.0 / (rrf_k + rank) for rank in range(1, len(scores) + 1)]
+
+
+def _total(ballots: Sequence[Ballot]) -> float:
+    return math.fsum([weight * value for _, _, _, value, weight in ballots])
+
+
+def _vote(channel: Channel, rank: int, score: float, value: float, weight: float) -> Vote:
+    return Vote(channel=channel, rank=rank, score=score, scaled=value, weight=weight)
+
+
+def _weight(channel: Channel, weights: Mapping[Channel, float]) -> float:
+    try:
+        return weights[channel]
+    except KeyError as missing:
+        raise BadValue(f"there is no weight for channel {channel}", remedy="Give every channel a weight.") from missing

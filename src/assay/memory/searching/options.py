@@ -1,0 +1,170 @@
+"""Every number that steers a search, with its reason: weights, pools, bounds, strengths and caps, in one frozen value.
+
+`SearchOptions` is what ranking reads; nothing in the modules beside it has a number of its own that moves a result.
+`WEIGHTS` is the default table of fusion weights. Weights need not add up to 1: a shown score is divided by the sum of
+the weights of the channels that ran.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from assay.errors import BadValue
+from assay.records import Channel, FusionMethod, Intent, Mode
+from assay.records import values as rules
+from assay.records.checked import one_of, require
+
+Weights = Mapping[Channel, float]
+
+BASE_WEIGHTS: Weights = MappingProxyType(
+    {
+        Channel.VECTOR: 0.7,
+        Channel.BM25: 0.3,
+        Channel.FTS5: 0.05,
+        Channel.TRIGGER: 0.1,
+        Channel.GRAPH: 0.05,
+    }
+)
+"""For a query of no particular kind, and for every query when weights do not adapt."""
+
+_SHIFTS: Mapping[Intent, Weights] = {
+    Intent.FIX_BUG: {Channel.BM25: 0.35, Channel.VECTOR: 0.65},
+    Intent.FIND_SPEC: {Channel.FTS5: 0.1},
+    Intent.FIND_DECISION: {Channel.GRAPH: 0.1},
+}
+"""What an intent weighs differently: an error message names its place by exact words, a specification is asked for by
+its own terms, a decision hangs on what it led to. Shifts are small, since they rest on reasons and not on a measurement
+by kind of query."""
+
+WEIGHTS: Mapping[Intent, Weights] = MappingProxyType(
+    {intent: MappingProxyType({**BASE_WEIGHTS, **_SHIFTS.get(intent, {})}) for intent in Intent}
+)
+
+ALL_CHANNELS = tuple(Channel)
+QUICK_CHANNELS = (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchOptions:
+    """How searching weighs and bounds. Every default can be replaced; none is hidden elsewhere."""
+
+    method: FusionMethod = FusionMethod.CONVEX
+    """Scores say more than ranks when they are on a known scale; RRF lost .02 nDCG to it on average."""
+    weights: Mapping[Intent, Weights] = field(default_factory=lambda: WEIGHTS)
+    rrf_k: int = 60
+    """The constant of the original publication; results hardly depend on it between 20 and 100."""
+    coefficient: float = 0.3
+    """What further passages of a memory add to its best one (MPAB)."""
+
+    pools: Mapping[Mode, int] = field(
+        default_factory=lambda: MappingProxyType({Mode.QUICK: 50, Mode.FOCUSED: 100, Mode.DEEP: 200})
+    )
+    """Passages asked of each channel. Ten results rarely need more than the first 50 of a channel."""
+    fallback_minimum: int = 3
+    """Fewer results than this, and a search that may widen does."""
+
+    boost_bound: float = 10 / 3
+    """The least bound under which a memory that was marked useless throughout (factor 0.3) keeps that factor."""
+    session_strength: float = 0.15
+    causal_strength: float = 0.1
+    coactivation_strength: float = 0.1
+    learned_strength: float = 0.2
+    learned_weight: float = 0.7
+    """A learned trigger is believed this much, compared with one that a person wrote."""
+    context_strength: float = 0.05
+    recency_strength: float = 0.05
+    """Recency and context only part near-equals: relevance that is 5 % higher wins against either."""
+    recency_half_life_days: float = 30.0
+
+    mmr_lambda: float = 0.7
+    """The share of relevance against newness. Below one half, results stop answering the query."""
+    rerank_depth: int = 50
+    """Reranking looks at this many; a cross-encoder costs some milliseconds for each."""
+
+    expansion_documents: int = 10
+    expansion_terms: int = 10
+    expansion_weight: float = 0.3
+    """What the best expansion term weighs beside an original one."""
+
+    common_least: int = 1_000
+    common_share: float = 0.05
+    """A word in more passages than both say is too common to be looked up: it costs the most and tells the least."""
+    full_text_limit: int = 200
+    """Matches of the precise channel that are scored."""
+
+    low_pressure: float = 0.5
+    high_pressure: float = 0.75
+    critical_pressure: float = 0.9
+    """Shares of the token budget; from the second on, a search does less."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(FusionMethod), "method")
+        require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least", "full_text_limit")
+        require(self, rules.count, "expansion_documents", "expansion_terms")
+        require(self, rules.share, "coefficient", "learned_weight", "mmr_lambda", "expansion_weight", "common_share")
+        require(self, rules.share, "session_strength", "causal_strength", "coactivation_strength")
+        require(self, rules.share, "learned_strength", "context_strength", "recency_strength")
+        require(self, rules.share, "low_pressure", "high_pressure", "critical_pressure")
+        require(self, _positive, "recency_half_life_days")
+        require(self, _bound, "boost_bound")
+        require(self, _weights, "weights")
+        require(self, _pools, "pools")
+        if not self.low_pressure <= self.high_pressure <= self.critical_pressure:
+            raise BadValue(
+                f"the pressures {self.low_pressure}, {self.high_pressure}, {self.critical_pressure} do not grow",
+                remedy="Give low <= high <= critical.",
+            )
+
+    def weights_for(
+        self, intent: Intent, *, adaptive: bool = True, channels: Collection[Channel] = ALL_CHANNELS
+    ) -> Weights:
+        """The weights of an intent among the channels that are to be asked.
+
+        Without adaptive fusion they are those of `understand`. Where `bm25` is not asked, `fts5` speaks for the words
+        alone and has its weight; a channel that is asked and fails hands its weight to nobody.
+        """
+        weights = self.weights[intent if adaptive else Intent.UNDERSTAND]
+        return weights if Channel.BM25 in channels else {**weights, Channel.FTS5: weights[Channel.BM25]}
+
+    def too_common(self, document_count: int) -> int:
+        """A word found in more passages than this is left out of full-text queries."""
+        return max(self.common_least, math.floor(self.common_share * document_count))
+
+
+def _positive(value: object, name: str) -> float:
+    number = rules.finite(value, name)
+    if number <= 0.0:
+        raise BadValue(f"{name} {number} is not above 0", remedy="Give a number above 0.")
+    return number
+
+
+def _bound(value: object, name: str) -> float:
+    number = rules.finite(value, name)
+    if number < 1.0:
+        raise BadValue(f"{name} {number} is below 1", remedy="Give 1 (boosts change nothing) or more.")
+    return number
+
+
+def _weights(value: Mapping[Intent, Weights], name: str) -> Mapping[Intent, Weights]:
+    missing = [
+        f"{intent}.{channel}" for intent in Intent for channel in Channel if channel not in value.get(intent, {})
+    ]
+    if missing:
+        raise BadValue(f"{name} lacks {', '.join(missing)}", remedy="Give every intent a weight for every channel.")
+    # Zero would leave no scale when its channel runs alone.
+    return MappingProxyType(
+        {
+            intent: MappingProxyType({one: _positive(value[intent][one], f"{name}.{intent}.{one}") for one in Channel})
+            for intent in Intent
+        }
+    )
+
+
+def _pools(value: Mapping[Mode, int], name: str) -> Mapping[Mode, int]:
+    needed = (Mode.QUICK, Mode.FOCUSED, Mode.DEEP)
+    if any(mode not in value or rules.count(value[mode], f"{name}.{mode}") < 1 for mode in needed):
+        raise BadValue(f"{name} has no pool for each mode", remedy="Give quick, focused and deep a pool of 1 or more.")
+    return MappingProxyType({mode: value[mode] for mode in needed})

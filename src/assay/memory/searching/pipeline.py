@@ -1,0 +1,321 @@
+"""The stages of a search, in their order, inside one snapshot of the store.
+
+    folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> final-rank
+
+When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the folders
+that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+
+from assay.flags import FlagStates
+from assay.index import View
+from assay.memory.searching import boosting, fusion, modes
+from assay.memory.searching.aggregation import aggregate
+from assay.memory.searching.boosting import Booster, Surroundings
+from assay.memory.searching.boosts import combined
+from assay.memory.searching.candidates import Candidates, Fusing, Gathering
+from assay.memory.searching.channels import graph
+from assay.memory.searching.channels.ask import Ask, Offer, QueryVector
+from assay.memory.searching.filtering import kept
+from assay.memory.searching.finishing import Shown, finish
+from assay.memory.searching.guard import Guard
+from assay.memory.searching.modes import ModeChoice, Plan
+from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.query import ParsedQuery, parse
+from assay.memory.searching.ranking import Ranked, Ranking, Rules
+from assay.memory.searching.rerank import CrossEncoder, mmr, rerank_with
+from assay.memory.searching.scoping import Reach, Scoping
+from assay.memory.searching.trace import Trace
+from assay.memory.sessions import History, Turn
+from assay.records import Channel, FolderMode, Intent, Mode, Scope, SearchRequest
+from assay.storage import Candidate, Work
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A request and everything that was decided before the store was read."""
+
+    scope: Scope
+    request: SearchRequest
+    intent: Intent
+    choice: ModeChoice
+    vector: QueryVector | None
+    now: datetime
+
+    @property
+    def identity(self) -> str:
+        """Who is in or out of a partial rollout: the session, or else whoever asks."""
+        return self.request.session_id or self.scope.principal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """Where a search runs: one snapshot, and what this process knows."""
+
+    work: Work
+    view: View | None
+    states: FlagStates
+    history: History
+    past: Callable[[], Sequence[Turn]]
+    """Results of other searches, asked for only when a session has something to compare them with."""
+    options: SearchOptions
+    cross_encoder: CrossEncoder | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the stages made."""
+
+    shown: Shown
+    ranking: Ranking
+    reach: Reach
+    weights: dict[str, float]
+    fallback: str | None
+
+
+class Pipeline:
+    """Runs the stages of one search."""
+
+    def __init__(self, asked: Asked, setting: Setting, trace: Trace, guard: Guard) -> None:
+        self._asked = asked
+        self._request = asked.request
+        self._setting = setting
+        self._options = setting.options
+        self._trace = trace
+        self._guard = guard
+
+    def run(self) -> Answer:
+        """From the question to the hits."""
+        with self._trace.stage("folder-choice") as stage:
+            reach = self._scoping.reach(self._request)
+            stage.inputs, stage.outputs = reach.folders_known, reach.folders_searched
+        ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
+        with self._trace.stage("final-rank", inputs=len(ranking.order)) as stage:
+            shown = finish(self._setting.work, ranking, self._request, self._setting.history.given())
+            stage.outputs = len(shown.hits)
+            stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
+        ran = {str(channel): self._fusing.weights[channel] for channel in Channel if channel in ranking.lists}
+        return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason)
+
+    def _rank(self, reach: Reach, plan: Plan) -> Ranking:
+        """The stages between what may be looked at and the final list."""
+        found = self._gather(reach, plan)
+        lists, rows = self._filter(found, reach)
+        with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
+            fused = self._fusing(lists)
+            stage.outputs = len(fused)
+        rules = self._rules(lists)
+        with self._trace.stage("aggregate", inputs=len(fused)) as stage:
+            memories = aggregate(
+                fused,
+                {number: row.memory_number for number, row in rows.items()},
+                rules.aggregated,
+                rules.coefficient,
+                floor=rules.floor,
+                position_of={number: row.position for number, row in rows.items()},
+            )
+            stage.outputs = len(memories)
+        # A score of 0 says that nothing speaks for it, such as a vector that points away.
+        order = [Ranked(memory, rows[memory.best.number]) for memory in memories if memory.score > 0.0]
+        order = self._boost(order, found, plan)
+        return Ranking(order=self._rerank(order, plan), lists=lists, rows=rows, rules=rules)
+
+    def _gather(self, reach: Reach, plan: Plan) -> Candidates:
+        channels = self._channels(plan)
+        with self._trace.stage("candidate", inputs=len(channels)) as stage:
+            ask = Ask(
+                work=self._setting.work,
+                view=self._setting.view,
+                parsed=self._parsed,
+                vector=self._asked.vector,
+                limit=max(plan.pool, self._request.k),
+                allowed=reach.allowed,
+                options=self._options,
+            )
+            gathering = Gathering(
+                ask, fusing=self._fusing, guard=self._guard, passes=reach.passes, elapsed_ms=self._trace.elapsed_ms
+            )
+            found = gathering.gather(channels, expanded=plan.expand and self._enabled("query_expansion"))
+            stage.outputs = len(found.rows)
+            for channel, offered in found.lists.items():
+                stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
+        return found
+
+    def _filter(self, found: Candidates, reach: Reach) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
+        with self._trace.stage("filter", inputs=len(found.rows)) as stage:
+            test = reach.passes
+            rows = {number: row for number, row in found.rows.items() if test(row)}
+            stage.outputs = len(rows)
+            return kept(found.lists, rows), rows
+
+    def _boost(self, order: list[Ranked], found: Candidates, plan: Plan) -> list[Ranked]:
+        """Boosts, as far down as they can change what is shown or reranked."""
+        with self._trace.stage("boost", inputs=len(order)) as stage:
+            booster = Booster(
+                self._request,
+                self._parsed,
+                around=self._surroundings(order, found),
+                enabled=self._enabled,
+                options=self._options,
+                now=self._asked.now,
+            )
+            boosted = self._boosted(order, booster, self._places_that_count(plan))
+            stage.outputs = len(boosted)
+            # Stable: equals keep the order of their base scores.
+            return sorted(boosted, key=lambda one: one.worth, reverse=True) + order[len(boosted) :]
+
+    def _boosted(self, order: Sequence[Ranked], booster: Booster, places: int) -> list[Ranked]:
+        """The memories from the top that boosts might bring to one of the first places, with their boosts."""
+        best: list[float] = []
+        done: list[Ranked] = []
+        most = booster.most()
+        for one in order:
+            if len(best) == places and one.memory.score * most < best[0]:
+                break
+            said = booster.boosts(one.row)
+            done.append(one._replace(boosts=said, factor=combined(said, self._options.boost_bound)))
+            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
+        return done
+
+    def _places_that_count(self, plan: Plan) -> int:
+        """How many of the first places are shown, passed over because the session has them, or reranked."""
+        shown = self._request.k + len(self._setting.history.given())
+        reranks = plan.rerank or self._setting.cross_encoder is not None
+        return max(shown, self._options.rerank_depth) if reranks else shown
+
+    def _surroundings(self, order: Sequence[Ranked], found: Candidates) -> Surroundings:
+        work, attention = self._setting.work, self._setting.history.attention()
+        near: Sequence[graph.Neighbour] = ()
+        if self._enabled("causal_boost"):
+            near = found.neighbours
+            if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
+                seeds = {one.row.memory_id: one.memory.score for one in order[: graph.SEEDS] if one.memory.score > 0.0}
+                near = self._guard.run("causal boost", work, lambda: graph.search(work, seeds)) or ()
+        attended: Mapping[str, float] = {}
+        if attention and self._enabled("session_boost"):
+            attended = self._guard.run("session boost", work, lambda: boosting.spread(work, attention)) or {}
+        together: Mapping[str, float] = {}
+        if attention and self._enabled("coactivation"):
+            together = boosting.found_together(attention, self._setting.past())
+        return Surroundings(attention=attended, together=together, neighbours={one.memory_id: one for one in near})
+
+    def _rerank(self, order: list[Ranked], plan: Plan) -> list[Ranked]:
+        with self._trace.stage("rerank", inputs=len(order)) as stage:
+            stage.outputs = len(order)
+            encoder = self._setting.cross_encoder
+            if encoder is not None and self._asked.choice.mode is not Mode.QUICK and self._enabled("cross_encoder"):
+                stage.detail["by"] = encoder.name
+                done = self._guard.run("rerank", self._setting.work, lambda: self._by_cross_encoder(encoder, order))
+            elif plan.rerank and self._enabled("mmr"):
+                stage.detail["by"] = "mmr"
+                done = self._guard.run("rerank", self._setting.work, lambda: self._by_mmr(order))
+            else:
+                return order
+            return order if done is None else _with_former_ranks(order, done)
+
+    def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked]) -> list[Ranked]:
+        depth = self._options.rerank_depth
+        texts = self._setting.work.passages.texts([one.memory.best.number for one in order[:depth]])
+        ordered = [f"{one.row.title}\n{texts[one.memory.best.number]}" for one in order[:depth]]
+        return rerank_with(encoder, self._request.query, order[:depth], ordered, depth) + list(order[depth:])
+
+    def _by_mmr(self, order: Sequence[Ranked]) -> list[Ranked] | None:
+        """Spread what repeats itself, by the best passages' vectors; without vectors nothing is known to."""
+        view, top = self._setting.view, order[: self._options.rerank_depth]
+        if view is None or view.model is None or not top:
+            return None
+        best = [one.memory.best.number for one in top]
+        page = self._setting.work.vectors.by_numbers(view.model, best)
+        if not len(page.numbers):
+            return None
+        vectors = np.zeros((len(top), page.vectors.shape[1]), dtype=np.float32)
+        place = {number: at for at, number in enumerate(best)}
+        vectors[[place[number] for number in page.numbers.tolist()]] = page.vectors
+        relevance = [one.worth / top[0].worth for one in top]
+        return mmr(top, relevance, vectors, self._options.mmr_lambda, len(top)) + list(order[len(top) :])
+
+    def _widened(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
+        """The ranking, or a wider one when it holds too little."""
+        reasons: list[str] = []
+        may_widen = self._request.folder_mode is FolderMode.ON_WITH_FALLBACK
+        if may_widen and reach.chosen is not None and self._too_few(ranking, reach):
+            reasons.append(f"{len(ranking.order)} found in the chosen folders, so all were searched")
+            # What was left out at first was searched after all; what was chosen is no longer what was searched.
+            reach = replace(self._scoping.widest(reach.filters), folders_known=reach.folders_known)
+            ranking = self._fall_back(reasons[-1], ranking, reach, self._plan)
+        quick = self._asked.choice.mode is Mode.QUICK and self._request.channels is None
+        if quick and self._too_few(ranking, reach):
+            reasons.append(f"{len(ranking.order)} found in quick mode, so every channel was asked")
+            ranking = self._fall_back(reasons[-1], ranking, reach, modes.plan(Mode.FOCUSED, self._options))
+        return ranking, reach, "; ".join(reasons) or None
+
+    def _fall_back(self, reason: str, ranking: Ranking, reach: Reach, plan: Plan) -> Ranking:
+        with self._trace.stage("fallback", inputs=len(ranking.order)) as stage:
+            stage.detail["reason"] = reason
+            wider = self._rank(reach, plan)
+            stage.outputs = len(wider.order)
+            return wider
+
+    def _too_few(self, ranking: Ranking, reach: Reach) -> bool:
+        """Whether less was found than a search wants, and there is more to be found at all."""
+        view = self._setting.view
+        if view is None:
+            return False
+        there = view.document_count if reach.chosen is not None or reach.allowed is None else reach.allowed.count
+        return len(ranking.order) < min(self._options.fallback_minimum, self._request.k, there)
+
+    def _rules(self, lists: Mapping[Channel, Offer]) -> Rules:
+        fusing, longest = self._fusing, max(map(len, lists.values()), default=0)
+        return Rules(
+            method=fusing.method,
+            # With no channel nothing has a score, and nothing is divided.
+            ceiling=fusion.ceiling(lists, fusing.method, fusing.weights, fusing.rrf_k) or 1.0,
+            floor=fusion.floor(longest, fusing.method, fusing.rrf_k),
+            aggregated=self._enabled("docscore_aggregation"),
+            coefficient=self._options.coefficient,
+            bound=self._options.boost_bound,
+        )
+
+    def _channels(self, plan: Plan) -> tuple[Channel, ...]:
+        wanted = plan.channels if self._request.channels is None else self._request.channels
+        silent = set()
+        if self._request.channels is None and not self._enabled("graph_scoring"):
+            silent.add(Channel.GRAPH)
+        if self._asked.vector is None:
+            silent.add(Channel.VECTOR)
+        return tuple(one for one in wanted if one not in silent)
+
+    def _enabled(self, flag: str) -> bool:
+        return self._setting.states.enabled(flag, self._asked.identity)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return modes.plan(self._asked.choice.mode, self._options)
+
+    @cached_property
+    def _fusing(self) -> Fusing:
+        weights = self._options.weights_for(self._asked.intent, adaptive=self._enabled("adaptive_fusion"))
+        return Fusing(method=self._options.method, weights=weights, rrf_k=self._options.rrf_k)
+
+    @cached_property
+    def _parsed(self) -> ParsedQuery:
+        view = self._setting.view
+        return parse(self._request.query, frequency=None if view is None else view.document_frequency)
+
+    @cached_property
+    def _scoping(self) -> Scoping:
+        return Scoping(self._setting.work, self._setting.view, self._parsed, self._guard)
+
+
+def _with_former_ranks(before: Sequence[Ranked], after: Sequence[Ranked]) -> list[Ranked]:
+    former = {one.memory.memory: rank for rank, one in enumerate(before, start=1)}
+    return [one._replace(reranked_from=former[one.memory.memory]) for one in after]

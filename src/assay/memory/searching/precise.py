@@ -1,0 +1,108 @@
+"""The score of the precise channel: how well one passage holds all of the query's words, where, and how close together.
+
+The database only finds matches; this formula ranks them, so both back ends give the same order from the same words.
+
+    score = coverage^2 * (0.5 + 0.2 * place + 0.3 * nearness)
+
+- coverage: the share of the query's terms that the passage holds in any field, each weighed by its idf;
+- place: the mean weight of the best field of each term found (title 3, triggers 2, body 1; over 3), weighed by idf;
+- nearness: terms found in a field over the length of the shortest stretch of it that holds them all, the best field
+  counting; 1 when a quoted phrase, or all of the query in its own order, stands in one field. One term is near itself.
+
+The score lies in (0, 1] for a passage that holds any term and is 0 for one that holds none. Terms are the query's words
+and prefixes; a prefix is found in any word that begins with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+
+from assay.memory.searching.query import ParsedQuery
+
+TITLE, TRIGGERS, BODY = 3.0, 2.0, 1.0
+GROUND, PLACE, NEARNESS = 0.5, 0.2, 0.3
+
+
+def score_match(
+    parsed: ParsedQuery,
+    title_words: Sequence[str],
+    trigger_words: Sequence[str],
+    body_words: Sequence[str],
+    idf: Mapping[str, float],
+) -> float:
+    """The score of a passage, whose fields are given as analysed words."""
+    best: dict[str, float] = {}
+    fields: list[tuple[Sequence[str], list[tuple[int, str]]]] = []
+    for weight, words in ((BODY, body_words), (TRIGGERS, trigger_words), (TITLE, title_words)):
+        if places := _places(parsed, words):
+            fields.append((words, places))
+            # The heavier field comes later and overwrites.
+            best.update((term, weight) for _, term in places)
+    if not best:
+        return 0.0
+    worth = idf.__getitem__
+    found = math.fsum(map(worth, best))
+    coverage = found / math.fsum(map(worth, parsed.terms + parsed.prefixes))
+    place = math.fsum(worth(term) * weight for term, weight in best.items()) / (found * TITLE)
+    near = max(_nearness(parsed, words, places, len(best)) for words, places in fields)
+    return coverage**2 * (GROUND + PLACE * place + NEARNESS * near)
+
+
+def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
+    """The idf of each term, `ln(1 + (n - df + 0.5) / (df + 0.5))`, as BM25 has it; above 0 for every frequency.
+
+    A prefix stands for words of any frequency and weighs as much as the mean term, or 1 when it stands alone.
+    """
+    known = {term: inverse_frequency(frequency(term), document_count) for term in parsed.terms}
+    mean = math.fsum(known.values()) / len(known) if known else 1.0
+    return known | dict.fromkeys(parsed.prefixes, mean)
+
+
+def inverse_frequency(frequency: int, document_count: int) -> float:
+    """The idf of a term in this many of all passages."""
+    count = max(document_count, frequency)
+    return math.log1p((count - frequency + 0.5) / (frequency + 0.5))
+
+
+def _places(parsed: ParsedQuery, words: Sequence[str]) -> list[tuple[int, str]]:
+    """Where terms stand in a field, in order."""
+    if not parsed.prefixes:
+        return list(compress(enumerate(words), map(parsed.term_set.__contains__, words)))
+    return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
+
+
+def _term_of(word: str, parsed: ParsedQuery) -> str | None:
+    if word in parsed.term_set:
+        return word
+    return next((prefix for prefix in parsed.prefixes if word.startswith(prefix)), None)
+
+
+def _nearness(parsed: ParsedQuery, words: Sequence[str], places: Sequence[tuple[int, str]], found: int) -> float:
+    """How close together the terms found stand in one field."""
+    here = len({term for _, term in places})
+    wanted = parsed.phrases or ((parsed.words,) if here == len(parsed.terms) > 1 else ())
+    if any(_stands(phrase, words) for phrase in wanted):
+        return 1.0
+    # A field that holds few of the terms found is not near for holding them close.
+    return here / _shortest_stretch(places, here) * here / found
+
+
+def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
+    """The length in words of the shortest stretch that holds every term of the field."""
+    if different == 1:
+        return 1
+    latest: dict[str, int] = {}
+    shortest = places[-1][0] - places[0][0] + 1
+    for at, term in places:
+        # Taken out and put in again, a term stands last: the first of them is where the stretch begins.
+        latest.pop(term, None)
+        latest[term] = at
+        if len(latest) == different:
+            shortest = min(shortest, at - next(iter(latest.values())) + 1)
+    return shortest
+
+
+def _stands(phrase: Sequence[str], words: Sequence[str]) -> bool:
+    return f" {' '.join(phrase)} " in f" {' '.join(words)} "

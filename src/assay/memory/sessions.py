@@ -1,0 +1,101 @@
+"""Sessions: what a session was given so far, and what it therefore attends to.
+
+The query log is the history; a process adds the searches that its log has not written yet. Only searches of origin
+`use` count: a canary or an evaluation leaves no trace in a session.
+
+Attention is working memory: what the last search gave has attention 1, and each further search multiplies it by
+`DECAY`, so that it halves in about three searches; beyond `TURNS` searches it is forgotten. A memory that was given
+is not given again, so attention acts on what surrounds it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+from assay.records import Origin, Scope
+from assay.storage import Work
+
+DECAY = 0.8
+"""What one further search leaves of attention."""
+TURNS = 20
+"""How many searches back a session remembers what it attended to."""
+HISTORY = 500
+"""How many searches back a result counts as already given."""
+PAST = 200
+"""How many searches of a tenant are looked at for what was found together."""
+SESSIONS = 1_000
+"""How many sessions a process keeps before it forgets the one not used for longest; the log still has them."""
+
+
+class Turn(NamedTuple):
+    """One search of a session."""
+
+    query_id: str
+    memory_ids: tuple[str, ...]
+
+
+class History(NamedTuple):
+    """What a session was given, oldest search first."""
+
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def cold(self) -> bool:
+        """Whether the session has no history yet."""
+        return not self.turns
+
+    def given(self) -> frozenset[str]:
+        """Every memory it was given."""
+        return frozenset(one for turn in self.turns for one in turn.memory_ids)
+
+    def attention(self) -> dict[str, float]:
+        """What it attends to, in (0, 1]: the most recently given memories most."""
+        held: dict[str, float] = {}
+        for back, turn in enumerate(reversed(self.turns[-TURNS:])):
+            for one in turn.memory_ids:
+                held.setdefault(one, DECAY**back)
+        return held
+
+
+class Sessions:
+    """The histories of all sessions, as this process knows them."""
+
+    def __init__(self) -> None:
+        self._own: OrderedDict[tuple[str, str], deque[Turn]] = OrderedDict()
+        self._past: dict[str, deque[Turn]] = {}
+        self._read: set[str] = set()
+        self._lock = threading.Lock()
+
+    def note(self, scope: Scope, session_id: str | None, turn: Turn) -> None:
+        """Remember a search that the log may not have written yet."""
+        with self._lock:
+            self._past.setdefault(scope.tenant, deque(maxlen=PAST)).append(turn)
+            if session_id is not None:
+                key = (scope.tenant, session_id)
+                self._own.setdefault(key, deque(maxlen=HISTORY)).append(turn)
+                self._own.move_to_end(key)
+                if len(self._own) > SESSIONS:
+                    self._own.popitem(last=False)
+
+    def history(self, work: Work, scope: Scope, session_id: str) -> History:
+        """What the session was given, by this process and by every other whose log is written."""
+        written = [Turn(row.query_id, row.result_ids) for row in work.queries.of_session(session_id, limit=HISTORY)]
+        known = {turn.query_id for turn in written}
+        with self._lock:
+            own = tuple(self._own.get((scope.tenant, session_id), ()))
+        # Ids of queries grow with time, whichever process made them.
+        return History(tuple(sorted([*written, *(turn for turn in own if turn.query_id not in known)])))
+
+    def past(self, work: Work, scope: Scope) -> tuple[Turn, ...]:
+        """The newest searches of the tenant, in any session: the log's when first asked, this process's besides."""
+        with self._lock:
+            if scope.tenant in self._read:
+                return tuple(self._past[scope.tenant])
+        logged = [Turn(one.query_id, one.result_ids) for one in work.queries.recent(limit=PAST, origin=Origin.USE)]
+        with self._lock:
+            every = sorted({*logged, *self._past.get(scope.tenant, ())})
+            self._past[scope.tenant] = deque(every, maxlen=PAST)
+            self._read.add(scope.tenant)
+            return tuple(self._past[scope.tenant])

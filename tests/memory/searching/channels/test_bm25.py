@@ -1,0 +1,25 @@
+"""Bags of stems, and what expansion adds in deep mode."""
+
+from __future__ import annotations
+
+from tests.memory.searching.shelf import Shelf, ids
+
+from assay.testing import note
+
+
+def test_other_forms_of_a_word_are_found(shelf: Shelf) -> None:
+    shelf.put(note("m_1", body="Deploying runs nightly."), note("m_2", body="Nothing of it."))
+    assert ids(shelf.search("deploys run", channels=("bm25",))) == ["m_1"]
+
+
+def test_in_deep_mode_words_of_the_first_results_join_the_query_unless_switched_off(sqlite_shelf: Shelf) -> None:
+    sqlite_shelf.put(
+        note("m_1", title="a", body="The kestrel is a falcon that hovers."),
+        note("m_2", title="b", body="A kestrel, the small falcon, nests in towers."),
+        note("m_3", title="c", body="Every falcon moults in summer."),
+        *(note(f"m_other{place}", title="d", body=f"Bread number {place} is baked.") for place in range(20)),
+    )
+    assert "m_3" in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))
+    assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="focused", channels=("bm25",)))
+    sqlite_shelf.searcher = sqlite_shelf.searching(flags=sqlite_shelf.flags(query_expansion=0))
+    assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))

@@ -1,0 +1,154 @@
+"""Boosts: each by hand, all within the bound, and how far they can move a result."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import BadValue
+from assay.memory.searching import boosts
+from assay.memory.searching.boosts import RankBounds, combined, confidence_factor, rank_bounds, reordered
+from assay.memory.searching.options import SearchOptions
+from assay.records import Boost
+
+
+def boost(factor: float) -> Boost:
+    return Boost(name="any", factor=factor, reason="any")
+
+
+@pytest.mark.parametrize(
+    ("value", "factor"), [(0.0, 0.3), (0.25, 0.65), (0.5, 1.0), (0.75, 1.1), (1.0, 1.2), (0.4, 0.86), (0.6, 1.04)]
+)
+def test_the_confidence_multiplier_by_hand(value: float, factor: float) -> None:
+    assert confidence_factor(value) == pytest.approx(factor)
+
+
+def test_confidence_says_nothing_at_its_start() -> None:
+    assert boosts.confidence(0.5) is None
+
+
+def test_without_negative_feedback_confidence_only_raises() -> None:
+    assert boosts.confidence(0.1, negative_feedback=False) is None
+    raised = boosts.confidence(1.0, negative_feedback=False)
+    assert raised == Boost(name="confidence", factor=1.2, reason="confidence 1.00")
+
+
+def test_a_memory_marked_useless_throughout_keeps_its_factor_under_the_default_bound() -> None:
+    lowered = boosts.confidence(0.0)
+    assert lowered is not None
+    assert combined([lowered], SearchOptions().boost_bound) == pytest.approx(0.3, abs=1e-15)
+
+
+def test_each_raising_boost_by_hand() -> None:
+    made = [
+        boosts.session(0.5, 0.15),
+        boosts.causal(0.4, 1, 0.1),
+        boosts.coactivation(0.25, 0.1),
+        boosts.learned_triggers(("deploy",), 1.0, 0.7, 0.2),
+        boosts.context_type("code", "code", 0.05),
+        boosts.recency(30.0, 30.0, 0.05),
+    ]
+    found = [one for one in made if one]
+    assert [one.factor for one in found] == pytest.approx([1.075, 1.04, 1.025, 1.14, 1.05, 1.025])
+    assert [(one.name, one.reason) for one in found] == [
+        ("session", "attention 0.50 in this session"),
+        ("causal", "1 hop from a result, path strength 0.40"),
+        ("coactivation", "found together in 25% of past results"),
+        ("learned_triggers", "learned 'deploy'"),
+        ("context_type", "of type 'code'"),
+        ("recency", "updated 30.0 days ago"),
+    ]
+
+
+def test_a_fact_that_says_nothing_gives_no_boost() -> None:
+    assert boosts.session(0.0, 0.15) is None
+    assert boosts.causal(0.0, 2, 0.1) is None
+    assert boosts.coactivation(0.0, 0.1) is None
+    assert boosts.learned_triggers((), 1.0, 0.7, 0.2) is None
+    assert boosts.context_type(None, "", 0.05) is None
+    assert boosts.context_type("code", "mail", 0.05) is None
+
+
+def test_what_was_updated_in_the_future_is_as_new_as_can_be() -> None:
+    assert boosts.recency(-3.0, 30.0, 0.05) == boosts.recency(0.0, 30.0, 0.05)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
+def test_a_fact_outside_zero_to_one_is_refused(value: float) -> None:
+    with pytest.raises(BadValue, match=r"attention .* is outside 0 to 1"):
+        boosts.session(value, 0.1)
+    with pytest.raises(BadValue, match=r"confidence .* is outside 0 to 1"):
+        boosts.confidence(value)
+
+
+SHARES = st.floats(0.0, 1.0)
+
+
+@given(amount=SHARES, strength=SHARES, age=st.floats(0.0, 1e6))
+def test_every_boost_stays_within_its_strength(amount: float, strength: float, age: float) -> None:
+    made = (
+        boosts.session(amount, strength),
+        boosts.causal(amount, 2, strength),
+        boosts.coactivation(amount, strength),
+        boosts.learned_triggers(("x",), amount, 0.7, strength),
+        boosts.context_type("a", "a", strength),
+        boosts.recency(age, 30.0, strength),
+    )
+    assert all(1.0 < one.factor <= 1.0 + strength for one in made if one)
+
+
+@given(factors=st.lists(st.floats(0.01, 100.0), max_size=8), bound=st.floats(1.0, 10.0))
+def test_all_boosts_together_stay_within_the_bound(factors: list[float], bound: float) -> None:
+    assert 1.0 / bound <= combined(map(boost, factors), bound) <= bound
+
+
+def test_no_boost_changes_nothing() -> None:
+    assert combined([], 2.0) == 1.0
+
+
+def test_rank_bounds_by_hand() -> None:
+    # With bound 2 a result passes those up to 4 times its score: 10 and 3 may change places, 10 and 1 may not.
+    assert rank_bounds([10.0, 3.0, 1.0], 2.0) == [RankBounds(1, 2), RankBounds(1, 3), RankBounds(2, 3)]
+
+
+def test_with_bound_one_only_equals_can_change_places() -> None:
+    assert rank_bounds([3.0, 2.0, 2.0, 1.0], 1.0) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+
+
+def test_rank_bounds_need_falling_scores() -> None:
+    with pytest.raises(BadValue, match="do not fall"):
+        rank_bounds([1.0, 2.0], 2.0)
+
+
+@given(
+    rows=st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.01, 100.0)), min_size=1, max_size=20),
+    bound=st.floats(1.0, 4.0),
+)
+def test_no_set_of_boosts_moves_a_result_beyond_its_rank_bounds(rows: list[tuple[float, float]], bound: float) -> None:
+    rows = sorted(rows, key=lambda row: row[0], reverse=True)
+    scores = [score for score, _ in rows]
+    factors = [combined([boost(factor)], bound) for _, factor in rows]
+    # Rounding may put the product of a clamped factor a hair beyond the bound.
+    allowed = rank_bounds(scores, bound * (1 + 1e-9))
+    for rank, place in enumerate(reordered(scores, factors), start=1):
+        assert allowed[place].best <= rank <= allowed[place].worst
+
+
+@given(
+    base=st.floats(0.001, 1.0),
+    ratio=st.floats(1.0001, 10.0),
+    bound=st.floats(1.0, 4.0),
+    factors=st.tuples(st.floats(0.01, 100.0), st.floats(0.01, 100.0)),
+)
+def test_what_scores_more_than_the_squared_bound_times_as_much_is_never_passed(
+    base: float, ratio: float, bound: float, factors: tuple[float, float]
+) -> None:
+    high, low = (combined([boost(factor)], bound) for factor in factors)
+    assert base * bound * bound * ratio * high > base * low
+
+
+def test_equals_keep_their_order() -> None:
+    assert reordered([0.5, 0.5, 0.25], [1.0, 1.0, 2.0]) == [0, 1, 2]
