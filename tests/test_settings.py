@@ -112,8 +112,26 @@ def test_an_unknown_variable_is_refused_with_the_near_name(tmp_path: Path) -> No
     assert "ASSAY_TENANT" in problem.value.remedy
 
 
-def test_variables_of_flags_are_not_settings(tmp_path: Path) -> None:
-    assert load(tmp_path, ASSAY_FLAG_MMR="on").settings.tenant == "default"
+def test_variables_of_flags_are_not_settings_but_are_kept_with_their_origin(tmp_path: Path) -> None:
+    loaded = load(tmp_path, ASSAY_FLAG_MMR="off")
+
+    assert loaded.settings.tenant == "default"
+    assert loaded.settings.flags == {"mmr": ("off", ("environment", "ASSAY_FLAG_MMR"))}
+
+
+def test_flags_stand_in_a_table_of_the_file_and_the_environment_wins(tmp_path: Path) -> None:
+    file = write(tmp_path, "[flags]\nmmr = true\nsession_boost = 25\n")
+
+    flags = load(tmp_path, ASSAY_FLAG_MMR="off").settings.flags
+
+    assert flags["mmr"] == ("off", ("environment", "ASSAY_FLAG_MMR"))
+    assert flags["session_boost"] == ("25", ("file", str(file)))
+
+
+def test_flags_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "flags = 3\n")
+    with pytest.raises(SettingError, match="no table"):
+        load(tmp_path)
 
 
 def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
@@ -132,6 +150,10 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
         ("ASSAY_TENANT", "../etc", "not an id"),
         ("ASSAY_TENANT", "", "empty"),
         ("ASSAY_DB", "a\x00b", "NUL"),
+        ("ASSAY_EMBEDDER_KIND", "minilmm", "not known"),
+        ("ASSAY_SEARCH_FUSION", "sum", "not known"),
+        ("ASSAY_EMBEDDER_THREADS", "two", "'two' is not a number"),
+        ("ASSAY_SIMILARITY_MERGE", "high", "'high' is not a number"),
     ],
 )
 def test_a_value_of_the_wrong_kind_names_itself_and_its_origin(
@@ -162,3 +184,16 @@ def test_a_password_is_never_shown(tmp_path: Path) -> None:
 def test_every_setting_has_a_meaning_and_a_variable_of_its_own() -> None:
     assert all(one.meaning.endswith(".") for one in KNOWN)
     assert len({one.variable for one in KNOWN}) == len(KNOWN)
+
+
+def test_the_embedder_and_the_search_are_set_in_tables_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path, '[embedder]\nkind = "local"\nfolder = "model"\nthreads = 2\n[search]\nfusion = "rrf"\nk = 5\n')
+    settings = load(tmp_path).settings
+    assert (settings.embedder, settings.embedder_folder, settings.embedder_threads) == ("local", tmp_path / "model", 2)
+    assert (settings.search_fusion, settings.search_k) == ("rrf", 5)
+
+
+def test_a_choice_that_is_not_one_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(SettingError) as problem:
+        load(tmp_path, ASSAY_SEARCH_FUSION="sum")
+    assert "convex, rrf" in problem.value.remedy

@@ -22,8 +22,21 @@ from assay.records import DEFAULT_TENANT, values
 
 FILE_NAME = "assay.toml"
 PREFIX = "ASSAY_"
-RESERVED_PREFIXES = ("ASSAY_FLAG_",)
+FLAG_PREFIX = "ASSAY_FLAG_"
 """Environment names that belong to feature flags, not to settings."""
+FLAG_TABLE = "flags"
+"""The table of the file in which feature flags stand, by name."""
+FLOOR_TABLE = "floors"
+"""The table of the file in which stands what a gate demands, by metric."""
+
+
+class Origin(NamedTuple):
+    """Where a value came from."""
+
+    layer: str
+    """`default`, `file`, `environment` or `option`."""
+    place: str
+    """The file, variable or option by name."""
 
 
 def _setting(key: str, meaning: str, default: Any, **more: Any) -> Any:
@@ -52,15 +65,57 @@ class Settings:
     postgres_programs: Path | None = _setting(
         "postgres.programs", "The folder of pg_dump and psql. Unset: the search path.", None
     )
-
-
-class Origin(NamedTuple):
-    """Where a value came from."""
-
-    layer: str
-    """`default`, `file`, `environment` or `option`."""
-    place: str
-    """The file, variable or option by name."""
+    embedder: str = _setting(
+        "embedder.kind",
+        "What makes vectors: minilm (bundled), static (fast, coarser), local (embedder.folder), remote, or none.",
+        "minilm",
+        choices=("minilm", "static", "local", "remote", "none"),
+    )
+    embedder_folder: Path | None = _setting(
+        "embedder.folder", "For local: a folder with model.onnx and tokenizer.json.", None
+    )
+    embedder_url: str = _setting(
+        "embedder.url", "For remote: an OpenAI-compatible address, such as http://127.0.0.1:11434/v1.", ""
+    )
+    embedder_model: str = _setting("embedder.model", "For remote: the model's name at that address.", "")
+    embedder_dimension: int | None = _setting(
+        "embedder.dimension", "For remote: the length of the model's vectors. Unset: it is asked.", None
+    )
+    embedder_key_variable: str = _setting(
+        "embedder.key_variable", "For remote: the environment variable that holds the key.", ""
+    )
+    embedder_threads: int | None = _setting(
+        "embedder.threads", "Threads that make vectors. Unset: one for each core.", None
+    )
+    similarity_duplicate: float | None = _setting(
+        "similarity.duplicate", "Above it, a save that agrees is a duplicate. Unset: as the embedder says.", None
+    )
+    similarity_merge: float | None = _setting(
+        "similarity.merge", "From it on, a save that agrees is merged. Unset: as the embedder says.", None
+    )
+    similarity_related: float | None = _setting(
+        "similarity.related", "From it on, the same subject is replaced. Unset: as the embedder says.", None
+    )
+    index_folder: Path | None = _setting(
+        "index.folder", "Where derived indexes are kept. Unset: beside the SQLite file, or the user's cache.", None
+    )
+    index_exact_below: int = _setting(
+        "index.exact_below", "Up to this many chunks, vectors are compared one by one, without an index.", 20_000
+    )
+    search_k: int = _setting("search.k", "Results of a search that names no number.", 10)
+    search_fusion: str = _setting(
+        "search.fusion", "How the channels' lists become one: convex or rrf.", "convex", choices=("convex", "rrf")
+    )
+    datasets_folder: Path | None = _setting(
+        "datasets.folder", "Where imported datasets are kept. Unset: the user's data folder.", None
+    )
+    runs_folder: Path | None = _setting(
+        "runs.folder", "Where runs are kept. Unset: .assay/runs below the working folder.", None
+    )
+    flags: Mapping[str, tuple[str, Origin]] = field(default_factory=dict)
+    """What the environment and the file say of feature flags: value and origin by the flag's name, unchecked."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What the file demands of every run, by metric; for what is better when lower, a ceiling."""
 
 
 class Shown(NamedTuple):
@@ -98,6 +153,7 @@ class KnownSetting(NamedTuple):
     kind: str
     default: Any
     meaning: str
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -106,8 +162,16 @@ class KnownSetting(NamedTuple):
 
 
 KNOWN = tuple(
-    KnownSetting(one.metadata["key"], one.name, str(one.type), one.default, one.metadata["meaning"])
+    KnownSetting(
+        one.metadata["key"],
+        one.name,
+        str(one.type),
+        one.default,
+        one.metadata["meaning"],
+        one.metadata.get("choices", ()),
+    )
     for one in fields(Settings)
+    if "key" in one.metadata
 )
 """Every setting there is; the reference page is made from it."""
 
@@ -129,7 +193,8 @@ def load_settings(
     found |= _from_options(options or {}, folder)
     chosen = {one.name: found[one.key][0] for one in KNOWN if one.key in found}
     chosen.setdefault("db", str(default_db(environment)))
-    settings = Settings(**chosen)
+    flags = _flags_in_file(file) | _flags_in_environment(environment)
+    settings = Settings(**chosen, flags=flags, floors=_floors_in_file(file))
     origins = {one.key: found[one.key][1] if one.key in found else Origin("default", "") for one in KNOWN}
     return LoadedSettings(settings=settings, origins=origins, file=file)
 
@@ -148,6 +213,11 @@ def default_db(environment: Mapping[str, str]) -> Path:
     return _home(environment, "XDG_DATA_HOME", ".local/share") / "assay" / "assay.db"
 
 
+def default_cache(environment: Mapping[str, str]) -> Path:
+    """What can be made again: corpora taken in for evaluation."""
+    return _home(environment, "XDG_CACHE_HOME", ".cache") / "assay"
+
+
 def fit_to_show(value: Any) -> str:
     """A value as text, without the password an address may hold."""
     if value is None:
@@ -162,12 +232,39 @@ def fit_to_show(value: Any) -> str:
     return text.replace(f":{password}@", ":***@") if password else text
 
 
-def _from_file(file: Path) -> dict[str, tuple[Any, Origin]]:
+def _read(file: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(file.read_bytes().decode())
+        return tomllib.loads(file.read_bytes().decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise SettingError(f"cannot read {file}: {problem}", remedy="Write it as TOML in UTF-8.") from problem
-    flat = dict(_flatten(content))
+
+
+def _table(file: Path | None, name: str) -> dict[str, Any]:
+    table = {} if file is None else _read(file).get(name, {})
+    if not isinstance(table, dict):
+        raise SettingError(f"{file} has the key {name!r}, which is no table", remedy=f"Write [{name}] above {name}.")
+    return table
+
+
+def _flags_in_file(file: Path | None) -> dict[str, tuple[str, Origin]]:
+    return {name: (str(value), Origin("file", str(file))) for name, value in _table(file, FLAG_TABLE).items()}
+
+
+def _floors_in_file(file: Path | None) -> dict[str, float]:
+    try:
+        return {name: values.finite(value, f"floors.{name}") for name, value in _table(file, FLOOR_TABLE).items()}
+    except BadValue as problem:
+        raise SettingError(f"{problem.message} ({file})", remedy='Write it like "recall@5" = 0.8.') from problem
+
+
+def _flags_in_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, Origin]]:
+    names = sorted(name for name in environment if name.startswith(FLAG_PREFIX))
+    return {name.removeprefix(FLAG_PREFIX).lower(): (environment[name], Origin("environment", name)) for name in names}
+
+
+def _from_file(file: Path) -> dict[str, tuple[Any, Origin]]:
+    tables = (FLAG_TABLE, FLOOR_TABLE)
+    flat = dict(_flatten({name: value for name, value in _read(file).items() if name not in tables}))
     origin = Origin("file", str(file))
     for key in flat:
         _known(key, f"{file} has the key")
@@ -178,7 +275,7 @@ def _from_environment(environment: Mapping[str, str], folder: Path) -> dict[str,
     found: dict[str, tuple[Any, Origin]] = {}
     by_variable = {one.variable: one for one in KNOWN}
     for name in sorted(environment):
-        if not name.startswith(PREFIX) or name.startswith(RESERVED_PREFIXES):
+        if not name.startswith(PREFIX) or name.startswith(FLAG_PREFIX):
             continue
         if name not in by_variable:
             raise _unknown(name, by_variable, "the environment has the variable")
@@ -224,14 +321,22 @@ def _unknown(name: str, names: Iterable[str], where: str) -> SettingError:
 
 def _convert(one: KnownSetting, value: Any, origin: Origin, folder: Path) -> Any:
     try:
-        return _CONVERTERS[one.kind](value, one.key, folder)
+        return _chosen(_CONVERTERS[one.kind](value, one.key, folder), one)
     except (BadValue, ValueError) as problem:
         reason = problem.message if isinstance(problem, BadValue) else f"{one.key} {value!r} is not a number"
         remedy = (
-            problem.remedy if isinstance(problem, InputError) else f"Give {one.key} a number, such as {one.default}."
+            problem.remedy
+            if isinstance(problem, InputError)
+            else f"Give {one.key} a number, such as {one.default or 1}."
         )
         where = f" ({origin.layer} {origin.place})".rstrip()
         raise SettingError(f"{reason}{where}", remedy=remedy) from problem
+
+
+def _chosen(value: Any, one: KnownSetting) -> Any:
+    if one.choices and value not in one.choices:
+        raise BadValue(f"{one.key} {value!r} is not known", remedy=f"Give one of {', '.join(one.choices)}.")
+    return value
 
 
 def _text(value: Any, key: str, folder: Path) -> str:
@@ -262,7 +367,14 @@ def _whole(value: Any, key: str, folder: Path) -> int:  # noqa: ARG001 - one sha
     return number
 
 
-_CONVERTERS = {"str": _text, "float": _real, "int": _whole, "Path | None": _path}
+_CONVERTERS = {
+    "str": _text,
+    "float": _real,
+    "float | None": _real,
+    "int": _whole,
+    "int | None": _whole,
+    "Path | None": _path,
+}
 
 
 def _home(environment: Mapping[str, str], variable: str, fallback: str) -> Path:

@@ -1,0 +1,12 @@
+"""Features that can be switched: `registry` the table of them, `values` how they are written, `state` what holds now.
+
+with store.reading(scope) as work:
+    states = flags.states(work)
+    states.enabled("mmr", identity=session_id)
+"""
+
+from assay.flags.registry import FLAGS, Flag, known
+from assay.flags.state import Flags, FlagState, FlagStates
+from assay.flags.values import Override, overrides_from, percent_of
+
+__all__ = ["FLAGS", "Flag", "FlagState", "FlagStates", "Flags", "Override", "known", "overrides_from", "percent_of"]

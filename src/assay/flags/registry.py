@@ -1,0 +1,135 @@
+"""Every feature that can be switched, with its default, who answers for it, and what it takes to graduate.
+
+One table: whatever asks for a flag by a name that is not here is told the near names.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from assay.errors import UnknownFlag
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flag:
+    """One feature that can be switched."""
+
+    name: str
+    meaning: str
+    owner: str
+    """The part of Assay that answers for it."""
+    default: bool
+    minimum_samples: int = 100
+    """Queries a test needs before the flag can graduate."""
+    graduation_threshold: float = 0.02
+    """The gain on the evaluation corpus below which it does not graduate."""
+    rollout_percent: int = 100
+    """How many identities see it when it is on and nobody said otherwise."""
+    shadow: bool = False
+    """Whether it runs beside the control by default, unseen."""
+
+
+def _table(*flags: Flag) -> Mapping[str, Flag]:
+    return MappingProxyType({flag.name: flag for flag in flags})
+
+
+FLAGS = _table(
+    Flag(
+        name="docscore_aggregation",
+        meaning="A memory with several matching chunks scores above its best chunk.",
+        owner="searching",
+        default=False,
+    ),
+    Flag(
+        name="save_quality_gate",
+        meaning="A save that says too little, or nothing new, is turned away.",
+        owner="saving",
+        default=True,
+    ),
+    Flag(
+        name="reconsolidation",
+        meaning="A save merges with, supersedes or is marked against the memories like it.",
+        owner="saving",
+        default=True,
+    ),
+    Flag(
+        name="learn_from_selection",
+        meaning="Memories learn trigger words from the queries they were chosen for.",
+        owner="learning",
+        default=False,
+    ),
+    Flag(
+        name="adaptive_fusion",
+        meaning="The intent of a query sets the weights of the channels.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="session_boost",
+        meaning="What the session is about is raised.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="causal_boost",
+        meaning="What is joined to a good hit by edges is raised.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="coactivation",
+        meaning="What was found together before is raised together.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="mmr",
+        meaning="In deep mode, results that repeat each other are spread.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="cross_encoder",
+        meaning="A configured cross-encoder orders the first results again.",
+        owner="searching",
+        default=False,
+    ),
+    Flag(
+        name="query_expansion",
+        meaning="In deep mode, words of the first results join the query.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
+        name="negative_feedback",
+        meaning="Memories that were found useless are lowered.",
+        owner="learning",
+        default=True,
+    ),
+    Flag(
+        name="multi_vector",
+        meaning="Title and content have vectors of their own.",
+        owner="searching",
+        default=False,
+        graduation_threshold=0.03,
+    ),
+    Flag(
+        name="graph_scoring",
+        meaning="Neighbours of good hits are candidates too.",
+        owner="searching",
+        default=True,
+    ),
+)
+"""By name."""
+
+
+def known(name: str) -> Flag:
+    """The flag of that name."""
+    if name not in FLAGS:
+        near = difflib.get_close_matches(name, FLAGS, n=3)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownFlag(f"there is no flag {name!r}", remedy=f"{hint}All of them: {', '.join(FLAGS)}.")
+    return FLAGS[name]

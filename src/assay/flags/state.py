@@ -1,0 +1,195 @@
+"""What a flag is right now, and why: environment over settings file over stored row over default.
+
+`Flags.states(work)` reads every row of the tenant in one query; whoever asks several times in a unit of work keeps
+what it returned. Rows are written by `turn`, `activate` and `review`, each with a line in the audit log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assay.clock import Clock
+from assay.errors import AssayError, CheckpointFailed, InputError, SettingError
+from assay.flags.registry import FLAGS, Flag, known
+from assay.flags.values import Override, percent_of
+from assay.hashing import bucket
+from assay.records import Scope
+from assay.storage import Store, Work
+
+NEEDS_CHECKPOINT = "reconsolidation"
+"""It rewrites what is there, so a copy is taken before it begins."""
+
+TakeCheckpoint = Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlagState:
+    """A flag as it stands for one tenant."""
+
+    flag: Flag
+    percent: int
+    """How many of a hundred identities see it; 0 is off."""
+    shadow: bool
+    origin: str
+    """`environment`, `file`, `stored` or `default`."""
+    place: str = ""
+    """The variable, the file, or who stored it."""
+    activated_at: datetime | None = None
+    """When it was first on here; kept when it is switched off and on again."""
+    reviewed_at: datetime | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether anybody sees it."""
+        return self.percent > 0
+
+    def enabled(self, identity: str = "") -> bool:
+        """Whether this identity sees it. Who has no identity is in no partial rollout."""
+        if self.percent in (0, 100):
+            return self.on
+        return bool(identity) and bucket(identity, self.flag.name) < self.percent
+
+
+class FlagStates(Mapping[str, FlagState]):
+    """Every flag of one tenant at one moment, by name."""
+
+    def __init__(self, states: Mapping[str, FlagState]) -> None:
+        self._states = dict(states)
+
+    def enabled(self, name: str, identity: str = "") -> bool:
+        """Whether this identity sees the flag."""
+        return self[name].enabled(identity)
+
+    def __getitem__(self, name: str) -> FlagState:
+        return self._states[known(name).name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+class Flags:
+    """Reads and writes flags. Made once from the settings' overrides; holds nothing of any tenant."""
+
+    def __init__(self, overrides: Mapping[str, Override] | None = None, *, clock: Clock) -> None:
+        self._overrides = {known(name).name: override for name, override in (overrides or {}).items()}
+        self._clock = clock
+
+    def states(self, work: Work) -> FlagStates:
+        """Every flag as this unit of work sees it: one query."""
+        rows = {row.name: row for row in work.flags.all()}
+        return FlagStates({name: self._state(flag, rows.get(name)) for name, flag in FLAGS.items()})
+
+    def enabled(self, seen: FlagStates | Work, name: str, identity: str = "") -> bool:
+        """Whether this identity sees the flag, by what was read before or by reading now."""
+        states = seen if isinstance(seen, FlagStates) else self.states(seen)
+        return states.enabled(name, identity)
+
+    def turn(
+        self,
+        store: Store,
+        scope: Scope,
+        name: str,
+        value: str | bool | int,
+        *,
+        shadow: bool | None = None,
+        checkpoint: TakeCheckpoint | None = None,
+    ) -> FlagState:
+        """Switch a flag for a tenant. Switching reconsolidation on takes a checkpoint first, or refuses."""
+        flag = known(name)
+        percent = percent_of(value, f"the flag {name}")
+        self._refuse_when_overridden(name)
+        if percent and name == NEEDS_CHECKPOINT:
+            _take(checkpoint or store.checkpoints.create)
+        with store.writing(scope) as work:
+            before = self.states(work)[name]
+            activated = before.activated_at or (self._clock.now() if percent else None)
+            shadow = before.shadow if shadow is None else shadow
+            self._put(work, before, percent=percent, shadow=shadow, activated_at=activated)
+            detail = {"before": before.percent, "after": percent, "shadow": shadow}
+            work.audit.append("flag.turn", flag.name, detail)
+            return self.states(work)[name]
+
+    def activate(self, store: Store, scope: Scope, name: str, *, checkpoint: TakeCheckpoint | None = None) -> FlagState:
+        """Write down that a flag is in use from now on, unless that was done before.
+
+        A flag that is on by default has no row until it is first used. For reconsolidation any checkpoint there is
+        will do; when there is none, one is taken first.
+        """
+        with store.reading(scope) as work:
+            state = self.states(work)[name]
+        if not state.on or state.activated_at is not None:
+            return state
+        if name == NEEDS_CHECKPOINT and not store.checkpoints.list():
+            _take(checkpoint or store.checkpoints.create)
+        with store.writing(scope) as work:
+            state = self.states(work)[name]
+            if state.activated_at is None:
+                self._put(work, state, activated_at=self._clock.now())
+                work.audit.append("flag.activate", name, {"origin": state.origin})
+            return self.states(work)[name]
+
+    def review(self, store: Store, scope: Scope, name: str) -> FlagState:
+        """Write down that a person has looked at what a flag did, such as the gate's would-be rejections."""
+        with store.writing(scope) as work:
+            state = self.states(work)[known(name).name]
+            if state.activated_at is None:
+                raise InputError(
+                    f"the flag {name} has not been in use here, so there is nothing to review",
+                    remedy="Review it after it has been on for a while.",
+                )
+            self._put(work, state, reviewed_at=self._clock.now())
+            work.audit.append("flag.review", name, {"activated_at": state.activated_at.isoformat()})
+            return self.states(work)[name]
+
+    def _state(self, flag: Flag, row: Any | None) -> FlagState:
+        percent, origin, place = self._chosen(flag, row)
+        return FlagState(
+            flag=flag,
+            percent=percent,
+            origin=origin,
+            place=place,
+            shadow=flag.shadow if row is None or row.shadow is None else row.shadow,
+            activated_at=None if row is None else row.activated_at,
+            reviewed_at=None if row is None else row.reviewed_at,
+        )
+
+    def _chosen(self, flag: Flag, row: Any | None) -> tuple[int, str, str]:
+        if (override := self._overrides.get(flag.name)) is not None:
+            return override.percent, override.layer, override.place
+        if row is not None and row.enabled is not None:
+            rollout = flag.rollout_percent if row.rollout_percent is None else row.rollout_percent
+            return (rollout if row.enabled else 0), "stored", row.updated_by
+        return (flag.rollout_percent if flag.default else 0), "default", ""
+
+    def _put(self, work: Work, before: FlagState, *, percent: int | None = None, **changed: Any) -> None:
+        """Write a flag's whole row: what is not said stays as it was, and a default stays a default."""
+        row = work.flags.get(before.flag.name)
+        kept = {name: getattr(row, name, None) for name in _COLUMNS}
+        if percent is not None:
+            changed |= {"enabled": percent > 0, "rollout_percent": percent or None}
+        work.flags.put(before.flag.name, **{**kept, **changed})
+
+    def _refuse_when_overridden(self, name: str) -> None:
+        if (override := self._overrides.get(name)) is not None:
+            raise SettingError(
+                f"the flag {name} is set by the {override.layer} ({override.place}), which wins over the store",
+                remedy="Change or remove it there.",
+            )
+
+
+_COLUMNS = ("enabled", "rollout_percent", "shadow", "activated_at", "reviewed_at")
+
+
+def _take(checkpoint: TakeCheckpoint) -> None:
+    try:
+        checkpoint("before reconsolidation")
+    except AssayError as problem:
+        raise CheckpointFailed(
+            f"reconsolidation stays off: no checkpoint could be taken ({problem.message})", remedy=problem.remedy
+        ) from problem

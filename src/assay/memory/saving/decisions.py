@@ -1,0 +1,113 @@
+"""From what each step found to what a save does: quality and near-duplicate under the gate, then reconsolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.memory.saving.gate import Policy
+from assay.memory.saving.neighbours import Neighbour
+from assay.memory.saving.options import SaveOptions
+from assay.memory.saving.preparing import Prepared
+from assay.memory.saving.reconsolidation import Verdict, for_protected, foremost
+from assay.records import SaveDecision, Step
+
+QUALITY = "quality"
+NEAR_DUPLICATE = "near_duplicate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What a save does, and what each step said."""
+
+    decision: SaveDecision
+    steps: tuple[Step, ...]
+    would_reject: str | None = None
+    duplicate: Neighbour | None = None
+    """What the draft was rejected for."""
+    merge_into: Neighbour | None = None
+    supersedes: tuple[Neighbour, ...] = ()
+    contradicts: tuple[Neighbour, ...] = ()
+    supports: tuple[Neighbour, ...] = ()
+
+
+def decide(
+    prepared: Prepared, near: Sequence[Neighbour], policy: Policy, options: SaveOptions, *, not_compared: str = ""
+) -> Decision:
+    """What becomes of a draft, given the memories near it; `not_compared` says why there was nothing to compare."""
+    quality = _quality(prepared, policy, options)
+    if quality.decision == "reject":
+        off = (Step(NEAR_DUPLICATE, "off", "rejected before"), Step("reconsolidation", "off", "rejected before"))
+        return Decision(decision=SaveDecision.REJECT, steps=(quality, *off))
+    duplicate = next((one for one in near if one.verdict is Verdict.REJECT), None)
+    updates = policy.reconsolidate and any(_allowed(one, policy) is Verdict.SUPERSEDE for one in near)
+    repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
+    if duplicate is not None and repeated.decision == "reject":
+        last = Step("reconsolidation", "off", "rejected before")
+        return Decision(decision=SaveDecision.REJECT, steps=(quality, repeated, last), duplicate=duplicate)
+    would = next((step.name for step in (quality, repeated) if step.decision == "would_reject"), None)
+    return _reconsolidated(near, policy, (quality, repeated), would, not_compared)
+
+
+def _quality(prepared: Prepared, policy: Policy, options: SaveOptions) -> Step:
+    if prepared.quality is None or not policy.gate:
+        return Step(QUALITY, "off", policy.gate_reason)
+    found = prepared.quality.score
+    if found >= options.reject_below:
+        return Step(QUALITY, "pass", f"{found:.2f}")
+    parts = ", ".join(f"{part.name} {part.value:.2f}" for part in prepared.quality.parts)
+    return Step(QUALITY, _turned_away(policy), f"{found:.2f} is below {options.reject_below:.2f}: {parts}")
+
+
+def _near_duplicate(duplicate: Neighbour | None, policy: Policy, not_compared: str) -> Step:
+    if not policy.gate or not_compared:
+        return Step(NEAR_DUPLICATE, "off", not_compared or policy.gate_reason)
+    if duplicate is None:
+        return Step(NEAR_DUPLICATE, "pass")
+    similarity = duplicate.pair.similarity
+    return Step(NEAR_DUPLICATE, _turned_away(policy), f"{similarity:.3f} like {duplicate.memory.id}, and they agree")
+
+
+def _turned_away(policy: Policy) -> str:
+    return "reject" if policy.enforced else "would_reject"
+
+
+def _reconsolidated(
+    near: Sequence[Neighbour], policy: Policy, before: tuple[Step, ...], would: str | None, not_compared: str
+) -> Decision:
+    if not policy.reconsolidate or not_compared:
+        step = Step("reconsolidation", "off", not_compared or policy.reconsolidation_reason)
+        return Decision(decision=SaveDecision.STORE, steps=(*before, step), would_reject=would)
+    verdicts = [_allowed(one, policy) for one in near]
+    chosen = foremost(verdicts)
+    by_verdict = {
+        kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
+    }
+    step = Step("reconsolidation", str(chosen), _told(by_verdict[chosen]) if chosen is not Verdict.STORE else "")
+    if chosen is Verdict.MERGE:
+        into = by_verdict[Verdict.MERGE][0]
+        return Decision(decision=SaveDecision.MERGE, steps=(*before, step), would_reject=would, merge_into=into)
+    superseding = chosen is Verdict.SUPERSEDE
+    return Decision(
+        decision=SaveDecision.SUPERSEDE if superseding else SaveDecision.STORE,
+        steps=(*before, step),
+        would_reject=would,
+        supersedes=by_verdict[Verdict.SUPERSEDE],
+        contradicts=by_verdict[Verdict.CONTRADICTS],
+        supports=by_verdict[Verdict.SUPPORTS],
+    )
+
+
+def _allowed(one: Neighbour, policy: Policy) -> Verdict:
+    """What is left of a verdict on a memory under these flags, and when it may not be touched.
+
+    A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns.
+    """
+    verdict = one.verdict
+    if verdict is Verdict.REJECT:
+        verdict = Verdict.STORE if policy.gate else Verdict.MERGE
+    return for_protected(verdict) if one.protected else verdict
+
+
+def _told(near: Sequence[Neighbour]) -> str:
+    return "; ".join(f"{one.memory.id} ({one.pair.similarity:.3f}: {', '.join(one.pair.reasons[:3])})" for one in near)

@@ -1,0 +1,75 @@
+"""What the flags allow a save to do: does the gate look, does its word count, may memories be changed?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from assay.errors import CheckpointFailed
+from assay.flags import Flags, FlagState
+from assay.records import Scope
+from assay.storage import Store
+
+GATE = "save_quality_gate"
+RECONSOLIDATION = "reconsolidation"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """What one save may do, and why not."""
+
+    gate: bool = False
+    enforced: bool = False
+    """Whether the gate turns drafts away, rather than saying that it would."""
+    reconsolidate: bool = False
+    gate_reason: str = "not asked for"
+    reconsolidation_reason: str = "not asked for"
+
+    @property
+    def compares(self) -> bool:
+        """Whether neighbours are looked at."""
+        return self.gate or self.reconsolidate
+
+
+UNGATED = Policy()
+"""Documents are not memories that an agent decides to keep: siblings must not merge."""
+
+
+def policy_for(
+    flags: Flags, store: Store, scope: Scope, *, identity: str, now: datetime, warn_only: timedelta
+) -> Policy:
+    """What the flags allow now. The first use of a flag that is on by default is written down."""
+    with store.reading(scope) as work:
+        states = flags.states(work)
+    gate, reconsolidation = states[GATE], states[RECONSOLIDATION]
+    if gate.on and gate.activated_at is None:
+        gate = flags.activate(store, scope, GATE)
+    problem = ""
+    if reconsolidation.on and reconsolidation.activated_at is None:
+        reconsolidation, problem = _activated(flags, store, scope, reconsolidation)
+    return Policy(
+        gate=gate.enabled(identity),
+        enforced=is_enforced(gate, now, warn_only),
+        reconsolidate=reconsolidation.enabled(identity) and not problem,
+        gate_reason=_why_off(gate),
+        reconsolidation_reason=problem or _why_off(reconsolidation),
+    )
+
+
+def is_enforced(gate: FlagState, now: datetime, warn_only: timedelta) -> bool:
+    """Whether the warn-only period is over and a person has looked at what the gate would have turned away."""
+    if gate.activated_at is None or gate.reviewed_at is None:
+        return False
+    return now >= gate.activated_at + warn_only
+
+
+def _activated(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tuple[FlagState, str]:
+    """The state after its first use; without a checkpoint the save goes on, and says what it left undone."""
+    try:
+        return flags.activate(store, scope, RECONSOLIDATION), ""
+    except CheckpointFailed as problem:
+        return state, problem.message
+
+
+def _why_off(state: FlagState) -> str:
+    return f"the flag {state.flag.name} is off ({state.origin})"

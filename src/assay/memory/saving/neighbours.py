@@ -1,0 +1,175 @@
+"""The memories a draft is compared with: nominated by the index, measured exactly, judged by the two checks.
+
+Nominating happens before the write lock is taken. Under the lock, whatever changed since is measured too, so that two
+writers with the same thought never both store it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.embedding.protocol import SimilarityProfile
+from assay.index import Indexes
+from assay.memory.saving.options import SaveOptions
+from assay.memory.saving.preparing import Prepared, last_headings
+from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide
+from assay.memory.saving.structure import RESERVED
+from assay.memory.saving.subject import Labelled
+from assay.records import Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
+from assay.storage import Work
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nominated:
+    """Which memories may be near a draft, and up to where the change log was known then."""
+
+    numbers: tuple[int, ...]
+    position: LogPosition
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Neighbour:
+    """A memory near a draft and what the draft would do to it."""
+
+    memory: MemoryRecord
+    pair: Pair
+    verdict: Verdict
+    protected: bool = False
+    """Whether this draft may not touch it."""
+
+    def shown(self) -> Nearest:
+        """As the outcome of a save tells it."""
+        return Nearest(
+            memory_id=self.memory.id,
+            title=self.memory.title,
+            similarity=self.pair.similarity,
+            agrees=self.pair.agrees,
+            same_subject=self.pair.same_subject,
+            reasons=self.pair.reasons,
+        )
+
+
+def other_model(work: Work, model: str) -> str | None:
+    """The model of the tenant's vectors, when it is not this one: they are never compared."""
+    active = work.vectors.active()
+    return active if active not in (None, model) else None
+
+
+def nominate(work: Work, indexes: Indexes, prepared: Prepared, model: str, options: SaveOptions) -> Nominated:
+    """Memories with a chunk near the draft's mean or one of its chunks."""
+    position = work.changes.position()
+    mean = prepared.mean
+    if mean is None or prepared.vectors is None or work.vectors.active() is None:
+        return Nominated(numbers=(), position=position)
+    view = indexes.view(work)
+    allowed = view.allowed(Filters())
+    asked = [mean, *(prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ())]
+    found = [
+        one.number
+        for vector in asked
+        for one in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed)
+    ]
+    owners = view.memories_of(np.unique(found)) if found else np.zeros(0, np.int64)
+    return Nominated(numbers=tuple(int(one) for one in np.unique(owners) if one >= 0), position=position)
+
+
+def changed_since(work: Work, position: LogPosition) -> tuple[int, ...] | None:
+    """The numbers of memories that changed after a position; None when the log does not reach back that far."""
+    ids: dict[str, None] = {}
+    while True:
+        followed = work.changes.follow(position)
+        if followed.must_rebuild:
+            return None
+        if not followed.changes:
+            return tuple(work.memories.numbers_of(list(ids)).values()) if ids else ()
+        ids |= dict.fromkeys(_memory_id(change.kind, change.row_id) for change in followed.changes)
+        position = followed.position
+
+
+def _memory_id(kind: RowKind, row_id: str) -> str:
+    return row_id if kind is RowKind.MEMORY else row_id.rpartition("#")[0]
+
+
+class Judge:
+    """Measures and judges the nearest of some memories; a pair is judged once, also when it is looked at again."""
+
+    def __init__(self, prepared: Prepared, model: str, profile: SimilarityProfile, options: SaveOptions) -> None:
+        self._prepared = prepared
+        self._model = model
+        self._profile = profile
+        self._options = options
+        self._judged: dict[tuple[str, object, float], Pair] = {}
+
+    def nearest(self, work: Work, numbers: Iterable[int]) -> list[Neighbour]:
+        """The most similar of these memories that still hold, most similar first."""
+        mean = self._prepared.mean
+        if mean is None:
+            return []
+        means = work.vectors.of_memories(list(numbers), self._model)
+        ranked = sorted(((_cosine(mean, other), number) for number, other in means.items()), key=_nearest_first)
+        current = [
+            (similarity, memory) for similarity, memory in self._held(work, ranked) if memory.superseded_at is None
+        ]
+        return [self._neighbour(work, memory, similarity) for similarity, memory in current[: self._options.neighbours]]
+
+    def _held(self, work: Work, ranked: Sequence[tuple[float, int]]) -> Iterator[tuple[float, MemoryRecord]]:
+        """Ranked memories, a few more read than are wanted: most that were nominated are never looked at."""
+        size = 2 * self._options.neighbours
+        found = 0
+        for start in range(0, len(ranked), size):
+            if found >= self._options.neighbours:
+                return
+            some = ranked[start : start + size]
+            memories = work.memories.by_numbers([number for _, number in some])
+            for similarity, number in some:
+                if number in memories:
+                    found += memories[number].superseded_at is None
+                    yield similarity, memories[number]
+
+    def _neighbour(self, work: Work, memory: MemoryRecord, similarity: float) -> Neighbour:
+        if similarity < self._profile.related:
+            # Whatever the checks would say, the draft is stored; they are not cheap, and the lock is held.
+            return Neighbour(memory=memory, pair=_unlike(similarity), verdict=Verdict.STORE)
+        key = (memory.id, memory.updated_at, similarity)
+        if key not in self._judged:
+            headings = last_headings([chunk.heading_path for chunk in work.memories.chunks_of(memory.id)])
+            self._judged[key] = compare(labelled(memory, headings), self._prepared.labelled, similarity)
+        pair = self._judged[key]
+        protected = self._prepared.draft.automated and is_protected(memory)
+        return Neighbour(memory=memory, pair=pair, verdict=decide(pair, self._profile), protected=protected)
+
+
+def _unlike(similarity: float) -> Pair:
+    return Pair(similarity=similarity, agrees=True, same_subject=False, reasons=("too unlike to be compared",))
+
+
+def labelled(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labelled:
+    """A stored memory as the checks read it."""
+    return Labelled(
+        title=memory.title,
+        body=memory.body,
+        triggers=memory.triggers,
+        headings=headings,
+        source_id=memory.source_id,
+    )
+
+
+def is_protected(memory: MemoryRecord) -> bool:
+    """Whether no program may change a memory on its own: it is constitutional, or a person wrote it."""
+    return memory.tier is Tier.CONSTITUTIONAL or not memory.metadata.get(RESERVED, {}).get("automated", False)
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """Rounded to what vectors kept in half precision can tell apart, so that equal texts are exactly alike."""
+    return min(1.0, round(float(one @ other), 6))
+
+
+def _nearest_first(ranked: tuple[float, int]) -> tuple[float, int]:
+    similarity, number = ranked
+    return -similarity, number

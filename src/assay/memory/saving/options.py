@@ -1,0 +1,32 @@
+"""What can be set about saving, each number with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from assay.memory.saving.quality import REJECT_BELOW
+from assay.records import values
+from assay.records.checked import require
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveOptions:
+    """How saving goes about its work."""
+
+    reject_below: float = REJECT_BELOW
+    """A quality below it is turned away."""
+    warn_only: timedelta = timedelta(days=14)
+    """The gate only warns for this long after it was activated, so that its mistakes are seen before they cost."""
+    neighbours: int = 3
+    """Memories a draft is compared with."""
+    fetched: int = 20
+    """Chunks that nominate them, for each vector asked with: the mean of a memory may be nearer than its best chunk."""
+    asked: int = 8
+    """Chunks of a draft that are asked with, beside their mean."""
+    batch: int = 64
+    """Drafts of one transaction when many are saved."""
+
+    def __post_init__(self) -> None:
+        require(self, values.share, "reject_below")
+        require(self, values.count, "neighbours", "fetched", "asked", "batch")

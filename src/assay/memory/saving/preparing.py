@@ -1,0 +1,155 @@
+"""Everything of a save that needs no lock: structure, secrets, quality, chunks and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.embedding.protocol import Embedder
+from assay.errors import MissingExtra, ModelError
+from assay.hashing import content_hash
+from assay.memory.saving import quality, secrets, structure
+from assay.memory.saving.subject import Labelled
+from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
+from assay.storage import ChunkVector, Store
+from assay.text.chunking import Chunker, Piece, embedded_text
+
+NO_EMBEDDER = "no embedder is configured"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """A draft that is ready to be decided on and written."""
+
+    draft: Draft
+    """Without its secrets."""
+    source_hash: str
+    masks: tuple[Mask, ...] = ()
+    quality: Quality | None = None
+    """None: not asked for."""
+    pieces: tuple[Piece, ...] = ()
+    skipped: dict[str, int] = field(default_factory=dict)
+    hashes: tuple[str, ...] = ()
+    """Of the text that is embedded for each piece."""
+    vectors: NDArray[np.float32] | None = None
+    """One row for each piece, rounded as the store keeps them; None: nothing could be embedded."""
+    no_vectors: str = ""
+    """Why not."""
+
+    @property
+    def mean(self) -> NDArray[np.float32] | None:
+        """The memory's vector: the mean of its chunks at length 1."""
+        if self.vectors is None or not len(self.vectors):
+            return None
+        total = self.vectors.mean(axis=0)
+        return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
+
+    @property
+    def tokens(self) -> int:
+        """Of all pieces."""
+        return sum(piece.token_count for piece in self.pieces)
+
+    @property
+    def labelled(self) -> Labelled:
+        """What it says and what it is about."""
+        headings = [piece.heading_path for piece in self.pieces]
+        return Labelled(
+            title=self.draft.title,
+            body=self.draft.body,
+            triggers=self.draft.triggers,
+            headings=last_headings(headings),
+            source_id=self.draft.source_id,
+        )
+
+    def chunks(self, memory_id: str) -> list[Chunk]:
+        """Its pieces as rows of a memory."""
+        return [Chunk(memory_id=memory_id, **piece._asdict()) for piece in self.pieces]
+
+    def chunk_vectors(self) -> list[ChunkVector | None] | None:
+        """The vectors of its pieces, as they are written."""
+        if self.vectors is None:
+            return None
+        return [ChunkVector(text_hash, vector) for text_hash, vector in zip(self.hashes, self.vectors, strict=True)]
+
+
+def last_headings(paths: Sequence[str]) -> tuple[str, ...]:
+    """The headings that name what stands under them, each once."""
+    last = (path.rsplit(heading_path.SEPARATOR, maxsplit=1)[-1] for path in paths if path)
+    return tuple(dict.fromkeys(last))
+
+
+def content_of(draft: Draft) -> str:
+    """The hash of everything a draft says, for a source that gives none."""
+    return content_hash(
+        {
+            "title": draft.title,
+            "body": draft.body,
+            "triggers": list(draft.triggers),
+            "tags": list(draft.tags),
+            "tier": str(draft.tier),
+            "format": str(draft.format),
+            "folder": draft.folder,
+            "rel_path": draft.rel_path,
+            "context_type": draft.context_type,
+            "entity_type": draft.entity_type,
+            "metadata": dict(draft.metadata),
+        }
+    )
+
+
+class Preparer:
+    """Prepares drafts; holds the embedder and the chunker."""
+
+    def __init__(self, *, store: Store, embedder: Embedder | None, chunker: Chunker) -> None:
+        self._store = store
+        self._embedder = embedder
+        self.chunker = chunker
+
+    def checked(self, draft: Draft, *, scored: bool) -> Prepared:
+        """Structure, secrets and quality. A draft that cannot be kept is refused."""
+        structure.check(draft)
+        clean, masks = secrets.mask(draft)
+        return Prepared(
+            draft=clean,
+            source_hash=clean.source_hash or content_of(clean),
+            masks=masks,
+            quality=quality.score(clean) if scored else None,
+        )
+
+    def embedded(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
+        """Chunks and vectors of many drafts; a text that was embedded before is not embedded again."""
+        cut = [self._cut(one) for one in checked]
+        if self._embedder is None:
+            return [replace(one, no_vectors=NO_EMBEDDER) for one in cut]
+        texts = {text_hash: text for one in cut for text_hash, text in zip(one.hashes, _texts(one), strict=True)}
+        try:
+            made = self._vectors(scope, self._embedder, texts)
+        except (ModelError, MissingExtra) as problem:
+            return [replace(one, no_vectors=f"the embedder failed: {problem.message}") for one in cut]
+        return [replace(one, vectors=_rows(one, made, self._embedder.dimension)) for one in cut]
+
+    def _cut(self, one: Prepared) -> Prepared:
+        chunked = self.chunker.chunk(one.draft.title, one.draft.body, one.draft.format)
+        cut = replace(one, pieces=tuple(chunked.pieces), skipped=dict(chunked.skipped))
+        return replace(cut, hashes=tuple(content_hash(text) for text in _texts(cut)))
+
+    def _vectors(self, scope: Scope, embedder: Embedder, texts: dict[str, str]) -> dict[str, NDArray[np.float32]]:
+        with self._store.reading(scope) as work:
+            known = work.vectors.by_hashes(embedder.model, list(texts)) if texts else {}
+        missing = [text_hash for text_hash in texts if text_hash not in known]
+        fresh = embedder.embed([texts[text_hash] for text_hash in missing])
+        # As the store will give them back, so that a comparison now and one later agree.
+        rounded = fresh.astype(np.float16).astype(np.float32)
+        return {**known, **dict(zip(missing, rounded, strict=True))}
+
+
+def _texts(one: Prepared) -> list[str]:
+    return [embedded_text(one.draft.title, piece.heading_path, piece.text) for piece in one.pieces]
+
+
+def _rows(one: Prepared, made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:
+    rows = [made[text_hash] for text_hash in one.hashes]
+    return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)

@@ -1,0 +1,279 @@
+"""Saving: a draft goes through structure, secrets and quality, is cut and embedded, and only then meets the write lock.
+
+Under the lock one transaction looks at what changed since the neighbours were nominated, decides, and writes all rows
+of the save, or none. Two writers with the same thought are put one after the other, and the second sees the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from assay.clock import Clock
+from assay.embedding.protocol import Embedder
+from assay.errors import InputError, StoreFault
+from assay.flags import Flags
+from assay.index import Indexes
+from assay.memory.saving.decisions import Decision, decide
+from assay.memory.saving.gate import UNGATED, Policy, policy_for
+from assay.memory.saving.neighbours import (
+    Judge,
+    Neighbour,
+    Nominated,
+    changed_since,
+    is_protected,
+    nominate,
+    other_model,
+)
+from assay.memory.saving.options import SaveOptions
+from assay.memory.saving.preparing import Prepared, Preparer
+from assay.memory.saving.restoring import Restorer
+from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
+from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step
+from assay.storage import Store, Work
+from assay.text.chunking import Chunker
+
+ATTEMPTS = 5
+"""How often a save begins anew when a restore of the whole store overtakes it."""
+
+
+class Refused(NamedTuple):
+    """A draft that could not be kept."""
+
+    title: str
+    source_id: str | None
+    error: InputError
+
+    @property
+    def reason(self) -> str:
+        """What was wrong with it."""
+        return self.error.message
+
+
+Result = SaveOutcome | Refused
+OnDone = Callable[[Draft, Result], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ready:
+    """A prepared draft with its place in the batch and the memories that may be near it."""
+
+    place: int
+    prepared: Prepared
+    judge: Judge | None = None
+    nominated: Nominated | None = None
+    not_compared: str = ""
+
+
+class _OvertakenError(Exception):
+    """The past was rewritten while a save was under way."""
+
+
+class Saver:
+    """Keeps memories. One saver serves any number of scopes and threads."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        embedder: Embedder | None,
+        indexes: Indexes,
+        flags: Flags,
+        chunker: Chunker,
+        clock: Clock,
+        options: SaveOptions | None = None,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._indexes = indexes
+        self._flags = flags
+        self._clock = clock
+        self._options = options or SaveOptions()
+        self._preparer = Preparer(store=store, embedder=embedder, chunker=chunker)
+
+    def save(self, scope: Scope, draft: Draft, *, gated: bool = True) -> SaveOutcome:
+        """Keep one draft, or say why not. A draft that cannot be kept at all is refused with `InputError`."""
+        policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
+        [result] = self._save_batch(scope, [draft], policy)
+        if isinstance(result, Refused):
+            raise result.error
+        return result
+
+    def save_many(
+        self,
+        scope: Scope,
+        drafts: Iterable[Draft],
+        *,
+        gated: bool = False,
+        batch: int | None = None,
+        on_done: OnDone | None = None,
+    ) -> Generator[tuple[Draft, Result]]:
+        """Keep many drafts, in order, one transaction for each batch; drafts are asked for as they are needed.
+
+        Whatever was yielded is durable. A run that was stopped can be run again: what is there with the same source
+        and content is unchanged. One draft that cannot be kept is `Refused` and does not stop the others.
+        """
+        policy = self._policy(scope, scope.principal) if gated else UNGATED
+        waiting = iter(drafts)
+        while taken := list(islice(waiting, batch or self._options.batch)):
+            for draft, result in zip(taken, self._save_batch(scope, taken, policy), strict=True):
+                if on_done is not None:
+                    on_done(draft, result)
+                yield draft, result
+
+    def restore(self, scope: Scope, memory_id: str) -> SaveOutcome:
+        """Undo the supersede or the last merge of one memory; later saves are not touched."""
+        restorer = Restorer(store=self._store, preparer=self._preparer, clock=self._clock, model=self._model)
+        return restorer.restore(scope, memory_id)
+
+    def _policy(self, scope: Scope, identity: str) -> Policy:
+        return policy_for(
+            self._flags,
+            self._store,
+            scope,
+            identity=identity,
+            now=self._clock.now(),
+            warn_only=self._options.warn_only,
+        )
+
+    def _model(self) -> str | None:
+        return None if self._embedder is None else self._embedder.model
+
+    def _save_batch(self, scope: Scope, drafts: Sequence[Draft], policy: Policy) -> list[Result]:
+        results: dict[int, Result] = {}
+        checked: dict[int, Prepared] = {}
+        for place, draft in enumerate(drafts):
+            try:
+                checked[place] = self._preparer.checked(draft, scored=policy.gate)
+            except InputError as problem:
+                results[place] = Refused(draft.title, draft.source_id, problem)
+        results |= self._already_there(scope, checked)
+        left = [place for place in checked if place not in results]
+        prepared = self._preparer.embedded(scope, [checked[place] for place in left])
+        if prepared:
+            results |= self._committed(scope, dict(zip(left, prepared, strict=True)), policy)
+        return [results[place] for place in sorted(results)]
+
+    def _already_there(self, scope: Scope, checked: dict[int, Prepared]) -> dict[int, Result]:
+        """What need not be embedded, because the same source with the same content is there."""
+        with self._store.reading(scope) as work:
+            return {
+                place: _unchanged(one, there)
+                for place, one in checked.items()
+                if (there := _current(work, one)) is not None and there.source_hash == one.source_hash
+            }
+
+    def _committed(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> dict[int, Result]:
+        for _ in range(ATTEMPTS):
+            ready = self._nominated(scope, prepared, policy)
+            try:
+                return self._write(scope, ready, policy)
+            except _OvertakenError:
+                continue
+        raise StoreFault("the store was restored again and again during a save", remedy="Save again later.")
+
+    def _nominated(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> list[_Ready]:
+        if not policy.compares:
+            return [_Ready(place=place, prepared=one) for place, one in prepared.items()]
+        with self._store.reading(scope) as work:
+            return [self._nominate(work, place, one) for place, one in prepared.items()]
+
+    def _nominate(self, work: Work, place: int, prepared: Prepared) -> _Ready:
+        if prepared.mean is None or self._embedder is None:
+            why = prepared.no_vectors or "there is no text to embed"
+            return _Ready(place=place, prepared=prepared, not_compared=why)
+        model = self._embedder.model
+        if (other := other_model(work, model)) is not None:
+            why = f"the vectors here are of {other}, not of {model}"
+            return _Ready(place=place, prepared=prepared, not_compared=why)
+        return _Ready(
+            place=place,
+            prepared=prepared,
+            judge=Judge(prepared, model, self._embedder.profile, self._options),
+            nominated=nominate(work, self._indexes, prepared, model, self._options),
+        )
+
+    def _write(self, scope: Scope, ready: Sequence[_Ready], policy: Policy) -> dict[int, Result]:
+        results: dict[int, Result] = {}
+        embedded = any(one.prepared.vectors is not None for one in ready)
+        with self._store.writing(scope) as work:
+            writing = Writing(
+                work,
+                scope,
+                now=self._clock.now(),
+                ids=self._store.ids,
+                model=self._model() if embedded else None,
+                chunker=self._preparer.chunker.version,
+            )
+            for one in ready:
+                results[one.place] = self._write_one(work, writing, one, policy)
+            writing.flush()
+        return results
+
+    def _write_one(self, work: Work, writing: Writing, ready: _Ready, policy: Policy) -> Result:
+        prepared = ready.prepared
+        writing.see_before(prepared, compared=policy.compares)
+        there = _current(work, prepared)
+        if there is not None and there.source_hash == prepared.source_hash:
+            return _unchanged(prepared, there)
+        plan = self._plan(work, ready, policy, there)
+        into = plan.decision.merge_into
+        if into is not None and merged_before(into.memory, prepared):
+            return _unchanged(prepared, into.memory)
+        try:
+            writing.check(plan)
+        except InputError as problem:
+            return Refused(prepared.draft.title, prepared.draft.source_id, problem)
+        return writing.write(plan)
+
+    def _plan(self, work: Work, ready: _Ready, policy: Policy, there: MemoryRecord | None) -> Plan:
+        prepared = ready.prepared
+        near = [] if there is not None else self._near(work, ready)
+        why = "a new version of its source" if there is not None else ready.not_compared
+        decision: Decision = decide(prepared, near, policy, self._options, not_compared=why)
+        spared = there is not None and prepared.draft.automated and is_protected(there)
+        return Plan(
+            prepared=prepared,
+            decision=decision,
+            near=tuple(near),
+            predecessor=None if spared else there,
+            spared=there if spared else None,
+            version=_next_version(work, prepared, there),
+            enforced=policy.enforced,
+        )
+
+    def _near(self, work: Work, ready: _Ready) -> list[Neighbour]:
+        """The nearest memories as they are now, with those that changed since they were nominated."""
+        if ready.judge is None or ready.nominated is None:
+            return []
+        changed = changed_since(work, ready.nominated.position)
+        if changed is None:
+            raise _OvertakenError
+        return ready.judge.nearest(work, {*ready.nominated.numbers, *changed})
+
+
+def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
+    source = prepared.draft.source_id
+    return None if source is None else work.memories.current_of_source(source)
+
+
+def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) -> int:
+    if there is not None:
+        return there.version + 1
+    if prepared.draft.source_id is None:
+        return 1
+    return max((one.version for one in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
+
+
+def _unchanged(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
+    return SaveOutcome(
+        save_id="",
+        decision=SaveDecision.STORE,
+        memory_id=there.id,
+        unchanged=True,
+        version=there.version,
+        masks=prepared.masks,
+        steps=(*first_steps(prepared), Step("write", "unchanged", "the same source with the same content is there")),
+    )

@@ -1,0 +1,152 @@
+"""Are two texts about the same thing?
+
+They are when they share a source, title, trigger or heading that means something, unless they name different things
+(staging, production), or say different things under one label. A label is a claim of its writer; the texts below it
+may still be two notes on one topic, both true. They are told apart by what narrows the subject (what stands before the
+verb, or after `for`, `in`, `of`) and by how much of the old text the new one covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from assay.memory.saving.agreement import Agreement
+from assay.memory.saving.vocabulary import FUNCTION_WORDS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
+from assay.memory.saving.wording import Token, Wording, first_verb, wording
+from assay.text.terms import normalised_phrase
+
+COVERED = 0.5
+"""A text that has less than this share of the other's content says something else."""
+
+GENERIC = frozenset(
+    words_of(
+        "note notes summary overview todo misc introduction background context details decision decisions "
+        "status problem solution example examples references reference update updates general untitled readme "
+        "changelog faq conclusion conclusions purpose scope consequences question questions answer answers "
+        "information info memory meeting"
+    )
+) | {"meeting notes", "next steps", "open questions", "release notes", "action items"}
+"""Labels that many notes carry and that say nothing about what a note is about."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labelled:
+    """A text with everything that says what it is about."""
+
+    title: str
+    body: str
+    triggers: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    source_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """What two texts are about, seen side by side."""
+
+    same: bool
+    distinct: bool = False
+    """They name different things: one has nothing to say about the other."""
+    reasons: tuple[str, ...] = field(default=())
+
+
+def compare(old: Labelled, new: Labelled, agreement: Agreement) -> Subject:
+    """Whether two texts are about the same thing, and why."""
+    if old.source_id is not None and old.source_id == new.source_id:
+        return Subject(same=True, reasons=("the same source",))
+    named = _different_names(old, new) or _different_statements(old, new)
+    if named is not None:
+        return Subject(same=False, distinct=True, reasons=(f"about different things: {named}",))
+    shared = _shared_labels(old, new)
+    if not shared:
+        return Subject(same=False, reasons=("no label is shared",))
+    if agreement.agrees and not _covers(old, new):
+        return Subject(same=False, distinct=True, reasons=(*shared, "different statements under one label"))
+    return Subject(same=True, reasons=tuple(shared))
+
+
+def _shared_labels(old: Labelled, new: Labelled) -> list[str]:
+    found = []
+    title = normalised_phrase(new.title)
+    if title == normalised_phrase(old.title) and title not in GENERIC:
+        found.append("the same title")
+    found += [f"the trigger {one!r}" for one in _both(old.triggers, new.triggers)]
+    found += [f"the heading {one!r}" for one in _both(old.headings, new.headings)]
+    return found
+
+
+def _both(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    shared = {normalised_phrase(label) for label in one} & {normalised_phrase(label) for label in other}
+    return sorted(shared - GENERIC - {""})
+
+
+def _covers(old: Labelled, new: Labelled) -> bool:
+    """Whether either text repeats enough of what the other says beyond its labels."""
+    labels = _label_stems(old) | _label_stems(new)
+    first, second = (_statement(one) - labels for one in (old, new))
+    if not first or not second:
+        return True
+    return len(first & second) >= COVERED * min(len(first), len(second))
+
+
+def _statement(one: Labelled) -> frozenset[str]:
+    text = wording(one.body)
+    return text.content | {fact.value for fact in text.facts}
+
+
+def _label_stems(one: Labelled) -> frozenset[str]:
+    return frozenset().union(*(wording(label).stems for label in (one.title, *one.triggers)))
+
+
+def _different_names(old: Labelled, new: Labelled) -> str | None:
+    """What one text is narrowed to and the other is not, when both titles narrow their subject."""
+    first, second = wording(old.title), wording(new.title)
+    mine = _narrowing(old, first, second, new)
+    theirs = _narrowing(new, second, first, old)
+    return f"{mine} / {theirs}" if mine and theirs else None
+
+
+def _different_statements(old: Labelled, new: Labelled) -> str | None:
+    """What two single sentences speak of, when both what they speak of and what they say of it differ."""
+    sides = [wording(one.body).sentences for one in (old, new)]
+    if [len(sentences) for sentences in sides] != [1, 1]:
+        return None
+    (subject, said), (other_subject, other_said) = (_halves(sentences[0]) for sentences in sides)
+    mine, theirs = subject - other_subject - other_said, other_subject - subject - said
+    if not mine or not theirs or not said - other_said or not other_said - said:
+        return None
+    return f"{' '.join(sorted(mine))} / {' '.join(sorted(theirs))}"
+
+
+def _halves(sentence: Sequence[Token]) -> tuple[set[str], set[str]]:
+    """The words of content before the verb, and those after it."""
+    stems = [token.stem for token in sentence]
+    verb = first_verb(stems)
+    return set(stems[:verb]) - FUNCTION_WORDS, set(stems[verb + 1 :]) - FUNCTION_WORDS
+
+
+def _narrowing(one: Labelled, title: Wording, other_title: Wording, other: Labelled) -> str | None:
+    elsewhere = wording(other.body).stems | _label_stems(other)
+    only_here = [token.stem for token in title.tokens if token.stem not in other_title.stems | FUNCTION_WORDS]
+    return next((stem for stem in only_here if stem not in elsewhere and _is_key(stem, one, title)), None)
+
+
+def _is_key(stem: str, one: Labelled, title: Wording) -> bool:
+    """Whether a word of the title narrows the subject, rather than being what is said of it."""
+    stems = [token.stem for sentence in title.sentences for token in sentence]
+    place = stems.index(stem)
+    before = next((word for word in reversed(stems[:place]) if word in VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS), "")
+    if place > first_verb(stems) or before in VALUE_PREPOSITIONS:
+        return False
+    in_subject = wording(one.body).before_the_verb(stem)
+    exact = any(token.stem == stem and token.fact and token.fact.kind != "name" for token in title.tokens)
+    if exact:
+        return in_subject is not False
+    if before in SUBJECT_PREPOSITIONS:
+        return in_subject is not None or stem in _trigger_stems(one)
+    return bool(in_subject) or (in_subject is None and stem in _trigger_stems(one))
+
+
+def _trigger_stems(one: Labelled) -> frozenset[str]:
+    return frozenset().union(*(wording(trigger).stems for trigger in one.triggers))

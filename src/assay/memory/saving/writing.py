@@ -1,0 +1,314 @@
+"""What a save writes: the memory with chunks, vectors and triggers, what it replaces, edges, the decision, the audit.
+
+Rows of one save always go in one transaction. Rows of a batch are gathered and written together, table by table; a
+save that must see an earlier one of its batch has that written first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from assay.hashing import content_hash
+from assay.memory.saving import structure
+from assay.memory.saving.decisions import Decision
+from assay.memory.saving.neighbours import Neighbour
+from assay.memory.saving.preparing import Prepared
+from assay.memory.saving.structure import RESERVED
+from assay.records import Edge, EdgeKind, IdFactory, MemoryRecord, Nearest, SaveDecision, SaveOutcome, Scope, Step, Tier
+from assay.storage import Saved, SaveRecord, Work
+from assay.text.terms import normalised_phrase
+
+CARRIED = ("title", "body", "triggers", "tags", "folder", "rel_path", "context_type", "entity_type", "source_id")
+"""Fields of a draft that a merge keeps word for word, so that it can be taken apart again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A draft with everything that was decided about it."""
+
+    prepared: Prepared
+    decision: Decision
+    near: tuple[Neighbour, ...] = ()
+    predecessor: MemoryRecord | None = None
+    """The version of the same source that this one takes the place of."""
+    spared: MemoryRecord | None = None
+    """A predecessor that may not be touched."""
+    version: int = 1
+    enforced: bool = False
+
+    @property
+    def replaced(self) -> list[MemoryRecord]:
+        """What stops holding when this is written."""
+        older = [] if self.predecessor is None else [self.predecessor]
+        return older + [one.memory for one in self.decision.supersedes]
+
+
+class Writing:
+    """The writes of one unit of work."""
+
+    def __init__(
+        self, work: Work, scope: Scope, *, now: datetime, ids: IdFactory, model: str | None, chunker: str
+    ) -> None:
+        self._work = work
+        self._scope = scope
+        self._now = now
+        self._ids = ids
+        self._model = model
+        self._chunker = chunker
+        self._new: list[Saved] = []
+        self._replaced: list[MemoryRecord] = []
+        self._edges: list[Edge] = []
+        self._saves: list[SaveRecord] = []
+        self._sources: set[str] = set()
+
+    def see_before(self, prepared: Prepared, *, compared: bool) -> None:
+        """Write what is gathered when this draft has to see it."""
+        constitutional = prepared.draft.tier is Tier.CONSTITUTIONAL
+        if compared or constitutional or prepared.draft.source_id in self._sources:
+            self.flush()
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a constitutional memory beyond what search results can carry."""
+        if plan.prepared.draft.tier is not Tier.CONSTITUTIONAL or plan.decision.merge_into is not None:
+            return
+        gone = {one.id for one in plan.replaced}
+        others = [one.id for one in self._work.memories.constitutional() if one.id not in gone]
+        structure.check_constitutional(plan.prepared.tokens, [tokens_of(self._work, one) for one in others])
+
+    def write(self, plan: Plan) -> SaveOutcome:
+        """Gather what a plan writes, and say what became of the draft."""
+        save_id = self._ids.new("sv")
+        if plan.decision.decision is SaveDecision.REJECT:
+            return self._told(plan, save_id, plan.decision.duplicate.memory.id if plan.decision.duplicate else None)
+        if plan.decision.merge_into is not None:
+            return self._merge(plan, save_id, plan.decision.merge_into)
+        memory = self._memory(plan)
+        draft = plan.prepared.draft
+        self._new.append(
+            Saved(
+                memory=memory,
+                chunks=plan.prepared.chunks(memory.id),
+                vectors=plan.prepared.chunk_vectors(),
+                model=self._model if plan.prepared.vectors is not None else None,
+                chunker=self._chunker,
+                skipped=plan.prepared.skipped,
+                doc_type=str(draft.format),
+            )
+        )
+        if draft.source_id is not None:
+            self._sources.add(draft.source_id)
+        self._join(plan, memory, save_id)
+        return self._told(plan, save_id, memory.id)
+
+    def flush(self) -> None:
+        """Write everything gathered so far."""
+        if any(one.model for one in self._new) and self._model and self._work.vectors.active() is None:
+            self._work.vectors.activate(self._model)
+        self._work.memories.add_many(self._new)
+        for memory in self._replaced:
+            self._work.memories.update(memory)
+        for edge in self._edges:
+            self._work.edges.put(edge)
+        self._work.saves.record_many(self._saves)
+        for gathered in (self._new, self._replaced, self._edges, self._saves):
+            gathered.clear()
+        self._sources.clear()
+
+    def _memory(self, plan: Plan) -> MemoryRecord:
+        draft = plan.prepared.draft
+        kept = {name: getattr(draft, name) for name in (*CARRIED, "tier", "format", "written_with")}
+        own = {RESERVED: {"automated": True}} if draft.automated else {}
+        return MemoryRecord(
+            **kept,
+            id=self._ids.new("m"),
+            metadata={**draft.metadata, **own},
+            source_hash=plan.prepared.source_hash,
+            version=plan.version,
+            written_by=self._scope.principal,
+            created_at=self._now,
+            updated_at=self._now,
+            valid_from=draft.valid_from or self._now,
+        )
+
+    def _join(self, plan: Plan, memory: MemoryRecord, save_id: str) -> None:
+        """Replace what the memory supersedes, and draw its edges."""
+        for old in plan.replaced:
+            self._replaced.append(replace(old, superseded_at=self._now, updated_at=self._now))
+            self._work.audit.append("memory.supersede", old.id, {"by": memory.id, "save_id": save_id})
+        decision = plan.decision
+        if plan.predecessor is not None:
+            self._edge(memory.id, plan.predecessor.id, EdgeKind.SUPERSEDES, f"version {plan.version}")
+        if plan.spared is not None:
+            self._edge(memory.id, plan.spared.id, EdgeKind.CONTRADICTS, "a program may not replace it")
+        for kind, near in (
+            (EdgeKind.SUPERSEDES, decision.supersedes),
+            (EdgeKind.CONTRADICTS, decision.contradicts),
+            (EdgeKind.SUPPORTS, decision.supports),
+        ):
+            for one in near:
+                self._edge(memory.id, one.memory.id, kind, "; ".join(one.pair.reasons), one.pair.similarity)
+
+    def _edge(self, source: str, target: str, kind: EdgeKind, evidence: str, strength: float = 1.0) -> None:
+        self._edges.append(
+            Edge(
+                source_id=source,
+                target_id=target,
+                kind=kind,
+                created_at=self._now,
+                strength=max(0.0, strength),
+                evidence=evidence,
+            )
+        )
+
+    def _merge(self, plan: Plan, save_id: str, into: Neighbour) -> SaveOutcome:
+        draft, memory = plan.prepared.draft, into.memory
+        added = new_triggers(memory.triggers, draft.triggers)
+        entry = {
+            "save_id": save_id,
+            "title": draft.title,
+            "body_hash": content_hash(draft.body),
+            "source_id": draft.source_id,
+            "source_hash": plan.prepared.source_hash,
+            "written_by": self._scope.principal,
+            "written_with": draft.written_with,
+            "at": self._now.isoformat(),
+            "triggers": added,
+        }
+        own = dict(memory.metadata.get(RESERVED, {}))
+        own["merged"] = [*own.get("merged", []), entry]
+        self._replaced.append(
+            replace(
+                memory,
+                frequency=memory.frequency + 1,
+                triggers=(*memory.triggers, *added),
+                metadata={**memory.metadata, RESERVED: own},
+                updated_at=self._now,
+            )
+        )
+        self._work.audit.append("memory.merge", memory.id, {"save_id": save_id, "triggers": added})
+        return self._told(plan, save_id, memory.id, {"incoming": incoming(plan.prepared)})
+
+    def _told(
+        self, plan: Plan, save_id: str, memory_id: str | None, more: Mapping[str, Any] | None = None
+    ) -> SaveOutcome:
+        outcome = outcome_of(plan, save_id, memory_id)
+        nearest = outcome.nearest[0] if outcome.nearest else None
+        self._saves.append(
+            SaveRecord(
+                save_id=save_id,
+                decision=outcome.decision,
+                at=self._now,
+                memory_id=memory_id,
+                would_reject=outcome.would_reject,
+                quality=None if outcome.quality is None else outcome.quality.score,
+                similarity=None if nearest is None else nearest.similarity,
+                neighbour_id=None if nearest is None else nearest.memory_id,
+                source_id=plan.prepared.draft.source_id,
+                enforced=plan.enforced,
+                detail={**_detail(outcome, plan.prepared.draft.title), **(more or {})},
+                actor=self._scope.principal,
+            )
+        )
+        return outcome
+
+
+def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
+    """What became of a draft, as its caller is told."""
+    prepared, decision = plan.prepared, plan.decision
+    stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
+    against = [one.memory.id for one in decision.contradicts]
+    return SaveOutcome(
+        save_id=save_id,
+        decision=SaveDecision.SUPERSEDE if stored and plan.replaced else decision.decision,
+        memory_id=memory_id,
+        version=plan.version if stored else 1,
+        superseded=tuple(one.id for one in plan.replaced),
+        contradicts=(*against, *([] if plan.spared is None else [plan.spared.id])),
+        masks=prepared.masks,
+        quality=prepared.quality,
+        nearest=tuple(one.shown() for one in plan.near),
+        would_reject=decision.would_reject,
+        steps=(*first_steps(prepared), *decision.steps, _last_step(plan, memory_id)),
+        chunks=len(prepared.pieces) if stored else 0,
+        skipped=prepared.skipped,
+    )
+
+
+def first_steps(prepared: Prepared) -> tuple[Step, Step]:
+    """What the steps before any decision said."""
+    kinds = ", ".join(sorted({mask.kind for mask in prepared.masks}))
+    masked = Step("secrets", "masked", kinds) if prepared.masks else Step("secrets", "pass")
+    return Step("structure", "pass"), masked
+
+
+def _last_step(plan: Plan, memory_id: str | None) -> Step:
+    decision = plan.decision.decision
+    if decision is SaveDecision.REJECT:
+        return Step("write", "reject", memory_id or "")
+    vectors = "" if plan.prepared.vectors is not None else f"without vectors: {plan.prepared.no_vectors}"
+    return Step("write", "merge" if decision is SaveDecision.MERGE else "store", vectors)
+
+
+def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
+    return {
+        "title": title,
+        "steps": [list(step) for step in outcome.steps],
+        "masks": [list(mask) for mask in outcome.masks],
+        "nearest": [_nearest(one) for one in outcome.nearest],
+        "superseded": list(outcome.superseded),
+        "contradicts": list(outcome.contradicts),
+    }
+
+
+def _nearest(one: Nearest) -> dict[str, Any]:
+    return {
+        "memory_id": one.memory_id,
+        "similarity": one.similarity,
+        "agrees": one.agrees,
+        "same_subject": one.same_subject,
+        "reasons": list(one.reasons),
+    }
+
+
+def incoming(prepared: Prepared) -> dict[str, Any]:
+    """A merged draft word for word."""
+    draft = prepared.draft
+    plain = {name: getattr(draft, name) for name in CARRIED}
+    lists = {name: list(plain[name]) for name in ("triggers", "tags")}
+    return {
+        **plain,
+        **lists,
+        "tier": str(draft.tier),
+        "format": str(draft.format),
+        "metadata": dict(draft.metadata),
+        "written_with": draft.written_with,
+        "automated": draft.automated,
+        "source_hash": prepared.source_hash,
+    }
+
+
+def merged_before(memory: MemoryRecord, prepared: Prepared) -> bool:
+    """Whether a memory already holds this very source: taking documents in again must not count them again."""
+    source = (prepared.draft.source_id, prepared.source_hash)
+    merged = memory.metadata.get(RESERVED, {}).get("merged", [])
+    return source[0] is not None and source in [(one.get("source_id"), one.get("source_hash")) for one in merged]
+
+
+def new_triggers(there: Iterable[str], given: Iterable[str]) -> list[str]:
+    """The triggers that a memory lacks, each once, as far as there is room."""
+    there = list(there)
+    known = {normalised_phrase(trigger) for trigger in there}
+    fresh: dict[str, str] = {}
+    for trigger in given:
+        phrase = normalised_phrase(trigger)
+        if phrase not in known:
+            fresh.setdefault(phrase, trigger)
+    return list(fresh.values())[: max(0, structure.MOST_TRIGGERS - len(there))]
+
+
+def tokens_of(work: Work, memory_id: str) -> int:
+    """The tokens of a stored memory."""
+    return sum(chunk.token_count for chunk in work.memories.chunks_of(memory_id))

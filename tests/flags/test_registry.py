@@ -1,0 +1,42 @@
+"""The table of flags says what the documentation says, and a wrong name is told the near ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import UnknownFlag
+from assay.flags import FLAGS, known
+
+OFF_BY_DEFAULT = {"docscore_aggregation", "learn_from_selection", "cross_encoder", "multi_vector"}
+ON_BY_DEFAULT = {
+    "save_quality_gate",
+    "reconsolidation",
+    "adaptive_fusion",
+    "session_boost",
+    "causal_boost",
+    "coactivation",
+    "mmr",
+    "query_expansion",
+    "negative_feedback",
+    "graph_scoring",
+}
+
+
+def test_every_documented_flag_is_there_with_its_documented_default() -> None:
+    assert {name for name, flag in FLAGS.items() if flag.default} == ON_BY_DEFAULT
+    assert {name for name, flag in FLAGS.items() if not flag.default} == OFF_BY_DEFAULT
+
+
+def test_the_two_flags_with_documented_graduation_rules_have_them() -> None:
+    assert (FLAGS["multi_vector"].minimum_samples, FLAGS["multi_vector"].graduation_threshold) == (100, 0.03)
+    assert (FLAGS["graph_scoring"].minimum_samples, FLAGS["graph_scoring"].graduation_threshold) == (100, 0.02)
+
+
+def test_every_flag_has_a_meaning_and_an_owner() -> None:
+    assert all(flag.meaning.endswith(".") and flag.owner for flag in FLAGS.values())
+
+
+def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
+    with pytest.raises(UnknownFlag, match="reconsolidatoin") as problem:
+        known("reconsolidatoin")
+    assert "Did you mean reconsolidation?" in problem.value.remedy

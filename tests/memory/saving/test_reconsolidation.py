@@ -1,0 +1,102 @@
+"""The decision table, row by row, at and around each of its thresholds."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.embedding.protocol import SimilarityProfile
+from assay.memory.saving.reconsolidation import Pair, Verdict, decide, for_protected, foremost
+
+PROFILE = SimilarityProfile()
+
+
+def below(value: float) -> float:
+    return math.nextafter(value, 0)
+
+
+def above(value: float) -> float:
+    return math.nextafter(value, 1)
+
+
+def verdict(similarity: float, *, agrees: bool, same: bool, adds: bool = False, distinct: bool = False) -> Verdict:
+    pair = Pair(similarity=similarity, agrees=agrees, same_subject=same, adds=adds, distinct=distinct)
+    return decide(pair, PROFILE)
+
+
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize(
+    ("similarity", "expected"),
+    [
+        (1.0, Verdict.REJECT),
+        (above(0.92), Verdict.REJECT),
+        (0.92, Verdict.MERGE),
+        (below(0.92), Verdict.MERGE),
+        (above(0.88), Verdict.MERGE),
+        (0.88, Verdict.MERGE),
+    ],
+)
+def test_what_agrees_is_rejected_above_the_duplicate_threshold_and_merged_down_to_the_merge_threshold(
+    similarity: float, expected: Verdict, *, same: bool
+) -> None:
+    assert verdict(similarity, agrees=True, same=same) is expected
+
+
+@pytest.mark.parametrize("similarity", [1.0, above(0.92), 0.92, 0.88, below(0.88), above(0.75), 0.75])
+def test_what_disagrees_supersedes_its_own_subject_and_is_marked_against_another(similarity: float) -> None:
+    assert verdict(similarity, agrees=False, same=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=False, same=False) is Verdict.CONTRADICTS
+
+
+@pytest.mark.parametrize("similarity", [below(0.88), 0.8, above(0.75), 0.75])
+def test_between_related_and_merge_the_same_subject_is_superseded_and_another_is_left_alone(similarity: float) -> None:
+    assert verdict(similarity, agrees=True, same=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=True, same=False) is Verdict.STORE
+
+
+@pytest.mark.parametrize(("agrees", "same"), list(product([True, False], repeat=2)))
+def test_below_related_everything_is_stored(*, agrees: bool, same: bool) -> None:
+    assert verdict(below(0.75), agrees=agrees, same=same) is Verdict.STORE
+    assert verdict(-1.0, agrees=agrees, same=same) is Verdict.STORE
+
+
+@pytest.mark.parametrize("similarity", [1.0, 0.92, 0.88, 0.75])
+def test_what_says_more_is_never_turned_away_or_merged(similarity: float) -> None:
+    assert verdict(similarity, agrees=True, same=True, adds=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=True, same=False, adds=True) is Verdict.STORE
+
+
+@given(similarity=st.floats(-1, 1), agrees=st.booleans(), same=st.booleans(), adds=st.booleans())
+def test_texts_about_different_things_are_always_stored(
+    similarity: float, *, agrees: bool, same: bool, adds: bool
+) -> None:
+    assert verdict(similarity, agrees=agrees, same=same, adds=adds, distinct=True) is Verdict.STORE
+
+
+@given(similarity=st.floats(-1, 1), same=st.booleans(), adds=st.booleans())
+def test_what_disagrees_is_never_lost(similarity: float, *, same: bool, adds: bool) -> None:
+    assert verdict(similarity, agrees=False, same=same, adds=adds) not in (Verdict.REJECT, Verdict.MERGE)
+
+
+def test_the_thresholds_are_those_of_the_embedder() -> None:
+    pair = Pair(similarity=0.6, agrees=True, same_subject=False)
+    assert decide(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.55)) is Verdict.REJECT
+    assert decide(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.6)) is Verdict.MERGE
+
+
+def test_a_protected_memory_is_never_touched() -> None:
+    assert {one: for_protected(one) for one in Verdict} == {
+        **{one: one for one in Verdict},
+        Verdict.SUPERSEDE: Verdict.CONTRADICTS,
+        Verdict.MERGE: Verdict.SUPPORTS,
+    }
+
+
+def test_an_update_wins_over_a_copy_elsewhere_and_nothing_means_store() -> None:
+    assert foremost([Verdict.REJECT, Verdict.SUPERSEDE]) is Verdict.SUPERSEDE
+    assert foremost([Verdict.STORE, Verdict.CONTRADICTS, Verdict.MERGE]) is Verdict.MERGE
+    assert foremost([]) is Verdict.STORE
