@@ -9,20 +9,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import open_store
+    from assay.api import Memory, open_store
     from assay.errors import AssayError
     from assay.records import Scope
     from assay.settings import Settings, load_settings
 
 _HOME = {
     "AssayError": "assay.errors",
+    "Memory": "assay.api",
     "Scope": "assay.records",
     "Settings": "assay.settings",
     "load_settings": "assay.settings",
     "open_store": "assay.api",
 }
 
-__all__ = ["AssayError", "Scope", "Settings", "load_settings", "open_store"]
+__all__ = ["AssayError", "Memory", "Scope", "Settings", "load_settings", "open_store"]
 
 
 def __getattr__(name: str) -> Any:

@@ -41,6 +41,13 @@ def test_init_makes_a_store_and_says_where(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "notes.db").stat().st_mode & 0o777 == 0o600
 
 
+def test_init_takes_the_checkpoint_that_reconsolidation_needs_once(run: Run) -> None:
+    run("init", "--db", "notes.db")
+    run("init", "--db", "notes.db")
+    assert len(run("checkpoint", "list", "--db", "notes.db", "--json").json) == 1
+    assert run("flag", "show", "reconsolidation", "--db", "notes.db", "--json").json["activated_at"]
+
+
 def test_init_again_changes_nothing(run: Run) -> None:
     run("init", "--db", "notes.db")
     assert run("init", "--db", "notes.db", "--json").json["memories"] == 0
@@ -123,10 +130,20 @@ def test_a_damaged_store_is_brought_back_from_its_checkpoint(run: Run, tmp_path:
     assert list(tmp_path.glob("notes.db.damaged-*"))
 
 
-def test_demo_saves_finds_and_restores(run: Run) -> None:
+def test_demo_saves_finds_replaces_and_restores(run: Run) -> None:
     told = run("demo", "--json").json
-    assert told["found"] == ["m_cookies"]
-    assert (told["left_after_removal"], told["after_restore"], told["problems"]) == (2, 3, [])
+    cookies = told["saved"][1]
+    assert told["found"] == [cookies]
+    assert told["superseded"] == [cookies]
+    assert told["found_after_the_change"] not in ([], [cookies])
+    assert (told["restored"], told["problems"]) == (cookies, [])
+
+
+def test_demo_shows_how_a_score_is_made(run: Run) -> None:
+    told = run("demo").out
+    assert "superseded m_" in told
+    assert "channel" in told
+    assert "(convex)" in told
 
 
 def test_demo_twice_is_fine_and_another_folder_is_left_alone(run: Run, tmp_path: Path) -> None:

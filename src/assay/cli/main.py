@@ -6,6 +6,7 @@ program failed, 130 interrupted.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -16,11 +17,33 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.commands import checkpoint, config, demo, doctor, init, measure, metrics, version
+from assay.cli.commands import (
+    checkpoint,
+    config,
+    demo,
+    doctor,
+    flag,
+    health,
+    index,
+    ingest,
+    init,
+    link,
+    measure,
+    metrics,
+    restore,
+    save,
+    search,
+    show,
+    tune,
+    version,
+    why,
+)
 from assay.cli.surface import Common, print_json, with_common
 from assay.errors import AssayError, InputError
 
 INTERRUPTED = 130
+GARBAGE_AFTER = 50_000
+"""New objects between two looks for garbage; Python's own number is 700."""
 
 app = typer.Typer(
     name="assay",
@@ -38,13 +61,19 @@ def _root(context: typer.Context, **given: Any) -> None:
         typer.echo(context.get_help())
 
 
-for module in (demo, init, config, doctor, checkpoint, measure, metrics, version):
+MEMORY = (save, search, show, ingest, link, why, restore, health, flag, index, tune)
+MEASURING = (measure, metrics)
+KEEPING = (demo, init, config, doctor, checkpoint, version)
+
+for module in (*MEMORY, *MEASURING, *KEEPING):
     module.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # Loading libraries makes many objects and no garbage: looking for it is a tenth of the time of a short command.
+    gc.set_threshold(GARBAGE_AFTER)
     try:
         code = app(args=given, prog_name="assay", standalone_mode=False)
     except AssayError as problem:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from assay.records import Scope
 from assay.settings import LoadedSettings, Settings, load_settings
@@ -80,7 +81,8 @@ class Surface:
         if self.common.json:
             print_json(value)
         else:
-            self.console.print(shown, soft_wrap=isinstance(shown, str))
+            # A table fits itself to the screen; lines are for the terminal to wrap, and for pipes to keep whole.
+            self.console.print(shown, soft_wrap=isinstance(shown, (str, Text)))
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -1,4 +1,4 @@
-"""`assay demo`: the store at work on a few notes, from nothing, in a folder of its own."""
+"""`assay demo`: the memory at work on a few notes, from nothing, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from assay import wiring
+from assay.cli.commands.restore import restored
+from assay.cli.commands.save import told
+from assay.cli.hits import shown
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
-from assay.records import Edge, EdgeKind, MemoryRecord, Scope
+from assay.records import Draft, EdgeKind, MemoryRecord, SaveOutcome, Scope, SearchRequest, SearchResult
 from assay.settings import Settings
 from assay.testing import NOTES
 
 if TYPE_CHECKING:
-    from assay.storage import Store
-
+    from assay.memory.engine import Engine
 
 DEFAULT_FOLDER = Path("build/demo")
 STORE = "demo.db"
-QUESTION = "cookie"
+QUESTION = "how long does a session last"
+CHANGE = "The session cookie is HttpOnly and SameSite=Strict and lives for eight hours."
+"""What the note on cookies says later."""
 
 
 def register(app: typer.Typer) -> None:
@@ -35,11 +38,11 @@ def register(app: typer.Typer) -> None:
             Path, typer.Option(help="Where the demo keeps its files, made anew each time.")
         ] = DEFAULT_FOLDER,
     ) -> None:
-        """Save notes, find them again, take a checkpoint, lose a note and bring it back."""
+        """Save notes, find one and see why, replace it, and bring it back."""
         _clear(folder)
-        with wiring.open_store(Settings(db=str(folder / STORE))) as store:
-            told = _tell_the_story(surface, store, surface.scope)
-        surface.result(told, f"\nNext: assay doctor, assay config, and docs/get-started. The store: {store.place}")
+        with wiring.open_engine(Settings(db=str(folder / STORE))) as engine:
+            done = _tell_the_story(surface, engine, surface.scope)
+        surface.result(done, f"\nNext: assay save, assay search, and docs/get-started. The store: {engine.store.place}")
 
 
 def _clear(folder: Path) -> None:
@@ -54,51 +57,46 @@ def _clear(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _tell_the_story(surface: Surface, store: Store, scope: Scope) -> dict[str, object]:
-    _save(store, scope)
-    surface.note(f"Saved {len(NOTES)} notes and an edge between two of them, in one durable transaction.")
-    with store.reading(scope) as work:
-        found = work.memories.mentioning(QUESTION)
-    surface.note(f"\nNotes that mention {QUESTION!r}:")
-    if not surface.common.json:
-        surface.console.print(_table(found))
-    checkpoint = store.checkpoints.create("demo")
-    with store.writing(scope) as work:
-        work.memories.remove(found[0].id)
-        left = work.memories.count()
-    surface.note(f"\nCheckpoint {checkpoint.id} taken, then {found[0].id} was removed: {left} notes left.")
-    done = store.checkpoints.restore(checkpoint.id, scope)
-    with store.reading(scope) as work:
-        back = work.memories.count()
-    surface.note(f"Checkpoint restored: {back} notes again. The state from before is kept as {done.kept_aside}.")
-    broken = store.problems()
-    surface.note("Every table agrees with every other." if not broken else f"Problems: {broken}")
+def _tell_the_story(surface: Surface, engine: Engine, scope: Scope) -> dict[str, object]:
+    pkce, cookies, deploys = (_save(surface, engine, scope, _draft(one)) for one in NOTES)
+    engine.link(scope, str(pkce.memory_id), EdgeKind.SUPPORTS, str(cookies.memory_id), evidence="both guard the login")
+    before = _search(surface, engine, scope)
+    surface.note("\nThe note changes. Numbers disagree and the title is the same, so the old one is replaced:\n")
+    changed = _save(surface, engine, scope, Draft(title=NOTES[1].title, body=CHANGE, folder=NOTES[1].folder))
+    after = _search(surface, engine, scope)
+    surface.note("\nThat was a mistake. Bring the old one back:\n")
+    back = engine.saver.restore(scope, str(cookies.memory_id))
+    surface.note(restored(back))
+    broken = engine.store.problems()
+    surface.note("\nEvery table agrees with every other." if not broken else f"Problems: {broken}")
     return {
-        "store": store.place,
-        "saved": len(NOTES),
-        "found": [one.id for one in found],
-        "checkpoint": checkpoint.id,
-        "left_after_removal": left,
-        "after_restore": back,
+        "store": engine.store.place,
+        "saved": [one.memory_id for one in (pkce, cookies, deploys)],
+        "found": before.ids,
+        "superseded": changed.superseded,
+        "found_after_the_change": after.ids,
+        "restored": back.memory_id,
         "problems": broken,
     }
 
 
-def _save(store: Store, scope: Scope) -> None:
-    pkce, cookies, _ = NOTES
-    with store.writing(scope) as work:
-        for one in NOTES:
-            work.memories.add(one)
-        work.edges.put(
-            Edge(source_id=pkce.id, target_id=cookies.id, kind=EdgeKind.SUPPORTS, created_at=pkce.created_at)
-        )
-        work.audit.append("demo.saved", "notes", {"count": len(NOTES)})
+def _draft(note: MemoryRecord) -> Draft:
+    return Draft(
+        title=note.title, body=note.body, folder=note.folder, tier=note.tier, triggers=note.triggers, tags=note.tags
+    )
 
 
-def _table(found: list[MemoryRecord]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("id", "title", "folder", "tier", "says"):
-        table.add_column(column, overflow="fold")
-    for one in found:
-        table.add_row(one.id, one.title, one.folder, one.tier, one.body)
-    return table
+def _save(surface: Surface, engine: Engine, scope: Scope, draft: Draft) -> SaveOutcome:
+    surface.note(f"$ assay save --title {draft.title!r} --text {draft.body!r}")
+    outcome = engine.saver.save(scope, draft)
+    surface.note("\n".join(told(outcome)))
+    return outcome
+
+
+def _search(surface: Surface, engine: Engine, scope: Scope) -> SearchResult:
+    request = SearchRequest(query=QUESTION, k=1, explain=True, tool_name="assay demo")
+    found = engine.searcher.search(scope, request)
+    surface.note(f"\n$ assay search {QUESTION!r} -k 1 --explain")
+    if not surface.common.json and not surface.common.quiet:
+        surface.console.print(shown(found, request), soft_wrap=True)
+    return found

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay import wiring
 from assay.cli.surface import Surface, command
+from assay.errors import CheckpointFailed
 from assay.settings import FILE_NAME, KNOWN
+
+if TYPE_CHECKING:
+    from assay.storage import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +31,20 @@ def register(app: typer.Typer) -> None:
             with store.reading(surface.scope) as work:
                 memories = work.memories.count()
             place, backend = store.place, store.backend_name
+            _prepare(surface, store)
         written = _write_settings(Path.cwd() / FILE_NAME) if settings_file else None
         surface.result(
             {"store": place, "backend": backend, "memories": memories, "settings_file": written},
             f"Store ready: {place}  ({memories} memories)" + (f"\nSettings:    {written}" if written else ""),
         )
+
+
+def _prepare(surface: Surface, store: Store) -> None:
+    """Take the checkpoint that reconsolidation needs before it may change what is stored."""
+    try:
+        wiring.flags_of(surface.settings).activate(store, surface.scope, "reconsolidation")
+    except CheckpointFailed as problem:
+        surface.note(f"No checkpoint could be taken: {problem.message}. {problem.remedy}")
 
 
 def _write_settings(path: Path) -> str | None:

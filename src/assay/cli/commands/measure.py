@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.grid import grid
 from assay.cli.surface import Surface, command
+from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
 
 if TYPE_CHECKING:
     from assay.evaluation.measure import Measurement, RunComparison, RunResult
@@ -88,63 +89,31 @@ def _cell(run: RunResult, spec: MetricSpec, place: int) -> str:
 def _shown(found: Measurement) -> str:
     """Plain lines: a table that is cut to the width of a screen would cut numbers."""
     tables = [_alone(found)] if len(found.runs) == 1 else [_compared(found, one) for one in found.comparisons]
-    return "\n".join([*("\n".join(_grid(rows)) + "\n" for rows in tables), *_verdicts(found), _summary(found)])
-
-
-def _grid(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns side by side."""
-    widths = [max(len(cell) for cell in column) for column in zip_longest(*rows, fillvalue="")]
-    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+    return "\n".join([*("\n".join(grid(rows)) + "\n" for rows in tables), *_verdicts(found), _summary(found)])
 
 
 def _alone(found: Measurement) -> list[tuple[str, ...]]:
     run = found.runs[0]
     head = ("metric", run.name, "[95 %]", "scored", "not scored", "worst to best")
-    rows = ((str(spec), _number(one.value), _interval(one), *_counts(one)) for spec, one in run.aggregates.items())
+    rows = ((str(spec), number(one.value), _interval(one), *_counts(one)) for spec, one in run.aggregates.items())
     return [head, *rows]
 
 
 def _counts(one: Aggregate) -> tuple[str, str, str]:
     others = ", ".join(f"{count:,} {kind.value}" for kind, count in one.others.items() if count)
-    bounds = "" if one.worst == one.best else f"{_number(one.worst)} to {_number(one.best)}"
+    bounds = "" if one.worst == one.best else f"{number(one.worst)} to {number(one.best)}"
     return f"{one.scored:,}", others or "-", bounds or "-"
 
 
 def _compared(found: Measurement, one: RunComparison) -> list[tuple[str, ...]]:
     difference = f"{one.treatment} - {one.control} [95 %]"
-    head = ("metric", one.control, one.treatment, difference, _p_head(found), "wins/ties/losses", "detects")
+    head = ("metric", one.control, one.treatment, difference, p_head(len(one.metrics)), *HEAD)
     sides = {run.name: run for run in found.runs}
     rows: list[tuple[str, ...]] = [head]
     for spec in sides[one.control].aggregates:
-        values = [_number(sides[name].aggregates[spec].value) for name in (one.control, one.treatment)]
-        rows.append((str(spec), *values, *(_difference(one, spec) if spec in one.metrics else ())))
+        values = [number(sides[name].aggregates[spec].value) for name in (one.control, one.treatment)]
+        rows.append((str(spec), *values, *(cells(one.metrics[spec]) if spec in one.metrics else ())))
     return rows
-
-
-def _p_head(found: Measurement) -> str:
-    return "p" if len(found.request.specs) == 1 else "p (Holm)"
-
-
-def _difference(one: RunComparison, spec: MetricSpec) -> tuple[str, str, str, str]:
-    seen = one.metrics[spec]
-    limits = seen.interval
-    inner = "" if limits is None else f" [{_number(limits.low)}, {_number(limits.high)}]"
-    delta = "-" if seen.delta is None else f"{seen.delta:+.3f}{inner}"
-    score = f"{seen.score.wins:,}/{seen.score.ties:,}/{seen.score.losses:,}"
-    return delta, _p(seen.p_adjusted, seen.p == seen.p_floor), score, _detects(seen.minimum_detectable_effect)
-
-
-def _detects(effect: float | None) -> str:
-    """The smallest difference these queries show with 80 % power; beyond 1 there is none."""
-    return ">1" if effect is not None and effect > 1.0 else _number(effect)
-
-
-def _p(p: float | None, at_floor: bool) -> str:
-    if p is None:
-        return "-"
-    digits = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-    # No outcome of this many queries could have given less: the number is a limit, not a measurement.
-    return f"{digits.removeprefix('0')}{' (floor)' if at_floor else ''}"
 
 
 def _verdicts(found: Measurement) -> list[str]:
@@ -162,12 +131,8 @@ def _summary(found: Measurement) -> str:
     return f"{len(found.topics):,} queries, {found.judgments:,} judgments, relevant from grade {level}.{seen}"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _interval(one: Aggregate) -> str:
-    return "-" if one.interval is None else f"[{_number(one.interval.low)}, {_number(one.interval.high)}]"
+    return "-" if one.interval is None else f"[{number(one.interval.low)}, {number(one.interval.high)}]"
 
 
 def _as_json(found: Measurement, *, per_query: bool) -> dict[str, Any]:
@@ -209,23 +174,5 @@ def _comparison_json(one: RunComparison) -> dict[str, Any]:
     return {
         "control": one.control,
         "treatment": one.treatment,
-        "metrics": {
-            str(spec): {
-                "verdict": seen.verdict,
-                "sentence": seen.sentence,
-                "n": seen.n,
-                "delta": seen.delta,
-                "interval": None if seen.interval is None else [seen.interval.low, seen.interval.high],
-                "interval_method": None if seen.interval is None else seen.interval.method,
-                "p": seen.p,
-                "p_adjusted": seen.p_adjusted,
-                "p_floor": seen.p_floor,
-                "wins": seen.score.wins,
-                "ties": seen.score.ties,
-                "losses": seen.score.losses,
-                "minimum_detectable_effect": seen.minimum_detectable_effect,
-                "queries_needed": seen.queries_needed,
-            }
-            for spec, seen in one.metrics.items()
-        },
+        "metrics": {str(spec): comparison_json(seen) for spec, seen in one.metrics.items()},
     }

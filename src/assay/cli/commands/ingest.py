@@ -1,0 +1,129 @@
+"""`assay ingest`: take files and folders into the memory."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.grid import grid
+from assay.cli.surface import Surface, command, print_json
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.memory.ingesting import IngestReport, Step
+
+FAULTS_SHOWN = 20
+INCOMPLETE = 2
+"""The exit code under --strict when something could not be taken."""
+
+PathsArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders; JSONL too.")]
+RootOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="What paths are kept relative to. Default: this folder.")
+]
+GlobOption = Annotated[
+    list[str], typer.Option("--glob", metavar="PATTERN", help="Take what matches, such as '*.md'; may repeat.")
+]
+GateOption = Annotated[bool, typer.Option("--gate", help="Compare each document with the memory, as a save is.")]
+PruneOption = Annotated[bool, typer.Option("--prune", help="Supersede what the disk no longer has.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 2 when anything could not be taken.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Go on taking in what changes, until Ctrl-C.")]
+IntervalOption = Annotated[float, typer.Option(metavar="SECONDS", help="How often --watch looks.", min=0.1)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "ingest")
+    def ingest(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        paths: PathsArgument,
+        root: RootOption = None,
+        glob: GlobOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        gate: GateOption = False,
+        prune: PruneOption = False,
+        strict: StrictOption = False,
+        watch: WatchOption = False,
+        interval: IntervalOption = 2.0,
+    ) -> None:
+        """Take in documents: new and changed ones only, in batches that survive an interruption."""
+        how: dict[str, Any] = {"root": root, "globs": glob, "gate": gate, "prune": prune}
+        with wiring.open_engine(surface.settings) as engine:
+            if watch:
+                _watch(surface, engine, paths, interval, how)
+                return
+            with _progress(surface) as on_file:
+                report = engine.ingest(surface.scope, paths, **how, on_file=on_file)
+        surface.result(report.as_json(), "\n".join(_lines(report)))
+        if strict and report.faults:
+            raise typer.Exit(INCOMPLETE)
+
+
+def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float, how: dict[str, Any]) -> None:
+    from assay.memory.ingesting.watch import watch  # noqa: PLC0415 - heavy, and only here
+
+    def tell(report: IngestReport) -> None:
+        if surface.common.json:
+            print_json(report.as_json())
+        else:
+            surface.console.print("\n".join(_lines(report)), soft_wrap=True)
+
+    def wait() -> bool:
+        return threading.Event().wait(interval)
+
+    watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, **how)
+
+
+@contextmanager
+def _progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
+    """A bar with the time left, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def on_file(step: Step) -> None:
+            bar.update(task, completed=step.size, total=step.of_size, description=f"{step.files}/{step.of_files}")
+
+        yield on_file
+
+
+def _lines(report: IngestReport) -> Iterator[str]:
+    fates = ", ".join(f"{count:,} {fate}" for fate, count in report.fates.items()) or "nothing to take"
+    yield f"{report.files:,} files, {report.documents:,} documents: {fates}"
+    if report.chunk_tokens is not None:
+        spread = report.chunk_tokens
+        yield f"{report.chunks:,} chunks, tokens {spread.shortest} to {spread.longest}, median {spread.median}"
+    for reason, count in report.chunks_skipped.items():
+        yield f"{count:,} chunks not embedded: {reason}"
+    if report.masked:
+        yield f"{report.masked:,} secrets masked"
+    if report.skipped:
+        yield "passed over: " + ", ".join(f"{count:,} {reason}" for reason, count in report.reasons.items())
+    yield from (f"  {one}" for one in report.faults[:FAULTS_SHOWN])
+    if len(report.faults) > FAULTS_SHOWN:
+        yield f"  and {len(report.faults) - FAULTS_SHOWN:,} more; --json has them all"
+    yield from _gone(report)
+    yield from grid([("seconds", *(f"{name} {value:.2f}" for name, value in report.seconds.items()))])
+
+
+def _gone(report: IngestReport) -> Iterator[str]:
+    if report.pruned:
+        yield f"{len(report.pruned):,} no longer on disk, superseded: {_few(report.pruned)}"
+    elif report.missing:
+        yield f"{len(report.missing):,} no longer on disk, kept (supersede them: --prune): {_few(report.missing)}"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

@@ -1,0 +1,52 @@
+"""`assay why`: what stands behind a memory, as a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+from rich.tree import Tree
+
+from assay import wiring
+from assay.cli.commands.show import IdArgument
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+
+if TYPE_CHECKING:
+    from assay.memory.graph import Reason, Why
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "why")
+    def why(surface: Surface, memory_id: IdArgument) -> None:
+        """Show what caused, enabled or supports a memory, and what stands behind that in turn."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            found = engine.why(surface.scope, memory_id)
+        surface.result(plain(found), _tree(found))
+        if not found.chain.behind:
+            surface.note("Nothing is known to stand behind it. Say what does: assay link CAUSE caused " + memory_id)
+        for other in found.contradicted_by:
+            surface.note(f"contradicted by {other}")
+        if found.cut:
+            surface.note("The chain goes on; ask about the last memory shown.")
+
+
+def _tree(found: Why) -> Tree:
+    tree = Tree(_label(found.chain), guide_style="dim")
+    _grow(tree, found.chain)
+    return tree
+
+
+def _grow(tree: Tree, reason: Reason) -> None:
+    for one in reason.behind:
+        _grow(tree.add(_label(one)), one)
+
+
+def _label(one: Reason) -> Text:
+    kind = "" if one.kind is None else f"{one.kind.value} "
+    strength = "" if one.kind is None else f"  {one.strength:.2f}"
+    evidence = f"  ({one.evidence})" if one.evidence else ""
+    return Text.assemble((kind, "cyan"), one.title, (f"  {one.memory_id}{strength}{evidence}", "dim"))

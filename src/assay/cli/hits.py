@@ -1,0 +1,152 @@
+"""Search results to read: a list of hits with the matched words marked, and how each score was made.
+
+Marks and colours are styles of the text, which a console shows on a terminal only: in a pipe the same lines are plain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from assay.cli.grid import grid
+from assay.records import Explanation, Hit, HitPassage, PassageScore, SearchRequest, SearchResult
+
+SNIPPET = 240
+"""Characters shown of a passage."""
+_INDENT = " " * 4
+_WORD = re.compile(r"\w+")
+
+
+def shown(found: SearchResult, request: SearchRequest) -> Text:
+    """The whole answer."""
+    parts = [_pinned(found), *(_hit(hit, request) for hit in found), _about(found, request)]
+    return Text("\n").join(part for part in parts if part.plain)
+
+
+def _pinned(found: SearchResult) -> Text:
+    lines = [
+        Text.assemble(("always  ", "bold yellow"), one.title, ("  " + one.memory_id, "dim")) for one in found.pinned
+    ]
+    return Text("\n").join(lines)
+
+
+def _hit(hit: Hit, request: SearchRequest) -> Text:
+    head = Text.assemble((f"{hit.rank:>2}  ", "bold"), (f"{hit.score:.3f}  ", "cyan"), (hit.title, "bold"))
+    best = best_passage(hit)
+    where = " > ".join(part for part in (hit.rel_path or hit.folder, best.heading_path) if part)
+    if where:
+        head.append(f"  {where}", style="dim")
+    if hit.superseded_at is not None:
+        head.append(f"  superseded {hit.superseded_at:%Y-%m-%d}", style="red")
+    channels = ", ".join(hit.channels)
+    lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{hit.memory_id}  {channels}", style="dim")]
+    if hit.explanation is not None:
+        lines += [Text(line) for line in explained(hit.explanation)]
+    return Text("\n").join(lines)
+
+
+def best_passage(hit: Hit) -> HitPassage:
+    """The passage that did most for the hit; the first one when nothing was explained."""
+    if hit.explanation is None:
+        return hit.passages[0]
+    place = hit.explanation.passages[0].position
+    return next((one for one in hit.passages if one.position == place), hit.passages[0])
+
+
+def _snippet(text: str, query: str) -> Text:
+    """The part of a passage that holds most of the query's words, on one line."""
+    flat = " ".join(text.split())
+    wanted = {word for word in _WORD.findall(query.casefold()) if len(word) > 2}
+    places = [found.span() for found in _WORD.finditer(flat) if found.group().casefold() in wanted]
+    begin = _window(places, len(flat))
+    end = min(len(flat), begin + SNIPPET)
+    shown = Text(f"{_INDENT}{'…' if begin else ''}{flat[begin:end]}{'…' if end < len(flat) else ''}")
+    shift = len(_INDENT) + (1 if begin else 0) - begin
+    for start, stop in places:
+        if begin <= start and stop <= end:
+            shown.stylize("bold green", start + shift, stop + shift)
+    return shown
+
+
+def _window(places: list[tuple[int, int]], length: int) -> int:
+    """Where the window with most matches begins, a little before its first one."""
+    if length <= SNIPPET or not places:
+        return 0
+    starts = [start for start, _ in places]
+    best = max(starts, key=lambda begin: (sum(begin <= one < begin + SNIPPET - 30 for one in starts), -begin))
+    return max(0, min(best - 30, length - SNIPPET))
+
+
+def explained(why: Explanation) -> Iterator[str]:
+    """How a score was made, so that it can be made again by hand."""
+    rows: list[tuple[str, ...]] = [("passage", "channel", "rank", "score", "scaled", "weight", "adds")]
+    for one in why.passages:
+        rows += _votes(one)
+    yield from grid(rows, indent=_INDENT, gap="  ")
+    for boost in why.boosts:
+        yield f"{_INDENT}x {boost.factor:.3f}  {boost.name}: {boost.reason}"
+    yield f"{_INDENT}{_sum(why)}"
+    if why.reranked_from is not None:
+        yield f"{_INDENT}reranked from place {why.reranked_from}"
+
+
+def _votes(one: PassageScore) -> Iterator[tuple[str, ...]]:
+    for place, vote in enumerate(one.votes):
+        yield (
+            f"{one.position}" if place == 0 else "",
+            vote.channel.value,
+            f"{vote.rank}",
+            f"{vote.score:.4g}",
+            f"{vote.scaled:.4f}",
+            f"{vote.weight:.3f}",
+            f"{vote.contribution:.4f}",
+        )
+
+
+def _sum(why: Explanation) -> str:
+    best, rest = why.passages[0].fused, why.passages[1:]
+    base = f"{best:.4f}"
+    if why.aggregated and rest:
+        more = sum(one.fused for one in rest)
+        base = f"({best:.4f} + {why.coefficient:g} * {more:.4f} / sqrt({len(why.passages)}))"
+    factor = 1.0
+    for boost in why.boosts:
+        factor *= boost.factor
+    factor = min(max(factor, 1 / why.bound), why.bound)
+    return f"= {base} / {why.scale:.4f} x {factor:.3f} = {why.score:.4f}  ({why.method.value})"
+
+
+def _about(found: SearchResult, request: SearchRequest) -> Text:
+    """One line on how the search went, and what a reader should know of it."""
+    lines = [Text(f"degraded: {reason}", style="yellow") for reason in found.degraded]
+    if not found.hits:
+        lines.append(Text(_nothing(found, request)))
+    if found.deduplicated:
+        told = f"{len(found.deduplicated)} already given in this session, {found.tokens_saved:,} tokens saved"
+        lines.append(Text(told, style="dim"))
+    lines.append(Text(_timing(found), style="dim"))
+    return Text("\n").join(lines)
+
+
+def _timing(found: SearchResult) -> str:
+    count, took = len(found.hits), found.telemetry
+    return (
+        f"{count} {'result' if count == 1 else 'results'} in {took.total_latency_ms:.0f} ms"
+        f" ({took.embedding_latency_ms:.0f} ms of it for the query's vector);"
+        f" mode {found.mode.value}, intent {found.intent.value}; {found.query_id}"
+    )
+
+
+def _nothing(found: SearchResult, request: SearchRequest) -> str:
+    """What to try when nothing came back."""
+    if found.deduplicated:
+        return "Nothing new: everything that matches was given in this session already."
+    filters = request.filters
+    narrowed = filters.folder or filters.tiers or filters.tags or filters.since or filters.until or filters.as_of
+    if narrowed:
+        return "Nothing found. Try without the filters, or add --include-superseded."
+    if request.channels is not None:
+        return "Nothing found. Try without --channel."
+    return "Nothing found. Try other words or --mode deep; `assay health` says whether every channel works."

@@ -1,0 +1,225 @@
+"""The parts of the memory together: one store, its indexes, an embedder, and what saves, finds, takes in and checks.
+
+Made by `wiring.open_engine`. Everything takes a scope first, so one engine serves any number of tenants and threads.
+What only some commands need is imported when it is needed: a search in a shell should not wait for what saves.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from assay.clock import Clock
+from assay.errors import InputError
+from assay.flags import Flags, FlagStates
+from assay.index import Indexes
+from assay.memory.on_demand import OnDemandEmbedder
+from assay.memory.searching import Searcher
+from assay.records import Edge, EdgeKind, Scope
+from assay.storage import Store
+
+if TYPE_CHECKING:
+    from assay.memory.graph import Why
+    from assay.memory.health import Health, HealthReport
+    from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
+    from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
+    from assay.memory.saving import Saver
+    from assay.memory.showing import ShownMemory
+
+FOLD_FROM = 1_000
+"""New chunks from which it pays to fold them at once: the next process then need not read them one by one."""
+
+
+class VectorModels(NamedTuple):
+    """Whose vectors a tenant has."""
+
+    active: str | None
+    """The model that search compares with."""
+    stored: Mapping[str, int]
+    """How many chunks have a vector of each model."""
+    chunks: int
+
+
+class Engine:
+    """A memory at work. Closed by `close` or at the end of a `with` block; closing twice is fine."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        embedder: OnDemandEmbedder | None,
+        indexes: Indexes,
+        flags: Flags,
+        searcher: Searcher,
+        make_saver: MakeSaver,
+        clock: Clock,
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        """None: the settings ask for no vectors."""
+        self.indexes = indexes
+        self.flags = flags
+        self.searcher = searcher
+        self.clock = clock
+        self._make_saver = make_saver
+        self._looked_after: set[str] = set()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def saver(self) -> Saver:
+        """Keeps memories. Made when first needed: how long a chunk may be is for the embedder to say."""
+        return self._make_saver(None)
+
+    @cached_property
+    def ingester(self) -> Ingester:
+        """Takes in files."""
+        from assay.memory.ingesting import Ingester  # noqa: PLC0415 - see the module's docstring
+
+        return Ingester(store=self.store, make_saver=self._make_saver, clock=self.clock)
+
+    @cached_property
+    def checks(self) -> Health:
+        """Looks whether everything works."""
+        from assay.memory.health import Health  # noqa: PLC0415 - see the module's docstring
+
+        return Health(
+            store=self.store,
+            searcher=self.searcher,
+            indexes=self.indexes,
+            flags=self.flags,
+            embedder=self.embedder,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def reembedding(self) -> BackgroundReembedding | None:
+        """Changes the model in the background; None without an embedder."""
+        from assay.memory.reembedding import BackgroundReembedding  # noqa: PLC0415 - see the module's docstring
+
+        return None if self.embedder is None else BackgroundReembedding(self.store, self.embedder)
+
+    def ingest(
+        self,
+        scope: Scope,
+        paths: Sequence[Path],
+        *,
+        root: Path | None = None,
+        globs: Sequence[str] = (),
+        gate: bool = False,
+        prune: bool = False,
+        on_file: OnFile | None = None,
+    ) -> IngestReport:
+        """Take in files and folders, and fold them into the indexes when they are many."""
+        report = self.ingester.ingest(scope, paths, root=root, globs=globs, gate=gate, prune=prune, on_file=on_file)
+        if report.chunks >= FOLD_FROM:
+            self.indexes.compact(scope)
+        return report
+
+    def show(self, scope: Scope, memory_id: str) -> ShownMemory:
+        """A memory with its chunks, edges, versions and saves."""
+        from assay.memory.showing import show  # noqa: PLC0415 - see the module's docstring
+
+        with self.store.reading(scope) as work:
+            return show(work, memory_id)
+
+    def link(
+        self, scope: Scope, source_id: str, kind: EdgeKind, target_id: str, *, strength: float = 1.0, evidence: str = ""
+    ) -> Edge:
+        """Join two memories: the first `kind` the second."""
+        from assay.memory.graph import link  # noqa: PLC0415 - see the module's docstring
+
+        edge = Edge(
+            source_id=source_id,
+            target_id=target_id,
+            kind=kind,
+            strength=strength,
+            evidence=evidence,
+            created_at=self.clock.now(),
+        )
+        link(self.store, scope, edge)
+        return edge
+
+    def why(self, scope: Scope, memory_id: str) -> Why:
+        """What stands behind a memory."""
+        from assay.memory.graph import why  # noqa: PLC0415 - see the module's docstring
+
+        with self.store.reading(scope) as work:
+            return why(work, memory_id)
+
+    def health(self, scope: Scope) -> HealthReport:
+        """Whether every channel finds what it should."""
+        return self.checks.check(scope)
+
+    def flag_states(self, scope: Scope) -> FlagStates:
+        """Every flag as it stands."""
+        with self.store.reading(scope) as work:
+            return self.flags.states(work)
+
+    def vector_models(self, scope: Scope) -> VectorModels:
+        """Which models the stored vectors are of, without loading any."""
+        with self.store.reading(scope) as work:
+            return VectorModels(work.vectors.active(), work.vectors.models(), work.memories.count_chunks())
+
+    def folders(self, scope: Scope) -> Mapping[str, int]:
+        """Every folder with its current memories, by name."""
+        with self.store.reading(scope) as work:
+            return dict(work.passages.folders())
+
+    def delete_indexes(self, scope: Scope) -> str | None:
+        """Remove the files of a tenant's indexes; says where they were. Whoever has them mapped goes on undisturbed."""
+        folder = self.indexes.status(scope).folder
+        if folder is None or not Path(folder).is_dir():
+            return None
+        shutil.rmtree(folder, ignore_errors=True)
+        return folder
+
+    def model_state(self, scope: Scope) -> ModelState | None:
+        """How far the vectors are those of the configured model; None without an embedder."""
+        from assay.memory.reembedding import model_state  # noqa: PLC0415 - see the module's docstring
+
+        if self.embedder is None:
+            return None
+        with self.store.reading(scope) as work:
+            return model_state(work, self.embedder.model)
+
+    def reembed(self, scope: Scope, *, progress: Progress | None = None) -> ModelState:
+        """Give every chunk a vector of the configured model, and let search use it."""
+        from assay.memory.reembedding import reembed  # noqa: PLC0415 - see the module's docstring
+
+        if self.embedder is None:
+            raise InputError("the settings name no embedder", remedy="Set embedder.kind to minilm, for example.")
+        return reembed(self.store, scope, self.embedder, progress=progress)
+
+    def keep_up(self, scope: Scope) -> bool:
+        """In a process that lives on: re-embed in the background when the model has changed; says whether it began.
+
+        Looks once for each tenant. Nothing is loaded for the question alone: a process that has not needed the
+        embedder is left as it is.
+        """
+        if self.embedder is None or not self.embedder.loaded:
+            return False
+        with self._lock:
+            if scope.tenant in self._looked_after:
+                return False
+            self._looked_after.add(scope.tenant)
+        return self.reembedding is not None and self.reembedding.start(scope)
+
+    def close(self) -> None:
+        """Stop what runs in the background, write what the log still holds, and give everything back."""
+        if "reembedding" in self.__dict__ and self.reembedding is not None:
+            self.reembedding.close()
+        self.indexes.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

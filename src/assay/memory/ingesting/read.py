@@ -1,0 +1,208 @@
+"""Read one file into drafts: Markdown, plain text and JSON as one document, JSONL as one document a line.
+
+A JSONL record has a text (`text`, `body`, `content` or `contents`), maybe a `title`, an id (`_id`, `id`, `doc_id`), and
+`tags`, `triggers`, `tier`, `folder`, `valid_from`; everything else it holds becomes metadata. What cannot be read is
+yielded as a `Skip` with its line, and reading goes on.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, NoReturn
+
+from assay.errors import InputError
+from assay.hashing import HASH_PREFIX
+from assay.memory.ingesting.report import Skip
+from assay.memory.ingesting.walk import MARKDOWN, RECORDS, FoundFile
+from assay.records import Draft, Format
+
+LIMIT = 16_000_000
+"""Bytes of one document: as many characters as a memory's body may have."""
+TOO_LONG = f"at most {LIMIT:,} bytes are read as one document; split it, or write it as JSONL"
+TOOL = "assay ingest"
+
+_TEXTS = ("text", "body", "content", "contents")
+_IDS = ("_id", "id", "doc_id")
+_LISTS = ("tags", "triggers")
+_PLAIN = ("tier", "folder", "entity_type", "context_type")
+_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+
+
+def read_file(file: FoundFile) -> Iterator[Draft | Skip]:
+    """The drafts of one file, and what in it could not be read."""
+    try:
+        if file.path.suffix.lower() in RECORDS:
+            yield from _records(file)
+        else:
+            yield _document(file)
+    except OSError as problem:
+        yield _skip(file, "unreadable", problem.strerror or str(problem))
+
+
+def _document(file: FoundFile) -> Draft | Skip:
+    with file.path.open("rb") as opened:
+        content = opened.read(LIMIT + 1)
+    if len(content) > LIMIT:
+        return _skip(file, "size", f"{max(file.size, len(content)):,} bytes; {TOO_LONG}")
+    body = _decoded(file, content)
+    if isinstance(body, Skip):
+        return body
+    if not body.strip():
+        return _skip(file, "empty", "there is no visible character in it")
+    if file.path.suffix.lower() == ".json":
+        problem = _broken_json(file, body)
+        if problem is not None:
+            return problem
+    return _draft(file, title=_title(file, body), body=body, format=_format(file), source_hash=_hash(content))
+
+
+def _decoded(file: FoundFile, content: bytes) -> str | Skip:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\x00" in content:
+        return _skip(file, "binary", f"a NUL byte at {content.index(0):,}")
+    else:
+        encoding = "utf-8-sig"
+    try:
+        body = content.decode(encoding)
+    except UnicodeDecodeError as problem:
+        return _skip(file, "encoding", f"not UTF-8 at byte {problem.start:,}; convert the file to UTF-8")
+    return _skip(file, "binary", "it holds NUL characters") if "\x00" in body else body
+
+
+def _format(file: FoundFile) -> Format:
+    suffix = file.path.suffix.lower()
+    if suffix in MARKDOWN:
+        return Format.MARKDOWN
+    return Format.JSON if suffix == ".json" else Format.TEXT
+
+
+def _title(file: FoundFile, body: str) -> str:
+    """The front matter's title or the first heading of the first level; else the file's name."""
+    if _format(file) is not Format.MARKDOWN:
+        return file.path.stem
+    front = _FRONT_MATTER.match(body)
+    named = _FRONT_TITLE.search(front.group(1)) if front else None
+    if named:
+        return named.group(1).strip("'\"") or file.path.stem
+    heading = _HEADING.search(_without_code(body[front.end() :] if front else body))
+    return heading.group(1)[:500] if heading else file.path.stem
+
+
+def _without_code(body: str) -> str:
+    return re.sub(r"^(```|~~~).*?^\1", "", body, flags=re.MULTILINE | re.DOTALL)
+
+
+def _broken_json(file: FoundFile, body: str) -> Skip | None:
+    try:
+        json.loads(body, parse_constant=_no_such_number)
+    except json.JSONDecodeError as problem:
+        return _skip(file, "json", f"{problem.msg} at column {problem.colno}", line=problem.lineno)
+    except (ValueError, RecursionError) as problem:
+        return _skip(file, "json", str(problem))
+    return None
+
+
+def _records(file: FoundFile) -> Iterator[Draft | Skip]:
+    with file.path.open("rb") as opened:
+        number = 0
+        while line := opened.readline(LIMIT + 1):
+            number += 1
+            if len(line) > LIMIT:
+                yield _skip(file, "size", TOO_LONG, line=number)
+                _finish_line(opened)
+            elif line.strip():
+                yield _record(file, line.removeprefix(codecs.BOM_UTF8), number)
+        if not number:
+            yield _skip(file, "empty", "there is no line in it")
+
+
+def _finish_line(opened: Any) -> None:
+    while (rest := opened.readline(LIMIT)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _record(file: FoundFile, line: bytes, number: int) -> Draft | Skip:
+    try:
+        record = json.loads(line, parse_constant=_no_such_number)
+    except UnicodeDecodeError as problem:
+        return _skip(file, "encoding", f"not UTF-8 at byte {problem.start:,} of the line", line=number)
+    except (ValueError, RecursionError) as problem:
+        return _skip(file, "json", getattr(problem, "msg", str(problem)), line=number)
+    if not isinstance(record, dict):
+        return _skip(file, "record", "not an object", line=number)
+    return _record_draft(file, record, line, number)
+
+
+def _record_draft(file: FoundFile, record: Mapping[str, Any], line: bytes, number: int) -> Draft | Skip:
+    text_key = next((key for key in _TEXTS if isinstance(record.get(key), str) and record[key].strip()), None)
+    if text_key is None:
+        return _skip(file, "record", f"no text: give one of {', '.join(_TEXTS)}", line=number)
+    id_key = next((key for key in _IDS if isinstance(record.get(key), (str, int))), None)
+    own_id = str(record[id_key]) if id_key else str(number)
+    given = _known_fields(record)
+    rest = {key: value for key, value in record.items() if key not in {text_key, "title", "valid_from", *given}}
+    try:
+        return _draft(
+            file,
+            line=number,
+            title=str(record.get("title") or "").strip() or own_id,
+            body=record[text_key],
+            format=Format.TEXT,
+            metadata=rest,
+            valid_from=_moment(record.get("valid_from")),
+            source_id=f"{file.source_id}#{own_id}",
+            source_hash=_hash(line.strip()),
+            **given,
+        )
+    except ValueError as problem:
+        return _skip(file, "record", str(problem), line=number)
+
+
+def _known_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    lists = {key: tuple(record[key]) for key in _LISTS if isinstance(record.get(key), list)}
+    return lists | {key: record[key] for key in _PLAIN if isinstance(record.get(key), str)}
+
+
+def _moment(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"valid_from {value!r} is not a time in ISO 8601")  # noqa: TRY004 - told as the others are
+    moment = datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _draft(file: FoundFile, *, line: int | None = None, **given: Any) -> Draft | Skip:
+    folder = PurePosixPath(file.rel_path).parent.as_posix()
+    filled = {
+        "rel_path": file.rel_path,
+        "folder": "" if folder == "." else folder,
+        "source_id": file.source_id,
+        "written_with": TOOL,
+        "automated": True,
+    }
+    try:
+        return Draft(**{**filled, **given})
+    except InputError as problem:
+        return _skip(file, "refused", problem.message, line=line)
+
+
+def _hash(content: bytes) -> str:
+    return HASH_PREFIX + hashlib.sha256(content).hexdigest()
+
+
+def _no_such_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _skip(file: FoundFile, reason: str, detail: str, line: int | None = None) -> Skip:
+    return Skip(place=file.rel_path, reason=reason, detail=detail, line=line)

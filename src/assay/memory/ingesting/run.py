@@ -1,0 +1,201 @@
+"""One run of ingest: find, read, pass over what is known, put the rest to the saver, and tell what became of it.
+
+A document is known by its source id and the hash of its content: what is unchanged is neither chunked nor embedded.
+Everything else goes to `Saver.save_many`, which commits in batches, so an interrupted run keeps what it has done and
+the next one goes on from there. Documents are read while earlier ones are saved: memory holds one batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.clock import Clock
+from assay.memory.ingesting.metering import Meter, Stopwatch
+from assay.memory.ingesting.missing import Known, missing, prune
+from assay.memory.ingesting.read import read_file
+from assay.memory.ingesting.report import Fate, IngestReport, Skip, spread
+from assay.memory.ingesting.walk import FoundFile, Walked, walk
+from assay.memory.saving import Refused, Saver
+from assay.records import Draft, SaveDecision, SaveOutcome, Scope
+from assay.storage import Store
+
+
+class Step(NamedTuple):
+    """How far a run is, after a file was read or so many records of it."""
+
+    place: str
+    files: int
+    of_files: int
+    size: int
+    of_size: int
+    """In bytes."""
+
+
+TELL_EVERY = 100
+"""Documents of one file between two words about it."""
+
+OnFile = Callable[[Step], None]
+MakeSaver = Callable[[Meter | None], Saver]
+"""A saver; with a meter, one whose chunker and embedder count into it."""
+
+
+class Ingester:
+    """Puts files into the store."""
+
+    def __init__(
+        self, *, store: Store, make_saver: MakeSaver, clock: Clock, stopwatch: Stopwatch = time.perf_counter
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._make_saver = make_saver
+        self._stopwatch = stopwatch
+
+    def ingest(
+        self,
+        scope: Scope,
+        paths: Sequence[Path],
+        *,
+        root: Path | None = None,
+        globs: Sequence[str] = (),
+        gate: bool = False,
+        prune: bool = False,
+        on_file: OnFile | None = None,
+    ) -> IngestReport:
+        """Take in every file the paths lead to; with `gate`, each is compared with what is there as a save is."""
+        return self.take(scope, walk(paths, root=root, globs=globs), gate=gate, prune=prune, on_file=on_file)
+
+    def take(
+        self,
+        scope: Scope,
+        walked: Walked,
+        *,
+        gate: bool = False,
+        prune: bool = False,
+        gone: Sequence[str] = (),
+        on_file: OnFile | None = None,
+    ) -> IngestReport:
+        """Take in what a walk found; `gone` are source ids that are known to have left the disk."""
+        meter = Meter(stopwatch=self._stopwatch)
+        begun = self._stopwatch()
+        with self._store.reading(scope) as work:
+            known = Known.of(work)
+        run = _Run(known, meter, on_file)
+        for draft, outcome in self._make_saver(meter).save_many(scope, run.drafts(walked), gated=gate):
+            run.note(draft, outcome)
+        absent = (*missing(known, walked, run.seen, run.partly_read), *known.below(gone))
+        removed = self._prune(scope, absent) if prune else ()
+        return run.report(walked, absent, removed, self._stopwatch() - begun)
+
+    def _prune(self, scope: Scope, absent: Sequence[str]) -> tuple[str, ...]:
+        with self._store.writing(scope) as work:
+            return prune(work, absent, self._clock.now())
+
+
+class _Run:
+    """What one run has seen so far."""
+
+    def __init__(self, known: Known, meter: Meter, on_file: OnFile | None) -> None:
+        self.seen: set[str] = set()
+        self.partly_read: set[str] = set()
+        """Files of which something could not be read: what they no longer hold cannot be told."""
+        self._known = known
+        self._meter = meter
+        self._on_file = on_file
+        self._skipped: list[Skip] = []
+        self._fates: Counter[str] = Counter()
+        self._chunks = 0
+        self._masked = 0
+        self._chunks_skipped: Counter[str] = Counter()
+
+    def drafts(self, walked: Walked) -> Iterator[Draft]:
+        """Every document that is new or has changed."""
+        begun, of_size = 0, sum(one.size for one in walked.files)
+        for place, file in enumerate(walked.files, start=1):
+            inside = 0
+            for count, draft in enumerate(self._of(file), start=1):
+                yield draft
+                inside = min(inside + len(draft.body), file.size)
+                if count % TELL_EVERY == 0:
+                    self._tell(Step(file.rel_path, place - 1, len(walked.files), begun + inside, of_size))
+            begun += file.size
+            self._tell(Step(file.rel_path, place, len(walked.files), begun, of_size))
+
+    def _tell(self, step: Step) -> None:
+        if self._on_file is not None:
+            self._on_file(step)
+
+    def note(self, draft: Draft, outcome: SaveOutcome | Refused) -> None:
+        """What became of one document."""
+        if isinstance(outcome, Refused):
+            self._skipped.append(Skip(place=draft.rel_path, reason="refused", detail=outcome.reason))
+            return
+        self._fates[_fate(outcome)] += 1
+        self._chunks += outcome.chunks
+        self._masked += len(outcome.masks)
+        self._chunks_skipped.update(outcome.skipped)
+
+    def report(self, walked: Walked, absent: Sequence[str], pruned: tuple[str, ...], total: float) -> IngestReport:
+        """The run, told."""
+        return IngestReport(
+            files=len(walked.files),
+            documents=sum(self._fates.values()),
+            fates=_in_order(self._fates),
+            chunks=self._chunks,
+            chunk_tokens=spread(self._meter.chunk_tokens),
+            chunks_skipped=dict(self._chunks_skipped),
+            skipped=(*walked.skipped, *self._skipped),
+            missing=tuple(absent),
+            pruned=pruned,
+            seconds=self._meter.shares(total),
+            masked=self._masked,
+        )
+
+    def _of(self, file: FoundFile) -> Iterator[Draft]:
+        self.seen.add(file.source_id)
+        for one in self._timed(read_file(file)):
+            if isinstance(one, Skip):
+                self.partly_read.add(file.source_id)
+                self._skipped.append(one)
+            elif self._wanted(file, one):
+                yield one
+
+    def _wanted(self, file: FoundFile, draft: Draft) -> bool:
+        source = draft.source_id or file.source_id
+        if source in self.seen and source != file.source_id:
+            told = f"the id of {source!r} stands on an earlier line too"
+            self._skipped.append(Skip(place=file.rel_path, reason="record", detail=told))
+            return False
+        self.seen.add(source)
+        if self._known.hashes.get(source) != draft.source_hash:
+            return True
+        self._fates[Fate.UNCHANGED] += 1
+        return False
+
+    def _timed(self, drafts: Iterable[Draft | Skip]) -> Iterator[Draft | Skip]:
+        """The same, with the time it takes to make each counted as reading."""
+        source = iter(drafts)
+        while True:
+            with self._meter.timing("read"):
+                one = next(source, None)
+            if one is None:
+                return
+            yield one
+
+
+_FATES = {SaveDecision.MERGE: Fate.MERGED, SaveDecision.REJECT: Fate.REJECTED, SaveDecision.SUPERSEDE: Fate.SUPERSEDED}
+
+
+def _fate(outcome: SaveOutcome) -> Fate:
+    if outcome.unchanged:
+        return Fate.UNCHANGED
+    if outcome.version > 1:
+        return Fate.VERSION
+    return _FATES.get(outcome.decision, Fate.STORED)
+
+
+def _in_order(fates: Mapping[str, int]) -> dict[str, int]:
+    return {fate.value: fates[fate] for fate in Fate if fates.get(fate)}

@@ -1,0 +1,146 @@
+"""Change the model: give every chunk a vector of the configured embedder, then switch over and drop the old ones.
+
+Vectors of two models are never compared, so until the switch a search goes without the vector channel and says so.
+Batches are embedded outside the lock and each is durable when written: whoever starts again goes on where the last one
+stopped. Two processes that do it at once write the same vectors.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from assay.embedding.protocol import Embedder
+from assay.errors import AssayError
+from assay.hashing import content_hash
+from assay.records import Scope
+from assay.storage import Store, Work
+from assay.storage.repositories.vectors import NumberedVector, Unembedded
+from assay.text.chunking import embedded_text
+
+BATCH = 128
+"""Chunks between two writes."""
+
+
+class ModelState(NamedTuple):
+    """How far a tenant's vectors are those of one model."""
+
+    model: str
+    """The configured one."""
+    active: str | None
+    """The one that search compares with; None before the first vector."""
+    done: int
+    chunks: int
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to do before search can use the configured model."""
+        return self.active != self.model or self.done < self.chunks
+
+
+Progress = Callable[[ModelState], None]
+
+
+def model_state(work: Work, model: str) -> ModelState:
+    """Where a tenant stands on the way to a model."""
+    return ModelState(model, work.vectors.active(), work.vectors.count(model), work.memories.count_chunks())
+
+
+def reembed(
+    store: Store,
+    scope: Scope,
+    embedder: Embedder,
+    *,
+    progress: Progress | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> ModelState:
+    """Do all of it; `stopped` is asked between batches."""
+    model = embedder.model
+    while not stopped():
+        with store.reading(scope) as work:
+            rows = work.vectors.missing(model, limit=BATCH)
+        if not rows:
+            return _switch(store, scope, model)
+        made = _embedded(embedder, rows)
+        with store.writing(scope) as work:
+            state = _keep(work, model, made)
+        if progress is not None:
+            progress(state)
+    with store.reading(scope) as work:
+        return model_state(work, model)
+
+
+def _embedded(embedder: Embedder, rows: Sequence[Unembedded]) -> list[NumberedVector]:
+    texts = [embedded_text(row.title, row.heading_path, row.text) for row in rows]
+    vectors = embedder.embed(texts)
+    return [
+        NumberedVector(row.number, content_hash(text), vector)
+        for row, text, vector in zip(rows, texts, vectors, strict=True)
+    ]
+
+
+def _keep(work: Work, model: str, made: Sequence[NumberedVector]) -> ModelState:
+    """Keep the vectors of chunks that are still there and still without one."""
+    waiting = {row.number for row in work.vectors.missing(model, limit=BATCH)}
+    work.vectors.put_many(model, [one for one in made if one.number in waiting])
+    return model_state(work, model)
+
+
+def _switch(store: Store, scope: Scope, model: str) -> ModelState:
+    with store.writing(scope) as work:
+        if work.vectors.active() != model:
+            old = [name for name in work.vectors.models() if name != model]
+            work.vectors.activate(model)
+            for name in old:
+                work.vectors.remove_model(name)
+            work.audit.append("vectors.switch", model, {"dropped": old})
+        return model_state(work, model)
+
+
+class BackgroundReembedding:
+    """At most one thread that re-embeds; it never keeps a process alive and never raises into it."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.problem: str | None = None
+        """Why the last attempt ended early."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it is at work."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, scope: Scope) -> bool:
+        """Begin when something is to do and nobody is at it; says whether it began."""
+        with self._store.reading(scope) as work:
+            needed = model_state(work, self._embedder.model).needed
+        with self._lock:
+            if not needed or self.running or self._stop.is_set():
+                return False
+            self._thread = threading.Thread(target=self._run, args=(scope,), name="assay-reembed", daemon=True)
+            self._thread.start()
+            return True
+
+    def close(self, timeout_s: float = 10.0) -> None:
+        """Stop after the batch at hand."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end of the work; says whether it came."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+        return not self.running
+
+    def _run(self, scope: Scope) -> None:
+        try:
+            reembed(self._store, scope, self._embedder, stopped=self._stop.is_set)
+            self.problem = None
+        except AssayError as problem:
+            self.problem = str(problem)

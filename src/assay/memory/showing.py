@@ -1,0 +1,52 @@
+"""Everything the store knows of one memory, in one reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from assay.records import Chunk, Edge, MemoryRecord
+from assay.storage import Work
+from assay.storage.repositories.saves import SaveRecord
+
+
+class ShownEdge(NamedTuple):
+    """An edge and the title of its other end."""
+
+    edge: Edge
+    other_id: str
+    other_title: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownMemory:
+    """One memory with what belongs to it."""
+
+    memory: MemoryRecord
+    chunks: tuple[Chunk, ...]
+    edges: tuple[ShownEdge, ...]
+    versions: tuple[MemoryRecord, ...]
+    """Every memory of the same source, oldest first; empty when it has no source."""
+    saves: tuple[SaveRecord, ...]
+    """The decisions that led to it, oldest first."""
+
+
+def show(work: Work, memory_id: str) -> ShownMemory:
+    """The memory, its chunks, edges, versions and the saves behind it."""
+    memory = work.memories.get(memory_id)
+    return ShownMemory(
+        memory=memory,
+        chunks=tuple(work.memories.chunks_of(memory_id)),
+        edges=tuple(_edges(work, memory_id)),
+        versions=tuple(work.memories.by_source(memory.source_id)) if memory.source_id else (),
+        saves=tuple(reversed(work.saves.of(memory_id))),
+    )
+
+
+def _edges(work: Work, memory_id: str) -> list[ShownEdge]:
+    shown = []
+    for edge in work.edges.of(memory_id):
+        other = edge.target_id if edge.source_id == memory_id else edge.source_id
+        found = work.memories.find(other)
+        shown.append(ShownEdge(edge, other, "" if found is None else found.title))
+    return shown

@@ -1,0 +1,231 @@
+"""A golden dataset in memory: documents, cases with what is expected of each, and how its grades are to be read.
+
+One model for every file format. What identifies a dataset is its content: `Dataset.content_hash` is part of every
+number measured on it. It does not move with the order of documents, cases or grades, nor with words about the dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from assay.errors import BadValue
+from assay.hashing import canonical_json, content_hash
+from assay.records import values
+from assay.records.anchors import FolderMode, GoldAnchors
+from assay.records.checked import allow, one_of, require
+from assay.records.equivalence import EquivalenceClasses
+from assay.records.evidence import JudgmentSource
+from assay.records.memory import Edge, Format, Tier
+from assay.records.searching import Intent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """One thing that can be found: an entity, a note, a memory."""
+
+    id: str
+    text: str
+    title: str = ""
+    entity_type: str = "KNOWLEDGE_ARTIFACT"
+    format: Format = Format.MARKDOWN
+    rel_path: str = ""
+    folder: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tier: Tier = Tier.NORMAL
+    triggers: tuple[str, ...] = ()
+    dated: datetime | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "id")
+        require(self, values.text, "text")
+        require(self, values.optional_label, "title", "rel_path", "folder")
+        require(self, values.label, "entity_type")
+        require(self, one_of(Format), "format")
+        require(self, values.labels, "tags", "triggers")
+        require(self, values.json_object, "metadata")
+        require(self, one_of(Tier), "tier")
+        allow(self, values.moment, "dated")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grade:
+    """How relevant one document is to one query, and who says so."""
+
+    document_id: str
+    grade: int
+    source: JudgmentSource = JudgmentSource.MANUAL
+    annotator: str = ""
+    confidence: float = 1.0
+    channels: tuple[str, ...] = ()
+    """Which channels had surfaced it when it was judged."""
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "document_id")
+        require(self, values.whole, "grade")
+        require(self, one_of(JudgmentSource), "source")
+        require(self, values.optional_label, "annotator")
+        require(self, values.share, "confidence")
+        require(self, values.labels, "channels")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionContext:
+    """Where in a session a query is asked."""
+
+    session_id: str
+    working_memory: tuple[str, ...] = ()
+    turn: int = 0
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "session_id")
+        require(self, values.labels, "working_memory")
+        require(self, values.count, "turn")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One query and what a good system does with it."""
+
+    id: str
+    query: str
+    grades: tuple[Grade, ...] = ()
+    declared_relevant: tuple[str, ...] | None = field(default=None, metadata={"moves_numbers": False})
+    """What a file lists as relevant where its grades say otherwise. Grades count; this is kept for whoever checks."""
+    top_chunk: str | None = None
+    """The one passage that should come first, as `document:chunk:position`."""
+    anchors: GoldAnchors | None = None
+    answerable: bool = True
+    reference_answer: str | None = None
+    category: str = ""
+    difficulty: str = ""
+    tags: tuple[str, ...] = ()
+    vault: str = ""
+    intent: Intent | None = None
+    folder_mode: FolderMode = FolderMode.OFF
+    session: SessionContext | None = None
+    equivalence: EquivalenceClasses | None = None
+    causal_chain: tuple[str, ...] = ()
+    harvested_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "id")
+        object.__setattr__(self, "query", values.text(self.query, "query", empty=False))
+        allow(self, values.labels, "declared_relevant")
+        allow(self, values.label, "top_chunk")
+        require(self, values.flag, "answerable")
+        allow(self, values.text, "reference_answer")
+        require(self, values.optional_label, "category", "difficulty", "vault")
+        require(self, values.labels, "tags", "causal_chain")
+        allow(self, one_of(Intent), "intent")
+        require(self, one_of(FolderMode), "folder_mode")
+        allow(self, values.moment, "harvested_at")
+        if self.anchors is not None and self.anchors.answerable != self.answerable:
+            raise BadValue(
+                f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
+                remedy="Say it once, on the case.",
+            )
+        twice = _repeated([(one.document_id, one.source, one.annotator) for one in self.grades])
+        if twice:
+            raise BadValue(
+                f"case {self.id!r} grades {twice[0]!r} twice by the same judge", remedy="Keep one of the two grades."
+            )
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """The grade of each document; where several judged one, the most trusted, then the highest."""
+        ordered = sorted(self.grades, key=lambda one: (one.confidence, one.grade))
+        best = {one.document_id: one.grade for one in ordered}
+        return {one.document_id: best[one.document_id] for one in self.grades}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Documents and cases, with how grades are read and what must be reached."""
+
+    name: str
+    documents: tuple[Document, ...]
+    cases: tuple[Case, ...]
+    version: str = "1.0.0"
+    description: str = ""
+    created_at: str = ""
+    """When it was written, in the words of its authors."""
+    lowest_grade: int = 0
+    highest_grade: int = 3
+    relevance_level: int = 2
+    """From this grade on a document counts as relevant."""
+    ranked_unit: str = "entity"
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What a gate demands, by metric; a latency's floor is a ceiling."""
+    edges: tuple[Edge, ...] = ()
+    """Between memories, for datasets of an agent's memory."""
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "name", "version", "ranked_unit")
+        require(self, values.text, "description")
+        require(self, values.optional_label, "created_at")
+        require(self, values.whole, "lowest_grade", "highest_grade", "relevance_level")
+        if not self.lowest_grade <= self.relevance_level <= self.highest_grade:
+            raise BadValue(
+                f"{self.name} reads grade {self.relevance_level} as relevant on a scale from "
+                f"{self.lowest_grade} to {self.highest_grade}",
+                remedy="Give a relevance level that stands on the scale.",
+            )
+        object.__setattr__(
+            self, "floors", {values.label(k, "floors"): values.finite(v, f"floors.{k}") for k, v in self.floors.items()}
+        )
+        for kind, ids in (("document", [d.id for d in self.documents]), ("case", [c.id for c in self.cases])):
+            twice = _repeated(ids)
+            if twice:
+                raise BadValue(f"{self.name} has the {kind} id {twice[0]!r} twice", remedy=f"Make {kind} ids unique.")
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Document]:
+        """Documents by id."""
+        return {one.id: one for one in self.documents}
+
+    @cached_property
+    def corpus_hash(self) -> str:
+        """Identity of the documents, whatever their order."""
+        return content_hash(_each_hashed(self.documents))
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Identity of everything that moves a number: documents, cases, how grades are read."""
+        scale = [self.lowest_grade, self.highest_grade, self.relevance_level, self.ranked_unit]
+        edges = sorted(content_hash(_plain(one)) for one in self.edges)
+        return content_hash([self.corpus_hash, _each_hashed(self.cases), scale, edges])
+
+
+def _each_hashed(records: tuple[Document, ...] | tuple[Case, ...]) -> list[str]:
+    """One hash a record, in an order of their own: a large corpus is never one text in memory."""
+    return sorted(content_hash(_plain(one)) for one in records)
+
+
+def _plain(value: Any) -> Any:
+    """A record as plain JSON values, leaving out what is at its default so that a new field changes no old hash."""
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if _counts(value, one)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        plain = [_plain(inner) for inner in value]
+        ordered = isinstance(value, (list, tuple)) and not any(isinstance(one, Grade) for one in value)
+        return plain if ordered else sorted(plain, key=canonical_json)
+    return value
+
+
+def _counts(record: Any, one: Field[Any]) -> bool:
+    default = one.default_factory() if one.default_factory is not MISSING else one.default
+    return one.compare and one.metadata.get("moves_numbers", True) and getattr(record, one.name) != default
+
+
+def _repeated(ids: list[Any]) -> list[Any]:
+    seen: set[Any] = set()
+    return [one for one in ids if one in seen or seen.add(one)]  # type: ignore[func-returns-value] # add returns None

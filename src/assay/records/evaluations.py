@@ -1,0 +1,110 @@
+"""A run of a system over a dataset: what it gave for each case, what that was worth, and what it was measured with.
+
+`CaseResult` is one line of a run's append-only file. `RunManifest` says what was measured with what: its `instrument`
+must be equal before two runs may be compared, its `subject` is what may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from assay.hashing import content_hash
+from assay.records import values
+from assay.records.anchors import RetrievedChunk
+from assay.records.answers import GivenAnswer
+from assay.records.checked import allow, one_of, require
+from assay.records.runs import CaseStatus
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What a system can tell of how it got to its list; what it cannot tell is None. Feeds the evidence waterfall."""
+
+    indexed: tuple[str, ...] | None = None
+    """Of the documents the case is about, those the index holds."""
+    channels: Mapping[str, tuple[str, ...]] | None = None
+    """Each channel's list of documents, best first."""
+    excluded: tuple[str, ...] | None = None
+    """Documents that a scope or filter took out."""
+    fused: tuple[str, ...] | None = None
+    """The list after fusion, before reranking."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retrieved:
+    """What a system returned for one query."""
+
+    ids: tuple[str, ...]
+    """Documents, best first."""
+    scores: tuple[float, ...] | None = None
+    passages: tuple[RetrievedChunk, ...] = ()
+    pinned: tuple[str, ...] = ()
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds by stage."""
+    seen: Seen | None = None
+    answer: GivenAnswer | None = None
+    cost: float | None = None
+    """What it cost, in money, where the system says."""
+    notes: tuple[str, ...] = ()
+    """What the adapter had to say: duplicates dropped, ids it did not know."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseResult:
+    """One case, asked once."""
+
+    case_id: str
+    repeat: int = 0
+    status: CaseStatus
+    retrieved: Retrieved | None = None
+    """None: the system failed or the case was skipped."""
+    total_ms: float | None = None
+    error: str = ""
+    """What went wrong, in a sentence."""
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "case_id")
+        require(self, values.count, "repeat")
+        require(self, one_of(CaseStatus), "status")
+        allow(self, values.finite, "total_ms", "cost")
+        require(self, values.text, "error")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunManifest:
+    """What was run over what, fixed before the first case."""
+
+    run_id: str
+    name: str
+    """What people call it: the system's name, or what they said."""
+    dataset: str
+    dataset_version: str
+    system: str
+    """The system as it was asked for, such as `assay` or `http:rag.toml`."""
+    instrument: Mapping[str, Any]
+    """Metric definitions, relevance level, ranked unit, judge, dataset and corpus hashes: equal, or not comparable."""
+    subject: Mapping[str, Any]
+    """System, configuration, index, embedder, code: may differ, and is listed as what changed."""
+    metrics: tuple[str, ...]
+    k: int
+    repeats: int = 1
+    sample: float | None = None
+    seed: int = 0
+    case_ids: tuple[str, ...]
+    """Which cases, in order; those a sample left out are not in it."""
+    started_at: datetime
+    host: str = ""
+
+    @property
+    def instrument_hash(self) -> str:
+        """The instrument as one hash."""
+        return content_hash(dict(self.instrument))
+
+    @property
+    def subject_hash(self) -> str:
+        """The subject as one hash."""
+        return content_hash(dict(self.subject))
