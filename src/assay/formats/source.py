@@ -29,8 +29,8 @@ class Block(NamedTuple):
     """How many bytes of the unpacked text stand before it."""
 
 
-def blocks(path: Path, size: int = BLOCK) -> Iterator[Block]:
-    """The file's lines in order."""
+def blocks(path: Path, size: int = BLOCK, longest: int = LONGEST_LINE) -> Iterator[Block]:
+    """The file's lines in order; `longest` is how many bytes a line may have."""
     offset, rest = 0, b""
     for piece in _pieces(path, size):
         end = piece.rfind(b"\n") + 1
@@ -38,8 +38,8 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[Block]:
         if whole:
             yield _checked(path, Block(whole, offset))
             offset += len(whole)
-        if len(rest) > LONGEST_LINE:
-            raise malformed(path, Block(rest, offset), 0, f"is over {LONGEST_LINE:,} bytes long", "Is it a text file?")
+        if len(rest) > longest:
+            raise malformed(path, Block(rest, offset), 0, f"is over {longest:,} bytes long", "Is it a text file?")
     if rest:
         yield _checked(path, Block(rest + b"\n", offset))
 

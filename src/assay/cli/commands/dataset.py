@@ -1,0 +1,266 @@
+"""`assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.dataset_tables import (
+    bundled_row,
+    checked_json,
+    checked_lines,
+    count,
+    imported_json,
+    imported_lines,
+    imported_row,
+    overview_lines,
+)
+from assay.cli.grid import grid
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.errors import BadValue, NothingMeasured
+
+if TYPE_CHECKING:
+    from assay.evaluation.datasets import Checked, Source
+    from assay.records.datasets import Dataset
+
+NOT_USABLE = 2
+"""The exit code of a check that found errors, and of whatever has no cases."""
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A name (hotel, docs, docs@1.0.0) or a path; see `assay dataset list`.")
+]
+PathArgument = Annotated[
+    Path, typer.Argument(metavar="PATH", help="Golden JSON, anchored JSONL, a BEIR or TREC folder, a file of topics.")
+]
+ToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The file or folder to write.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="KIND", help="golden, anchored, beir or trec; default: as it looks.")
+]
+WriteOption = Annotated[
+    str,
+    typer.Option("--format", metavar="KIND", help="golden, golden-files, golden-lines, anchored, beir or trec."),
+]
+SplitOption = Annotated[
+    str | None, typer.Option("--split", metavar="NAME", help="Which judgments of a BEIR folder, such as test.")
+]
+VaultOption = Annotated[
+    Path | None, typer.Option("--vault", metavar="FOLDER", help="The notes of anchored cases; default: beside them.")
+]
+QrelsOption = Annotated[
+    Path | None, typer.Option("--qrels", metavar="FILE", help="The judgments, where PATH is a file of topics.")
+]
+NameOption = Annotated[str | None, typer.Option("--name", metavar="NAME", help="What to call it; default: its own.")]
+VersionOption = Annotated[str | None, typer.Option("--version", metavar="1.2.0", help="Which version this is.")]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help="Give up what this version was.")]
+EncodeOption = Annotated[bool, typer.Option("--encode-ids", help="Write blanks in the ids of TREC files as %20.")]
+RootOption = Annotated[
+    Path | None, typer.Option("--corpus", metavar="FOLDER", help="Look anchors up here, not in the dataset's notes.")
+]
+ExcludeOption = Annotated[
+    bool, typer.Option("--exclude-unresolved", help="Cases whose anchors lead nowhere will be left out of scoring.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")]
+FixOption = Annotated[bool, typer.Option("--fix", help="Move anchors to where they clearly went, in a copy.")]
+FixedOption = Annotated[
+    Path | None, typer.Option("--to", metavar="PATH", help="Where --fix writes the copy; default: the next version.")
+]
+PartOption = Annotated[
+    list[str], typer.Option("--part", metavar="NAME=SHARE", help="A part and its share; at least two, adding up to 1.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the shuffling.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Bring in, check, split and write golden datasets.", no_args_is_help=True)
+    app.add_typer(group, name="dataset")
+    _register_files(group)
+    _register_looks(group)
+
+
+def _register_files(group: typer.Typer) -> None:
+    @command(group, "import")
+    def import_(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        path: PathArgument,
+        name: NameOption = None,
+        version: VersionOption = None,
+        kind: FormatOption = None,
+        split: SplitOption = None,
+        vault: VaultOption = None,
+        qrels: QrelsOption = None,
+        replace: ReplaceOption = False,
+    ) -> None:
+        """Keep a dataset under a name, so that runs can use it; the same content again changes nothing."""
+        from assay.evaluation.datasets import check_dataset, import_dataset  # noqa: PLC0415 - not for the help
+
+        with _progress(surface) as on_read:
+            done = import_dataset(
+                path,
+                wiring.registry_of(surface.settings),
+                clock=SystemClock(),
+                source=_source(kind, split, vault, qrels),
+                name=name,
+                version=version,
+                replacing=replace,
+                on_read=on_read,
+            )
+        findings = check_dataset(done.dataset)
+        surface.result(imported_json(done, findings), "\n".join(imported_lines(done, findings)))
+
+    @command(group, "export")
+    def export(  # noqa: PLR0917 - the same
+        surface: Surface,
+        name: NameArgument,
+        to: ToArgument,
+        kind: WriteOption = "golden",
+        split: SplitOption = None,
+        encode_ids: EncodeOption = False,
+    ) -> None:
+        """Write a dataset in another format."""
+        from assay.evaluation.datasets import export_dataset  # noqa: PLC0415 - not for the help
+
+        dataset = _loaded(surface, name)
+        place = export_dataset(dataset, to, kind=kind, split=split, encode_ids=encode_ids)
+        surface.result(
+            {"name": dataset.name, "format": kind, "path": str(place), "content_hash": dataset.content_hash},
+            f"{dataset.name} {dataset.version} written as {kind}: {place}",
+        )
+
+    @command(group, "split")
+    def split(
+        surface: Surface,
+        name: NameArgument,
+        to: ToArgument,
+        part: PartOption = ["dev=0.5", "test=0.5"],  # noqa: B006 - typer reads the default, nobody changes it
+        seed: SeedOption = 0,
+    ) -> None:
+        """Share the cases of a dataset out, category by category; each part is a golden file with all documents."""
+        from assay.evaluation.datasets import export_dataset, split_dataset  # noqa: PLC0415 - not for the help
+
+        parts = split_dataset(_loaded(surface, name), _shares(part), seed=seed)
+        placed = {key: (one, export_dataset(one, to / f"{one.name}.json")) for key, one in parts.items()}
+        rows = [
+            ("part", "cases", "file"),
+            *((key, f"{len(one.cases):,}", str(at)) for key, (one, at) in placed.items()),
+        ]
+        surface.result(
+            {key: {"cases": [case.id for case in one.cases], "path": str(at)} for key, (one, at) in placed.items()},
+            "\n".join(grid([("part", "cases", "file"), *rows])),
+        )
+
+
+def _register_looks(group: typer.Typer) -> None:
+    @command(group, "check")
+    def check(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        name: NameArgument,
+        kind: FormatOption = None,
+        split: SplitOption = None,
+        corpus: RootOption = None,
+        qrels: QrelsOption = None,
+        exclude_unresolved: ExcludeOption = False,
+        strict: StrictOption = False,
+        fix: FixOption = False,
+        to: FixedOption = None,
+    ) -> None:
+        """Say what is wrong with a dataset; exit 2 if numbers measured on it would be wrong."""
+        from assay.evaluation.datasets import check_path  # noqa: PLC0415 - not for the help
+
+        with _progress(surface) as on_read:
+            found = check_path(
+                name,
+                registry=wiring.registry_of(surface.settings),
+                source=_source(kind, split, None, qrels),
+                corpus_root=corpus,
+                exclude_unresolved=exclude_unresolved,
+                on_read=on_read,
+            )
+        fixed = _fix(surface, name, found, corpus, to) if fix else None
+        surface.result(checked_json(found, fixed), "\n".join(checked_lines(name, found, fixed)))
+        if not found.usable or (strict and count(found, "warning")):
+            raise typer.Exit(NOT_USABLE)
+
+    @command(group, "show")
+    def show(surface: Surface, name: NameArgument) -> None:
+        """Show what a dataset holds: sizes, kinds, grades, version and content hash."""
+        from assay.evaluation.datasets import show as overview  # noqa: PLC0415 - not for the help
+
+        seen = overview(_loaded(surface, name))
+        surface.result(plain(seen), "\n".join(overview_lines(seen)))
+
+    @command(group, "list")
+    def list_all(surface: Surface) -> None:
+        """List the datasets that come with Assay and those that were imported."""
+        from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - not for the help
+
+        entries = list(wiring.registry_of(surface.settings).entries())
+        bundled = [(name, _loaded(surface, name)) for name in bundled_names()]
+        head = ("name", "version", "cases", "documents", "content", "from")
+        rows = [head, *(bundled_row(one) for _, one in bundled), *(imported_row(one) for one in entries)]
+        listed = [{"name": name, "version": one.version, "bundled": True} for name, one in bundled]
+        listed += [{**plain(one), "bundled": False} for one in entries]
+        surface.result(listed, "\n".join(grid(rows)) if rows[1:] else "No datasets. `assay dataset import` adds one.")
+
+
+def _loaded(surface: Surface, name: str) -> Dataset:
+    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - not for the help
+
+    with _progress(surface) as on_read:
+        found = load_dataset(name, registry=wiring.registry_of(surface.settings), on_read=on_read)
+    if not found.cases:
+        raise NothingMeasured(f"{name} holds no cases", remedy="Give a dataset with at least one query.")
+    return found
+
+
+def _source(kind: str | None, split: str | None, vault: Path | None, qrels: Path | None) -> Source:
+    from assay.evaluation.datasets import Source  # noqa: PLC0415 - not for the help
+
+    return Source(format=kind, split=split, vault=vault, qrels=qrels)
+
+
+def _shares(parts: list[str]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for part in parts:
+        name, _, share = part.partition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError as problem:
+            raise BadValue(f"part {part!r} is no name and share", remedy="Give it as --part test=0.2.") from problem
+    return shares
+
+
+@contextmanager
+def _progress(surface: Surface) -> Iterator[Callable[[int], None] | None]:
+    """How many documents have been read, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} documents read"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count: bar.update(task, completed=count)
+
+
+def _fix(surface: Surface, name: str, found: Checked, corpus: Path | None, to: Path | None) -> dict[str, Any]:
+    """Move what can be moved, and keep the copy."""
+    from assay.evaluation.datasets import apply_relocations, keep_fixed  # noqa: PLC0415 - not for the help
+
+    if found.dataset is None:
+        return {"moved": 0, "path": None}
+    fixed, applied = apply_relocations(found.dataset, found.unresolved, corpus)
+    registry = wiring.registry_of(surface.settings)
+    place = keep_fixed(name, fixed, registry=registry, clock=SystemClock(), to=to) if applied else None
+    moves = [{"case": one.case_id, "support": one.support, "to": str(move)} for one, move in applied]
+    return {"moved": len(applied), "left": len(found.unresolved) - len(applied), "moves": moves, "path": place}

@@ -1,0 +1,117 @@
+"""Datasets as lines to read and as JSON: imports, checks, overviews and the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from assay.cli.grid import grid
+from assay.cli.plain import plain
+
+if TYPE_CHECKING:
+    from assay.evaluation.datasets import Checked, Finding, Import, Imported, Overview
+    from assay.evaluation.datasets.showing import Spread
+    from assay.records.datasets import Dataset
+
+FINDINGS_SHOWN = 20
+"""Of each severity; --json has them all."""
+
+
+def imported_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
+    """What an import tells."""
+    dataset, card = done.dataset, done.card
+    grades = f"grades {dataset.lowest_grade} to {dataset.highest_grade}"
+    yield (
+        f"{card.name} {card.version}: {card.cases:,} queries, {card.documents:,} documents, {grades}"
+        f"{'' if done.new else ' (unchanged)'}"
+    )
+    yield f"{card.content_hash}  tag it {card.tag_hint}"
+    errors = [one for one in findings if one.severity.value == "error"]
+    rest = len(findings) - len(errors)
+    if findings:
+        yield f"{len(errors):,} errors, {rest:,} others: assay dataset check {card.name}"
+
+
+def imported_json(done: Import, findings: list[Finding]) -> dict[str, Any]:
+    """The same for machines."""
+    return {**plain(done.card), "tag_hint": done.card.tag_hint, "new": done.new, "findings": plain(findings)}
+
+
+def checked_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iterator[str]:
+    """What a check found, worst first, and its verdict."""
+    for severity in ("error", "warning", "note"):
+        own = [one for one in found.findings if one.severity.value == severity]
+        for one in own[:FINDINGS_SHOWN]:
+            yield f"{severity:<8} {one.code}  {one.where}: {one.message}"
+            if one.remedy:
+                yield f"         {one.remedy}"
+        if len(own) > FINDINGS_SHOWN:
+            yield f"{severity:<8} and {len(own) - FINDINGS_SHOWN:,} more; --json has them all"
+    if fixed is not None:
+        yield _fixed_line(fixed)
+    counts = ", ".join(f"{count(found, one):,} {one}s" for one in ("error", "warning", "note"))
+    yield f"{name}: {'usable' if found.usable else 'not usable'} ({counts})"
+
+
+def _fixed_line(fixed: dict[str, Any]) -> str:
+    if not fixed["moved"]:
+        return "No anchor has one clear place to go; nothing was written."
+    return f"{fixed['moved']:,} anchors moved, {fixed['left']:,} left for a person: {fixed['path']}"
+
+
+def count(found: Checked, severity: str) -> int:
+    """How many findings of a severity there are."""
+    return sum(one.severity.value == severity for one in found.findings)
+
+
+def checked_json(found: Checked, fixed: dict[str, Any] | None) -> dict[str, Any]:
+    """The same for machines."""
+    dataset = found.dataset
+    return {
+        "usable": found.usable,
+        "content_hash": None if dataset is None else dataset.content_hash,
+        "findings": plain(found.findings),
+        "unresolved": plain(found.unresolved),
+        "fixed": fixed,
+    }
+
+
+def overview_lines(seen: Overview) -> Iterator[str]:
+    """A dataset in numbers."""
+    low, high, level = seen.scale
+    best = "" if seen.best_precision_at_5 is None else f"; precision@5 can reach {seen.best_precision_at_5:.3f}"
+    yield f"{seen.name} {seen.version}" + (f"  {seen.description}" if seen.description else "")
+    rows = [
+        ("cases", f"{seen.cases:,}", _kinds(seen.categories)),
+        ("", "", _kinds(seen.difficulties)),
+        ("documents", f"{seen.documents:,}", _kinds(seen.entity_types)),
+        ("", "", _kinds(seen.formats)),
+        ("words", _spread(seen.words), "of a document: least, median, most"),
+        ("judgments", f"{seen.judgments:,}", _kinds({f"grade {key}": count for key, count in seen.grades.items()})),
+        ("relevant", _spread(seen.relevant), f"documents a case: least, median, most{best}"),
+        ("anchored", f"{seen.anchored:,}", f"cases; {seen.unanswerable:,} are unanswerable"),
+        ("scale", f"{low} to {high}", f"relevant from {level}; ranked are {seen.ranked_unit} units"),
+        ("floors", f"{len(seen.floors):,}", _kinds(seen.floors)),
+        ("content", "", f"{seen.content_hash}   tag it {seen.tag_hint}"),
+    ]
+    optional = {"anchored": seen.anchored or seen.unanswerable, "floors": seen.floors, "words": seen.words}
+    yield from grid([row for row in rows if any(row[1:]) and optional.get(row[0], True)], indent="  ")
+
+
+def _kinds(counts: Mapping[str, float]) -> str:
+    return ", ".join(f"{kind} {count:,g}" for kind, count in counts.items())
+
+
+def _spread(spread: Spread | None) -> str:
+    return "-" if spread is None else f"{spread.least:g}, {spread.median:g}, {spread.most:g}"
+
+
+def bundled_row(one: Dataset) -> tuple[str, ...]:
+    """A line of the list: a dataset that comes with Assay."""
+    sizes = f"{len(one.cases):,}", f"{len(one.documents):,}"
+    return one.name, one.version, *sizes, one.content_hash[:19], "Assay"
+
+
+def imported_row(one: Imported) -> tuple[str, ...]:
+    """A line of the list: an imported dataset."""
+    return one.name, one.version, f"{one.cases:,}", f"{one.documents:,}", one.content_hash[:19], one.imported_from

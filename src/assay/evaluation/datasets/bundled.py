@@ -1,0 +1,75 @@
+"""Datasets that come with Assay, and what each of them promises to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from assay.evaluation.datasets.findings import Finding, error
+from assay.records.datasets import Dataset
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requirements:
+    """Kinds that must be there, each with the least number of them."""
+
+    documents: int
+    cases: int
+    entity_types: Mapping[str, int] = field(default_factory=dict)
+    formats: Mapping[str, int] = field(default_factory=dict)
+    domains: Mapping[str, int] = field(default_factory=dict)
+    """By `metadata.category`."""
+    categories: Mapping[str, int] = field(default_factory=dict)
+    """Of cases."""
+    difficulties: Mapping[str, int] = field(default_factory=dict)
+
+
+REQUIREMENTS = {
+    "hotel": Requirements(
+        documents=60,
+        cases=60,
+        entity_types={"KNOWLEDGE_ARTIFACT": 1, "COMMUNICATION_SIGNAL": 1, "INTERACTION_EVENT": 1},
+        formats={"MARKDOWN": 1, "TEXT": 1, "JSON": 1},
+        domains={"POLICY": 1, "AMENITIES": 1, "SUPPORT": 1, "OPERATIONS": 1},
+        categories={"factual": 12, "comparative": 12, "troubleshooting": 12, "sentiment": 12},
+        difficulties={"easy": 1, "medium": 1, "hard": 1},
+    ),
+}
+"""By the name of the bundled dataset."""
+
+
+def bundled_names() -> list[str]:
+    """The datasets that come with Assay."""
+    return [name for name in REQUIREMENTS if bundled_path(name) is not None]
+
+
+def bundled_path(name: str) -> Path | None:
+    """Where a bundled dataset lies; None if there is none of that name."""
+    place = Path(str(files("assay"))) / "datasets" / name / "golden.json"
+    return place if name in REQUIREMENTS and place.is_file() else None
+
+
+def missing_kinds(dataset: Dataset, wanted: Requirements) -> Iterator[Finding]:
+    """Every kind of which there are too few."""
+    for what, least, found in (
+        ("documents", wanted.documents, len(dataset.documents)),
+        ("cases", wanted.cases, len(dataset.cases)),
+    ):
+        if found < least:
+            yield error("too-small", dataset.name, f"has {found:,} {what}, not {least:,}", f"Write more {what}.")
+    documents, cases = dataset.documents, dataset.cases
+    kinds = (
+        ("entity type", wanted.entity_types, [one.entity_type for one in documents]),
+        ("format", wanted.formats, [one.format.value for one in documents]),
+        ("domain", wanted.domains, [str(one.metadata.get("category", "")) for one in documents]),
+        ("category", wanted.categories, [one.category for one in cases]),
+        ("difficulty", wanted.difficulties, [one.difficulty for one in cases]),
+    )
+    for what, required, found_kinds in kinds:
+        spelt = [one.casefold() for one in found_kinds]
+        for kind, least in required.items():
+            if spelt.count(kind.casefold()) < least:
+                message = f"has {spelt.count(kind.casefold()):,} of the {what} {kind}, not {least:,}"
+                yield error("missing-kind", dataset.name, message, f"Add some of {kind}.")

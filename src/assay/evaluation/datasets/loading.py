@@ -1,0 +1,158 @@
+"""From a name or a path to a dataset, and from a dataset to files.
+
+A name is looked up among the bundled datasets, then in the registry (`docs` is its newest version, `docs@1.0.0` that
+one); everything else is a path. `./hotel` is always a path. The format is told by what lies there.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.errors import InputError, RecordNotFound
+from assay.evaluation.datasets.bundled import bundled_names, bundled_path
+from assay.evaluation.datasets.registry import Registry
+from assay.formats import anchored, golden
+from assay.formats.beir_dataset import CORPUS, read_beir, write_beir
+from assay.formats.strict_json import Refuse, raise_it
+from assay.formats.trec_dataset import QRELS, TOPICS, read_topics_and_qrels, read_trec, write_trec
+from assay.records.datasets import Dataset
+
+FORMATS = ("golden", "golden-files", "golden-lines", "anchored", "beir", "trec")
+READABLE = ("golden", "anchored", "beir", "trec")
+OnRead = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """How files are to be read, where they do not say it themselves."""
+
+    format: str | None = None
+    split: str | None = None
+    """Of a BEIR folder."""
+    vault: Path | None = None
+    """The folder of notes of anchored cases, where it does not lie beside them."""
+    qrels: Path | None = None
+    """The judgments of TREC topics, where both are files of their own."""
+
+
+def load_dataset(
+    name_or_path: str | Path,
+    *,
+    registry: Registry | None = None,
+    source: Source | None = None,
+    refuse: Refuse = raise_it,
+    on_read: OnRead | None = None,
+) -> Dataset:
+    """The dataset of that name or at that path."""
+    asked = str(name_or_path)
+    bundled = bundled_path(asked)
+    if bundled is not None:
+        return golden.read_golden(bundled, name=asked, refuse=refuse, on_read=on_read)
+    kept = registry.path_of(asked) if registry is not None else None
+    if kept is not None:
+        return golden.read_golden(kept, refuse=refuse, on_read=on_read)
+    path = Path(name_or_path).expanduser()
+    if not path.exists():
+        raise _not_found(asked, registry)
+    return read_path(path, source=source or Source(), refuse=refuse, on_read=on_read)
+
+
+def read_path(
+    path: Path,
+    *,
+    name: str | None = None,
+    source: Source,
+    refuse: Refuse = raise_it,
+    on_read: OnRead | None = None,
+) -> Dataset:
+    """The dataset that files hold."""
+    kind = source.format or format_at(path, source)
+    if source.split is not None and kind != "beir":
+        raise InputError(f"{path} has no splits", remedy="--split chooses judgments of a BEIR folder.")
+    if kind == "anchored":
+        return anchored.read_anchored(path, name=name, vault=source.vault, refuse=refuse)
+    if kind == "beir":
+        return read_beir(path, name=name, split=source.split, refuse=refuse, on_read=on_read)
+    if kind == "trec":
+        return _read_trec(path, name, source, refuse)
+    if kind != "golden":
+        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(READABLE)}.")
+    found = golden.read_golden(path, refuse=refuse, on_read=on_read)
+    return found if name is None else replace(found, name=name)
+
+
+def format_at(path: Path, source: Source) -> str:
+    """What lies at a path, by its files' names."""
+    if path.is_dir():
+        return _format_in(path)
+    if source.qrels is not None:
+        return "trec"
+    ending = path.name.removesuffix(".gz")
+    if ending.endswith((".jsonl", ".ndjson")):
+        return "anchored"
+    if ending.endswith(".json"):
+        return "golden"
+    raise InputError(
+        f"{path} is no dataset that Assay can tell by its name",
+        remedy="Give a golden .json, an anchored .jsonl, a BEIR or TREC folder, or topics with --qrels.",
+    )
+
+
+def export_dataset(
+    dataset: Dataset, path: Path, *, kind: str = "golden", split: str | None = None, encode_ids: bool = False
+) -> Path:
+    """Write a dataset; gives back the file or folder that holds it. What is there already is replaced, file by file."""
+    if kind == "golden":
+        file = path if path.name.removesuffix(".gz").endswith(".json") else path / golden.FILE_NAME
+        golden.write_golden(file, dataset)
+        return file
+    writers: dict[str, Callable[[], None]] = {
+        "golden-files": lambda: golden.write_golden_files(path, dataset),
+        "golden-lines": lambda: golden.write_golden_lines(path, dataset),
+        "anchored": lambda: anchored.write_anchored(path, dataset),
+        "beir": lambda: write_beir(path, dataset, split=split),
+        "trec": lambda: write_trec(path, dataset, encode_ids=encode_ids),
+    }
+    if kind not in writers:
+        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(FORMATS)}.")
+    writers[kind]()
+    return path
+
+
+def _format_in(folder: Path) -> str:
+    def has(*names: str) -> bool:
+        return any((folder / name).is_file() or (folder / f"{name}.gz").is_file() for name in names)
+
+    if has(golden.FILE_NAME):
+        return "golden"
+    if has(CORPUS):
+        return "beir"
+    if has(anchored.FILE_NAME):
+        return "anchored"
+    if has(*TOPICS) and has(*QRELS):
+        return "trec"
+    raise InputError(
+        f"{folder} holds no dataset",
+        remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, {anchored.FILE_NAME}, or topics.tsv with qrels.txt.",
+    )
+
+
+def _read_trec(path: Path, name: str | None, source: Source, refuse: Refuse) -> Dataset:
+    if path.is_dir():
+        return read_trec(path, name=name, refuse=refuse)
+    if source.qrels is None:
+        raise InputError(f"{path} is a file of topics alone", remedy="Give its judgments with --qrels FILE.")
+    return read_topics_and_qrels(path, source.qrels, name=name or path.name.split(".")[0], refuse=refuse)
+
+
+def _not_found(asked: str, registry: Registry | None) -> RecordNotFound:
+    known = [*bundled_names(), *(registry.names() if registry is not None else [])]
+    near = difflib.get_close_matches(asked, known, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return RecordNotFound(
+        f"there is no dataset and no file {asked!r}",
+        remedy=f"{hint}Known are: {', '.join(known) or 'none'}; `assay dataset import` adds one.",
+    )

@@ -1,0 +1,157 @@
+"""Anchored cases: JSONL, one question a line with the places that support its answer, and a vault of notes beside it.
+
+The notes stand in the folder `vault` beside the file, or in one named like the file; `rel_path` is relative to it. A
+note is known by its path, its title is its first heading. A question without an id is known by a hash of its words, so
+that lines may be moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from assay.errors import BadValue, InputError
+from assay.formats.anchor_fields import anchor_fields, anchors
+from assay.formats.files import inside, write_lines
+from assay.formats.golden_entities import read_content
+from assay.formats.keys import Keys, texts
+from assay.formats.strict_json import Refuse, made, one_line, raise_it, read_lines
+from assay.records.anchors import FolderMode, GoldAnchors
+from assay.records.datasets import Case, Dataset, Document
+from assay.records.memory import Format
+
+FILE_NAME = "cases.jsonl"
+VAULT = "vault"
+RANKED_UNIT = "anchor"
+FORMATS = {".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN, ".txt": Format.TEXT, ".json": Format.JSON}
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+
+
+def read_anchored(
+    path: Path, *, name: str | None = None, vault: Path | None = None, refuse: Refuse = raise_it
+) -> Dataset:
+    """The dataset of a JSONL file, or of a folder with a `cases.jsonl`; `vault` names another folder of notes."""
+    file = path / FILE_NAME if path.is_dir() else path
+    notes = vault or _vault_beside(file)
+    own = file.resolve().parent.name if file.name == FILE_NAME else file.name.split(".")[0]
+    return Dataset(
+        name=name or own,
+        documents=() if notes is None else tuple(read_notes(notes)),
+        cases=tuple(_cases(file, refuse)),
+        ranked_unit=RANKED_UNIT,
+    )
+
+
+def write_anchored(folder: Path, dataset: Dataset) -> None:
+    """`cases.jsonl` and the notes under `vault`."""
+    lines = [one_line(case_fields(one)) for one in dataset.cases]
+    for one in dataset.documents:
+        place = inside(folder / VAULT, one.rel_path or one.id)
+        if place is None or not one.rel_path:
+            raise BadValue(
+                f"document {one.id!r} has the path {one.rel_path!r}", remedy="A note of a vault has a path in it."
+            )
+        write_lines(place, [one.text])
+    write_lines(folder / FILE_NAME, lines)
+
+
+def read_notes(root: Path) -> Iterator[Document]:
+    """Every note of a vault, in the order of their paths."""
+    if not root.is_dir():
+        raise InputError(f"{root} is no folder of notes", remedy="Name the folder that holds the vault.")
+    for path in sorted(_note_files(root)):
+        rel_path = path.relative_to(root).as_posix()
+        text = read_content(path)
+        yield Document(
+            id=rel_path,
+            text=text,
+            title=_title(text, path),
+            format=FORMATS[path.suffix.lower()],
+            rel_path=rel_path,
+            folder=_folder(rel_path),
+        )
+
+
+def case(value: Any) -> Case:
+    """A case from the object of one line."""
+    keys = Keys(value, "the case")
+    question = keys.need("question")
+    answerable = keys.take("answerable", True)
+    given: dict[str, Any] = {
+        "id": keys.take("id") or _id_of(question),
+        "query": question,
+        "answerable": answerable,
+        "anchors": anchors(keys, answerable=answerable) or GoldAnchors(answerable=answerable),
+        "tags": texts(keys.take("tags", []), "tags"),
+        **keys.given(category="category", difficulty="difficulty", vault="vault", reference_answer="reference_answer"),
+        **keys.given(folder_mode="folder_mode", intent="intent"),
+    }
+    keys.done()
+    return Case(**given)
+
+
+def case_fields(one: Case) -> dict[str, Any]:
+    """A case as the object of one line."""
+    if one.anchors is None:
+        raise BadValue(
+            f"case {one.id!r} has grades and no anchors", remedy="Export it as golden, BEIR or TREC instead."
+        )
+    optional = {
+        "category": one.category,
+        "difficulty": one.difficulty,
+        "tags": list(one.tags),
+        "vault": one.vault,
+        "folder_mode": None if one.folder_mode is FolderMode.OFF else one.folder_mode.value,
+        "intent": one.intent and one.intent.value,
+    }
+    return {
+        "id": one.id,
+        "question": one.query,
+        "answerable": one.answerable,
+        **anchor_fields(one.anchors),
+        **({} if one.reference_answer is None else {"reference_answer": one.reference_answer}),
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def _cases(file: Path, refuse: Refuse) -> Iterator[Case]:
+    lines: dict[str, int] = {}
+    for place in read_lines(file, refuse):
+        one: Case | None = made(place, case, refuse)
+        if one is None:
+            continue
+        if one.id in lines:
+            known = lines[one.id]
+            refuse(place.refused(f"case {one.id!r} was given on line {known:,}", "Make ids, or questions, unique."))
+            continue
+        lines[one.id] = place.line
+        yield one
+
+
+def _id_of(question: Any) -> str:
+    return f"c-{hashlib.sha256(str(question).encode(errors='replace')).hexdigest()[:12]}"
+
+
+def _vault_beside(file: Path) -> Path | None:
+    places = (file.parent / VAULT, file.parent / file.name.split(".")[0])
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _note_files(root: Path) -> Iterable[Path]:
+    for path in root.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+        if path.suffix.lower() in FORMATS and path.is_file() and not hidden:
+            yield path
+
+
+def _title(text: str, path: Path) -> str:
+    found = _HEADING.search(text) if FORMATS[path.suffix.lower()] is Format.MARKDOWN else None
+    return found.group(1)[:500] if found else path.stem
+
+
+def _folder(rel_path: str) -> str:
+    parent = PurePosixPath(rel_path).parent.as_posix()
+    return "" if parent == "." else parent

@@ -1,0 +1,235 @@
+"""JSON files that people edit: read strictly, and every part of a list knows its line.
+
+What RFC 8259 does not allow is refused (NaN, Infinity, comments, a comma too many), and so is a key given twice, which
+most readers settle in silence. `read_object` reads a whole file, `read_lines` streams one value a line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.errors import InputError, MalformedFile
+from assay.formats.source import blocks
+
+LONGEST = 1 << 30
+"""Bytes in a file that is read whole, or in one line of a file that is streamed."""
+_BLANK = re.compile(r"[ \t\n\r]*")
+
+
+class Placed(NamedTuple):
+    """A value and where it stands."""
+
+    value: Any
+    path: Path
+    line: int
+
+    def refused(self, problem: str, expected: str) -> MalformedFile:
+        """The error for this value."""
+        return MalformedFile(f"{self.path}, line {self.line:,}: {problem}", remedy=expected)
+
+
+Refuse = Callable[[MalformedFile], None]
+"""What becomes of a part that cannot be read: raised, or collected by whoever wants to see them all."""
+
+
+def raise_it(problem: MalformedFile) -> None:
+    """The usual way: the first part that cannot be read ends the reading."""
+    raise problem
+
+
+def made(place: Placed, make: Callable[[Any], Any], refuse: Refuse) -> Any:
+    """What `make` gives for a value, or None once its mistake was refused with file and line."""
+    try:
+        return make(place.value)
+    except MalformedFile as problem:
+        refuse(problem)
+    except InputError as problem:
+        refuse(place.refused(problem.message, problem.remedy))
+    return None
+
+
+def read_object(path: Path) -> dict[str, Placed]:
+    """The members of the object that a file holds; the elements of a list among them are placed one by one."""
+    text = read_text(path)
+    try:
+        return dict(_Walk(text, path).members())
+    except json.JSONDecodeError as problem:
+        raise _explained(path, text, problem.pos, problem.msg) from problem
+
+
+def read_text(path: Path) -> str:
+    """A whole file, plain or gzipped, as the UTF-8 it must be."""
+    data = b"".join(block.data for block in blocks(path, longest=LONGEST))
+    return data.decode().removesuffix("\n")
+
+
+def read_lines(path: Path, refuse: Refuse = raise_it) -> Iterator[Placed]:
+    """The value of every line that is not blank."""
+    line = 0
+    for block in blocks(path, longest=LONGEST):
+        for text in block.data.decode().split("\n")[:-1]:
+            line += 1
+            if text.strip():
+                yield from _one_line(text, path, line, refuse)
+
+
+def one_line(value: Any) -> str:
+    """A value as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def indented(value: Any) -> str:
+    """A value as JSON for readers."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _one_line(text: str, path: Path, line: int, refuse: Refuse) -> Iterator[Placed]:
+    place = Placed(None, path, line)
+    try:
+        yield place._replace(value=_DECODER.decode(text))
+    except json.JSONDecodeError as problem:
+        refuse(place.refused(_said(problem.msg, problem.colno), _remedy(text, problem.pos)))
+    except _NotStrict as problem:
+        refuse(place.refused(problem.message, problem.remedy))
+    except (ValueError, RecursionError) as problem:
+        refuse(place.refused(f"cannot be read as JSON: {problem}", "Is it one JSON value a line?"))
+
+
+class _NotStrict(Exception):
+    """What other readers would let pass."""
+
+    def __init__(self, message: str, *, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotStrict(f"has the key {twice!r} twice", remedy="Keep one of the two.")
+    return found
+
+
+def _constant(name: str) -> float:
+    raise _NotStrict(f"holds {name}, which is not JSON", remedy="A value that could not be computed is left out.")
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NotStrict(f"holds {text[:40]}, which is no finite number", remedy="Give a number below 1.8e308.")
+    return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant, parse_float=_real)
+
+
+class _Walk:
+    """Goes through the outermost object of a text by hand, because `json` does not tell where anything stood."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self._text = text
+        self._path = path
+        self._at = 0
+        self._counted = (0, 1)
+
+    def members(self) -> Iterator[tuple[str, Placed]]:
+        seen: set[str] = set()
+        self._expect("{", "Expecting an object")
+        while not self._next_is("}", first=not seen):
+            if self._char() != '"':
+                raise json.JSONDecodeError("Expecting a key in double quotes", self._text, self._at)
+            start = self._at
+            key, self._at = _DECODER.raw_decode(self._text, self._at)
+            if key in seen:
+                raise self._placed(start).refused(f"has the key {key!r} twice", "Keep one of the two.")
+            seen.add(key)
+            self._expect(":", "Expecting ':'")
+            yield key, self._value()
+        self._skip()
+        if self._at != len(self._text):
+            raise json.JSONDecodeError("Extra data", self._text, self._at)
+
+    def _value(self) -> Placed:
+        self._skip()
+        place = self._placed(self._at)
+        return place._replace(value=list(self._elements()) if self._char() == "[" else self._decoded(place))
+
+    def _elements(self) -> Iterator[Placed]:
+        self._expect("[", "Expecting a list")
+        first = True
+        while not self._next_is("]", first=first):
+            first = False
+            place = self._placed(self._at)
+            yield place._replace(value=self._decoded(place))
+
+    def _decoded(self, place: Placed) -> Any:
+        try:
+            value, self._at = _DECODER.raw_decode(self._text, self._at)
+        except _NotStrict as problem:
+            raise place.refused(problem.message, problem.remedy) from problem
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as problem:
+            raise place.refused(f"cannot be read as JSON: {problem}", "Is it a value that JSON can hold?") from problem
+        return value
+
+    def _next_is(self, end: str, *, first: bool) -> bool:
+        """Whether the list or object ends here; passes over the comma between two parts."""
+        self._skip()
+        if self._char() == end and first:
+            self._at += 1
+            return True
+        if first:
+            return False
+        if self._char() == end:
+            self._at += 1
+            return True
+        self._expect(",", f"Expecting ',' or '{end}'")
+        self._skip()
+        if self._char() == end:
+            raise json.JSONDecodeError("Illegal trailing comma", self._text, self._at)
+        return False
+
+    def _expect(self, character: str, problem: str) -> None:
+        self._skip()
+        if self._char() != character:
+            raise json.JSONDecodeError(problem, self._text, self._at)
+        self._at += 1
+
+    def _skip(self) -> None:
+        found = _BLANK.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+
+    def _char(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _placed(self, at: int) -> Placed:
+        """Lines are counted from the last place on: elements come in order."""
+        before, line = self._counted
+        self._counted = (at, line + self._text.count("\n", before, at))
+        return Placed(None, self._path, self._counted[1])
+
+
+def _explained(path: Path, text: str, at: int, problem: str) -> MalformedFile:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Placed(None, path, line).refused(_said(problem, column), _remedy(text, at))
+
+
+def _said(problem: str, column: int) -> str:
+    return f"is not JSON: {problem.removesuffix(' at')} at column {column}"
+
+
+def _remedy(text: str, at: int) -> str:
+    near = text[at : at + 200].lstrip(" \t,")
+    if near.startswith(("//", "/*", "#")):
+        return "JSON has no comments: remove it."
+    return "Write it as JSON (RFC 8259) in UTF-8."
