@@ -20,6 +20,7 @@ from reliability import (
     killed_restore,
     migration,
     power_cut,
+    runs,
     state_machine,
     writers,
 )
@@ -81,6 +82,10 @@ def _backups(folder: Path, amount: int, seed: int) -> Outcome:  # noqa: ARG001 -
 
 def _killed_restore(folder: Path, amount: int, seed: int) -> Outcome:
     return killed_restore.run(folder=folder, times=amount, seed=seed)
+
+
+def _runs(folder: Path, amount: int, seed: int) -> Outcome:
+    return runs.run(folder=folder, times=amount, seed=seed)
 
 
 def _migration(folder: Path, amount: int, seed: int) -> Outcome:
@@ -149,6 +154,13 @@ SCENARIOS = (
         unit="kills",
         amounts=_amounts(100, 50, 5),
         run=_killed_restore,
+    ),
+    Scenario(
+        name="runs",
+        proves="a killed evaluation run, resumed, asks no finished case again and gives the same result",
+        unit="kills",
+        amounts=_amounts(50, 20, 3),
+        run=_runs,
     ),
     Scenario(
         name="migration",

@@ -1,0 +1,298 @@
+"""`assay run`: a system over a dataset, each case written down as it ends, then one table with intervals and floors."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface, command
+from assay.errors import AssayError, InputError, NothingMeasured
+
+if TYPE_CHECKING:
+    from assay.evaluation.datasets import ForScoring
+    from assay.evaluation.results import RunResult
+    from assay.evaluation.running.planning import RunOptions
+    from assay.records.evaluations import CaseResult, RunManifest
+
+T = TypeVar("T")
+
+DEFAULT_SYSTEM = "assay"
+
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
+SystemOption = Annotated[
+    list[str],
+    typer.Option("--system", "-s", metavar="SPEC", help="assay[:...], python:MODULE:NAME, http:FILE or run:FILE."),
+]
+MetricsOption = Annotated[
+    list[str], typer.Option("--metrics", "-m", metavar="LIST", help="Such as ndcg@10,mrr; see `assay metrics`.")
+]
+KOption = Annotated[int | None, typer.Option("-k", help="Results to ask for; at least what the metrics look at.")]
+RepeatOption = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Ask every case so many times.")]
+SampleOption = Annotated[
+    float | None, typer.Option("--sample", metavar="SHARE", help="A share of the cases, the same ones every time.")
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample.")]
+ResumeOption = Annotated[
+    str | None, typer.Option("--resume", metavar="RUN|latest", help="Go on with a run that was stopped.")
+]
+BudgetOption = Annotated[
+    str | None, typer.Option("--budget", metavar="1.50|10m", help="Stop before more money or time is spent.")
+]
+TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
+NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
+RunsOption = Annotated[Path | None, typer.Option("--runs", metavar="DIR", help="Where runs are kept; .assay/runs.")]
+TrecOption = Annotated[Path | None, typer.Option("--trec", metavar="FILE", help="Also write the rankings as a run.")]
+ExcludeOption = Annotated[
+    bool, typer.Option("--exclude-unresolved", help="Leave out cases whose anchors lead nowhere.")
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Given:
+    """What was asked for on the command line; None where nothing was said."""
+
+    metrics: list[str]
+    k: int | None
+    repeat: int | None
+    sample: float | None
+    seed: int | None
+    timeout: float | None
+    name: str
+    threads: int
+    budget: str | None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "run")
+    def run(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        dataset: DatasetArgument,
+        system: SystemOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        metrics: MetricsOption = [],  # noqa: B006 - the same
+        k: KOption = None,
+        repeat: RepeatOption = None,
+        sample: SampleOption = None,
+        seed: SeedOption = None,
+        resume: ResumeOption = None,
+        budget: BudgetOption = None,
+        timeout: TimeoutOption = None,
+        threads: ThreadsOption = 1,
+        name: NameOption = "",
+        runs: RunsOption = None,
+        trec: TrecOption = None,
+        exclude_unresolved: ExcludeOption = False,
+    ) -> None:
+        """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
+        # Numpy is loaded when there is something to measure, not to show the help.
+        from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415
+
+        found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
+        given = _Given(
+            metrics=metrics,
+            k=k,
+            repeat=repeat,
+            sample=sample,
+            seed=seed,
+            timeout=timeout,
+            name=name,
+            threads=threads,
+            budget=budget,
+        )
+        place = runs or surface.settings.runs_folder or _default_runs()
+        doing = _Doing(surface, dataset, for_scoring(found, exclude_unresolved=exclude_unresolved), given, place)
+        if resume is not None and len(system) > 1:
+            raise InputError("--resume goes on with one run, and there are several --system", remedy="Name one.")
+        if resume is not None:
+            results = [doing.resume(resume, system)]
+        else:
+            results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
+        _finish(surface, results, trec)
+
+
+def _default_runs() -> Path:
+    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - as above
+
+    return DEFAULT_RUNS
+
+
+class _Doing(NamedTuple):
+    """One command at work."""
+
+    surface: Surface
+    asked: str
+    """The dataset as it was named."""
+    scored: ForScoring
+    given: _Given
+    runs: Path
+
+    def begin(self, spec: str) -> RunResult:
+        """A new run."""
+        return self._run(spec, self._options(spec, None), None)
+
+    def resume(self, wanted: str, systems: list[str]) -> RunResult:
+        """A run that was begun: what is not said again is as it was."""
+        from assay.evaluation.running.folder import RunFolder, find_run  # noqa: PLC0415 - see the command
+
+        folder = find_run(wanted, self.runs)
+        there = RunFolder(folder).read_manifest()
+        spec = systems[0] if systems else there.system
+        return self._run(spec, self._options(spec, there), folder)
+
+    def _options(self, spec: str, there: RunManifest | None) -> RunOptions:
+        from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
+        from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+
+        given, before = self.given, RunOptions() if there is None else _options_of(there)
+        return RunOptions(
+            metrics=parse_specs(given.metrics) if given.metrics else before.metrics,
+            k=_first(given.k, before.k),
+            repeats=before.repeats if given.repeat is None else given.repeat,
+            sample=_first(given.sample, before.sample),
+            seed=before.seed if given.seed is None else given.seed,
+            timeout_s=_first(given.timeout, before.timeout_s),
+            name=given.name,
+            spec=spec,
+            instrument=self.scored.instrument if self.scored.excluded else {},
+        )
+
+    def _run(self, spec: str, options: RunOptions, resume: Path | None) -> RunResult:
+        from assay.evaluation.running.budget import NO_LIMIT, Budget  # noqa: PLC0415 - see the command
+        from assay.evaluation.running.executing import LocalExecutor  # noqa: PLC0415 - the same
+        from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+
+        begun: list[RunManifest] = []
+        dataset = self.scored.dataset
+        with _bar(self.surface, "documents") as on_document:
+            system = wiring.open_system(spec, dataset, on_document=on_document)
+        try:
+            with closing(system), _bar(self.surface, "cases") as on_case:
+                running = Running(
+                    runs=self.runs,
+                    resume=resume,
+                    budget=Budget.parse(self.given.budget) if self.given.budget else NO_LIMIT,
+                    executor=LocalExecutor(self.given.threads),
+                    on_start=lambda manifest, _: begun.append(manifest),
+                    on_case=None if on_case is None else _counting(on_case),
+                )
+                return run(dataset, system, options, running)
+        except (KeyboardInterrupt, AssayError) as problem:
+            if begun and (isinstance(problem, KeyboardInterrupt) or problem.exit_code == AssayError.exit_code):
+                sys.stderr.write(f"Cases that ended are kept. Go on with: {self._command(begun[0].run_id)}\n")
+            raise
+
+    def _command(self, run_id: str) -> str:
+        runs = "" if self.runs == _default_runs() else f" --runs {self.runs}"
+        return f"assay run {self.asked} --resume {run_id}{runs}"
+
+
+def _options_of(there: RunManifest) -> RunOptions:
+    """How a run was begun."""
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
+    from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+
+    return RunOptions(
+        metrics=parse_specs(there.metrics),
+        k=there.k,
+        repeats=there.repeats,
+        sample=there.sample,
+        seed=there.seed,
+        timeout_s=there.subject.get("timeout_s"),
+    )
+
+
+def _first(given: T | None, before: T | None) -> T | None:
+    return before if given is None else given
+
+
+def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseResult], None]:
+    return lambda done, of, _: on_case(done, of)
+
+
+def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> None:
+    from assay.cli.run_table import ended, table  # noqa: PLC0415 - see the command
+    from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
+
+    for result in results:
+        _write_trec(result, trec, several=len(results) > 1)
+    notes = [_stored(surface, result) for result in results]
+    floors = {**results[0].floors, **surface.settings.floors}
+    first = next(iter(results[0].aggregates), None)
+    said = [*map(ended, results), sentence(results, first) if first else ""]
+    said += [f"Written to {result.folder}" for result in results]
+    shown = "\n".join([table(results, floors), "", *filter(None, said)])
+    surface.result({"runs": [_as_json(one) for one in results]}, shown)
+    for result in results:
+        for note in result.notes:
+            surface.note(f"{result.name}: {note}" if len(results) > 1 else note)
+    for note in filter(None, notes):
+        surface.note(note)
+    _refuse_nothing(results)
+
+
+def _refuse_nothing(results: list[RunResult]) -> None:
+    for result in results:
+        if result.aggregates and not any(one.scored for one in result.aggregates.values()):
+            failed = next((one for one in result.cases if one.error), None)
+            why = f"; the first said: {failed.error}" if failed else ""
+            raise NothingMeasured(
+                f"no case of {result.manifest.dataset} could be scored for {result.name}{why}",
+                remedy=f"What there is stands in {result.folder}.",
+            )
+
+
+def _write_trec(result: RunResult, trec: Path | None, *, several: bool) -> None:
+    if trec is not None:
+        result.write_trec(trec.with_name(f"{result.run_id}-{trec.name}") if several else trec)
+
+
+def _as_json(result: RunResult) -> dict[str, Any]:
+    """What `result.json` holds, without the values of every case, and where that file is."""
+    whole = {name: of for name, of in result.as_json().items() if name not in ("per_case", "noise")}
+    return {**whole, "folder": str(result.folder)}
+
+
+def _stored(surface: Surface, result: RunResult) -> str | None:
+    """Also keep a row in the store, where there is one. A store that cannot take it costs a note, not the run."""
+    there = surface.common.db is not None or Path(surface.settings.db).is_file()
+    if not there or importlib.util.find_spec("sqlalchemy") is None:
+        return None
+    from assay.evaluation.running.stored import as_row  # noqa: PLC0415 - see the command
+
+    try:
+        with wiring.open_store(surface.settings, create=False) as store, store.writing(surface.scope) as work:
+            work.results.add(as_row(result))
+    except AssayError as problem:
+        return f"The store has no row of this run: {problem.message}."
+    return None
+
+
+@contextmanager
+def _bar(surface: Surface, what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with the time left, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import (  # noqa: PLC0415 - the same
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -1,0 +1,279 @@
+"""A finished run as one value: what was measured, every case's outcome, and what the system gave for it.
+
+A run is a folder: `manifest.json` (what was run over what), `cases.jsonl` (one case a line, in the order they ended)
+and `result.json` (everything computed from the two). `RunResult` is all three; `load_run` reads them, `RunResult.save`
+writes them. Cases that were never tried are `skipped` here and have no line, so that a later resume tries them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assay.errors import MissingExtra, UnknownMetric
+from assay.evaluation.running.folder import RunFolder, write_whole
+from assay.evaluation.running.lines import Plain, manifest_json, plain
+from assay.formats.writing import write_trec_run
+from assay.metrics.aggregate import Aggregate
+from assay.metrics.operations import LatencySummary
+from assay.metrics.spec import MetricSpec
+from assay.metrics.units import scores_of_ranking
+from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.rate import Rate
+from assay.records.runs import CaseStatus
+from assay.statistics import Interval
+
+PerCase = Mapping[str, Outcome]
+Aggregates = Mapping[MetricSpec, Aggregate]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunResult:
+    """One run, scored."""
+
+    manifest: RunManifest
+    cases: tuple[CaseResult, ...]
+    """Every case of every repeat, in the manifest's order; those never tried are `skipped`."""
+    scores: Mapping[MetricSpec, PerCase]
+    """What became of each case under each metric; with repeats, the mean of those that were scored."""
+    noise: Mapping[MetricSpec, Mapping[str, float]] = field(default_factory=dict)
+    """With repeats: by how much a case's value varies from one to the next (standard deviation)."""
+    aggregates: Aggregates
+    breakdowns: Mapping[str, Mapping[str, Aggregates]] = field(default_factory=dict)
+    """By label (`category`, `difficulty`, `tags`, `intent`, `vault`), then by its value."""
+    latency: Mapping[str, LatencySummary]
+    """By stage, `total` first; milliseconds."""
+    rates: Mapping[str, Rate]
+    """`error_rate`, `timeout_rate`, `empty_response_rate`."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What the dataset demands, by metric."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the numbers must know, in sentences."""
+    result_hash: str
+    """Of case ids, rankings, outcomes and values; not of times."""
+    folder: Path | None = None
+    """Where its files are; None: it was never written."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.manifest.name
+
+    @property
+    def run_id(self) -> str:
+        """What it is stored under."""
+        return self.manifest.run_id
+
+    def per_case(self, metric: MetricSpec | str) -> dict[str, Outcome]:
+        """What became of each case under one metric."""
+        return dict(self.scores[self._known(metric)])
+
+    def value(self, metric: MetricSpec | str) -> float | None:
+        """A metric's value over the run, latency percentiles and failure rates included; None: nothing was scored."""
+        spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
+        if spec.name in self.rates:
+            return self.rates[spec.name].value
+        if spec.entry.family == "operations":
+            return self._latency(spec)
+        return self.aggregates[self._known(spec)].value
+
+    def _latency(self, spec: MetricSpec) -> float | None:
+        summary = self.latency.get(spec.parameter("stage")) if spec.entry.parameters else None
+        return None if summary is None else getattr(summary, spec.name.removesuffix("_latency"), None)
+
+    def _known(self, metric: MetricSpec | str) -> MetricSpec:
+        spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
+        if spec not in self.scores:
+            raise UnknownMetric(
+                f"the run {self.name} was not measured with {spec}",
+                remedy=f"It has: {', '.join(map(str, self.scores))}. Run again with --metrics {spec}.",
+            )
+        return spec
+
+    @property
+    def counts(self) -> dict[CaseStatus, int]:
+        """How many cases ended in each way."""
+        found = Counter(one.status for one in self.cases)
+        return {status: found[status] for status in CaseStatus}
+
+    def results_of(self, case_id: str) -> tuple[CaseResult, ...]:
+        """What the system gave for one case, one for each repeat."""
+        return tuple(one for one in self.cases if one.case_id == case_id)
+
+    def as_json(self) -> Plain:
+        """Everything but the cases' own results, as `result.json` holds it."""
+        return {
+            "run_id": self.run_id,
+            "name": self.name,
+            "manifest": manifest_json(self.manifest),
+            "metrics": {str(spec): one.as_json() for spec, one in self.aggregates.items()},
+            "per_case": {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()},
+            "noise": {str(spec): dict(cases) for spec, cases in self.noise.items()},
+            "breakdowns": {label: _parts_json(parts) for label, parts in self.breakdowns.items()},
+            "latency": {stage: latency_json(one) for stage, one in self.latency.items()},
+            "rates": {name: rate_json(one) for name, one in self.rates.items()},
+            "counts": {status.value: count for status, count in self.counts.items()},
+            "floors": dict(self.floors),
+            "notes": list(self.notes),
+            "result_hash": self.result_hash,
+        }
+
+    def save(self, folder: Path) -> RunResult:
+        """Write all three files into a folder of its own; the run as it now stands there."""
+        files = RunFolder(folder)
+        files.write_manifest(self.manifest)
+        files.write_cases(one for one in self.cases if one.status is not CaseStatus.SKIPPED)
+        return self.save_result(folder)
+
+    def save_result(self, folder: Path) -> RunResult:
+        """Write `result.json` beside a manifest and cases that are there already."""
+        text = json.dumps(self.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(RunFolder(folder).result, text + "\n")
+        return replace(self, folder=folder)
+
+    def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:
+        """The rankings as a TREC run. Its scores count places, so that every reader sees this order."""
+        run = {
+            one.case_id: scores_of_ranking(one.retrieved.ids)
+            for one in self.cases
+            if one.repeat == repeat and one.retrieved is not None
+        }
+        write_trec_run(Path(path), run, "".join(self.name.split()) or "assay")
+
+    def to_frame(self) -> Any:
+        """A pandas table: one row a case and metric."""
+        if importlib.util.find_spec("pandas") is None:
+            raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
+        rows = [
+            {"case": case, "metric": str(spec), "value": one.value, "outcome": one.kind.value, "reason": one.reason}
+            for spec, cases in self.scores.items()
+            for case, one in cases.items()
+        ]
+        return importlib.import_module("pandas").DataFrame(
+            rows, columns=["case", "metric", "value", "outcome", "reason"]
+        )
+
+    def __repr__(self) -> str:
+        width = max((len(str(spec)) for spec in self.aggregates), default=0)
+        lines = [f"  {spec!s:<{width}}  {shown_value(one)}" for spec, one in self.aggregates.items()]
+        ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
+        return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
+
+
+def shown_value(one: Aggregate) -> str:
+    """A value with its interval, or that there is none."""
+    if one.value is None:
+        return "-"
+    limits = one.interval
+    return f"{one.value:.3f}" if limits is None else f"{one.value:.3f} [{_limit(limits.low)}, {_limit(limits.high)}]"
+
+
+def _limit(limit: float | None) -> str:
+    return "-" if limit is None else f"{limit:.3f}"
+
+
+def load_run(folder: Path) -> RunResult:
+    """A finished run from its folder."""
+    files = RunFolder(folder)
+    manifest, found = files.read_manifest(), files.read_result()
+    return RunResult(
+        manifest=manifest,
+        cases=with_skipped(manifest, files.read_cases()),
+        scores={MetricSpec.parse(name): _outcomes(cases) for name, cases in found["per_case"].items()},
+        noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
+        aggregates={MetricSpec.parse(name): read_aggregate(one) for name, one in found["metrics"].items()},
+        breakdowns={label: _parts(parts) for label, parts in found["breakdowns"].items()},
+        latency={stage: _latency(one) for stage, one in found["latency"].items()},
+        rates={name: _rate(one) for name, one in found["rates"].items()},
+        floors=found["floors"],
+        notes=tuple(found["notes"]),
+        result_hash=found["result_hash"],
+        folder=folder,
+    )
+
+
+def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:
+    """Every case of every repeat in the manifest's order, the first line of each; without one it was never tried."""
+    done: dict[tuple[str, int], CaseResult] = {}
+    for one in cases:
+        done.setdefault((one.case_id, one.repeat), one)
+    return tuple(
+        done.get((case_id, repeat)) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
+        for repeat in range(manifest.repeats)
+        for case_id in manifest.case_ids
+    )
+
+
+def _outcomes_json(cases: PerCase) -> Plain:
+    return {case: plain(one) for case, one in cases.items()}
+
+
+def _outcomes(found: Mapping[str, Plain]) -> dict[str, Outcome]:
+    return {case: Outcome(**one) for case, one in found.items()}
+
+
+def _parts_json(parts: Mapping[str, Aggregates]) -> Plain:
+    return {value: {str(spec): one.as_json() for spec, one in metrics.items()} for value, metrics in parts.items()}
+
+
+def _parts(found: Mapping[str, Plain]) -> dict[str, Aggregates]:
+    return {
+        value: {MetricSpec.parse(name): read_aggregate(one) for name, one in metrics.items()}
+        for value, metrics in found.items()
+    }
+
+
+def read_aggregate(found: Plain) -> Aggregate:
+    """What `Aggregate.as_json` gave."""
+    limits = found["interval"]
+    interval = None
+    if limits is not None:
+        interval = Interval(
+            estimate=found["value"],
+            low=limits[0],
+            high=limits[1],
+            level=found["interval_level"],
+            n=found["scored"],
+            method=found["interval_method"],
+        )
+    return Aggregate(
+        spec=MetricSpec.parse(found["metric"]),
+        value=found["value"],
+        scored=found["scored"],
+        others=_counted(found["others"]),
+        worst=found["worst"],
+        best=found["best"],
+        interval=interval,
+        fingerprint=found["fingerprint"],
+    )
+
+
+def latency_json(one: LatencySummary) -> Plain:
+    """The one shape of a latency on every surface."""
+    shares = {"p50": one.p50, "p95": one.p95, "p99": one.p99, "mean": one.mean}
+    return {**shares, "timed": one.timed, "left_out": {kind.value: count for kind, count in one.left_out.items()}}
+
+
+def _latency(found: Plain) -> LatencySummary:
+    return LatencySummary(**{**found, "left_out": _counted(found["left_out"])})
+
+
+def rate_json(one: Rate) -> Plain:
+    """The one shape of a rate on every surface."""
+    left = {kind.value: count for kind, count in one.left_out.items()}
+    return {"value": one.value, "hits": one.hits, "of": one.of, "left_out": left}
+
+
+def _rate(found: Plain) -> Rate:
+    return Rate(hits=found["hits"], of=found["of"], left_out=_counted(found["left_out"]))
+
+
+def _counted(found: Mapping[str, int]) -> dict[OutcomeKind, int]:
+    return {OutcomeKind(kind): count for kind, count in found.items()}

@@ -1,0 +1,185 @@
+"""What is fixed before the first case: which cases, which metrics, how deep, and both fingerprints of the run.
+
+The instrument is everything that moves a number besides the system: two runs may be compared when it is equal. The
+subject is the system and what it is made of: what may differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from assay.errors import BadValue, NotCovered, NothingMeasured
+from assay.evaluation.case_metrics import measurable
+from assay.evaluation.scoring import floors_of, instrument_of
+from assay.metrics.fingerprint import DEFINITIONS
+from assay.metrics.ordering import TIE_ORDER
+from assay.metrics.spec import MetricSpec, parse_specs
+from assay.records.anchors import FolderMode
+from assay.records.datasets import Case, Dataset
+from assay.records.evaluations import RunManifest
+from assay.systems.protocol import System
+
+RANKING_METRICS = "recall@5,precision@5,mrr,ndcg@5,ndcg@10,recall@10,mrr@10"
+ANCHOR_METRICS = "recall_any@5,recall_all@5,anchor_precision@5,anchor_mrr,recall_any@10"
+LEAST_K = 10
+"""Results asked for when no metric looks further."""
+TIMEOUT_S = 60.0
+_FEW = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """How to run. What is None is chosen from the dataset."""
+
+    metrics: tuple[MetricSpec, ...] | None = None
+    k: int | None = None
+    repeats: int = 1
+    sample: float | None = None
+    seed: int = 0
+    timeout_s: float | None = TIMEOUT_S
+    name: str = ""
+    spec: str = ""
+    """The system as it was asked for; empty: its own name."""
+    instrument: Mapping[str, Any] = field(default_factory=dict)
+    """What else moves the numbers, such as cases that were left out."""
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise BadValue(f"repeats {self.repeats} is below 1", remedy="Give 1 or more.")
+        if self.sample is not None and not 0.0 < self.sample <= 1.0:
+            raise BadValue(f"sample {self.sample} is not a share", remedy="Give a share above 0 and up to 1, as 0.1.")
+        if self.k is not None and self.k < 1:
+            raise BadValue(f"k {self.k} is below 1", remedy="Give 1 or more.")
+        if self.timeout_s is not None and not 0.0 < self.timeout_s < math.inf:
+            raise BadValue(f"timeout {self.timeout_s} is not above 0", remedy="Give seconds above 0.")
+
+
+def plan_run(
+    dataset: Dataset, system: System, options: RunOptions, *, run_id: str, at: datetime, host: str
+) -> RunManifest:
+    """The manifest of a new run."""
+    if not dataset.cases:
+        raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
+    specs = options.metrics or default_metrics(dataset)
+    measurable(specs)
+    floors_of(dataset)  # a floor on a metric that does not exist is told before the run, not after it
+    k = _depth(specs, options.k)
+    return RunManifest(
+        run_id=run_id,
+        name=options.name or options.spec or system.name,
+        dataset=dataset.name,
+        dataset_version=dataset.version,
+        system=options.spec or system.name,
+        instrument=_instrument(dataset, specs, k, options),
+        subject=_subject(system, options),
+        metrics=tuple(map(str, specs)),
+        k=k,
+        repeats=options.repeats,
+        sample=options.sample,
+        seed=options.seed,
+        case_ids=sampled([case.id for case in dataset.cases], options.sample, options.seed),
+        started_at=at,
+        host=host,
+    )
+
+
+def default_metrics(dataset: Dataset) -> tuple[MetricSpec, ...]:
+    """Those that the dataset can answer."""
+    graded = any(case.grades for case in dataset.cases)
+    anchored = any(case.anchors is not None for case in dataset.cases)
+    scoped = anchored and any(case.folder_mode is not FolderMode.OFF for case in dataset.cases)
+    wanted = [
+        *([RANKING_METRICS] if graded or not anchored else []),
+        *([ANCHOR_METRICS] if anchored else []),
+        *(["scope_miss_rate"] if scoped else []),
+    ]
+    return parse_specs(",".join(wanted))
+
+
+def _depth(specs: Sequence[MetricSpec], asked: int | None) -> int:
+    """How many results to ask for; a metric that looks further than asked would measure what was never given."""
+    deepest = max((spec for spec in specs), key=lambda spec: spec.cutoff or 0)
+    needed = deepest.cutoff or 0
+    if asked is None:
+        return max(LEAST_K, needed)
+    if asked < needed:
+        raise BadValue(
+            f"{deepest} looks at {needed} results, and k is {asked}",
+            remedy=f"Ask for k={needed} or more, or name other metrics.",
+        )
+    return asked
+
+
+def _instrument(dataset: Dataset, specs: Sequence[MetricSpec], k: int, options: RunOptions) -> dict[str, Any]:
+    made = instrument_of(dataset, k)
+    return {
+        "dataset": dataset.content_hash,
+        "corpus": dataset.corpus_hash,
+        "relevance_level": made.relevance_level,
+        "ranked_unit": made.ranked_unit,
+        "depth": made.depth,
+        "absent": made.absent,
+        "definitions": DEFINITIONS,
+        "tie_order": TIE_ORDER,
+        "judge": None,
+        "metrics": {str(spec): made.fingerprint(spec) for spec in specs},
+        **options.instrument,
+    }
+
+
+def _subject(system: System, options: RunOptions) -> dict[str, Any]:
+    return {**system.subject(), "timeout_s": options.timeout_s, "assay": _version()}
+
+
+def _version() -> str:
+    try:
+        return version("assay")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        return ""
+
+
+def sampled(case_ids: Sequence[str], share: float | None, seed: int) -> tuple[str, ...]:
+    """A share of the cases, rounded up, in their order: those whose ids hash lowest, so the same ones every time."""
+    if share is None or share == 1.0:
+        return tuple(case_ids)
+    wanted = math.ceil(share * len(case_ids))
+    chosen = set(sorted(case_ids, key=lambda one: hashlib.sha256(f"{seed}\x00{one}".encode()).digest())[:wanted])
+    return tuple(one for one in case_ids if one in chosen)
+
+
+def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) -> None:
+    """Refuse to score a system whose index lacks what the cases need; one that cannot tell is believed."""
+    needed = _needed(dataset, case_ids)
+    held = system.holds(needed)
+    missing = {} if held is None else {one: case for one, case in needed.items() if one not in held}
+    if missing:
+        few = ", ".join(f"{one} (for {case})" for one, case in list(missing.items())[:_FEW])
+        more = f" and {len(missing) - _FEW:,} more" if len(missing) > _FEW else ""
+        raise NotCovered(
+            f"the index of {system.name} lacks {len(missing):,} of the {len(needed):,} documents that the cases of "
+            f"{dataset.name} need: {few}{more}",
+            remedy="Index the whole corpus, or take those cases out: their scores would say nothing.",
+        )
+
+
+def _needed(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
+    """Every relevant document, with the first case that needs it."""
+    wanted, needed = set(case_ids), dict[str, str]()
+    for case in dataset.cases:
+        if case.id in wanted:
+            for document, grade in case.labels.items():
+                if grade >= dataset.relevance_level:
+                    needed.setdefault(document, case.id)
+    return needed
+
+
+def tasks_of(dataset: Dataset, manifest: RunManifest) -> list[tuple[Case, int]]:
+    """Every case of every repeat, in order."""
+    known = {case.id: case for case in dataset.cases}
+    return [(known[one], repeat) for repeat in range(manifest.repeats) for one in manifest.case_ids]

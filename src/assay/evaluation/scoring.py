@@ -1,0 +1,288 @@
+"""From what a system gave to numbers: every metric of a run over every case, with counts, breakdowns and latencies.
+
+Rankings go through `metrics.engine` all at once, anchors and answers case by case. A case that failed is
+`system_failed` under every metric, one that was not tried is `skipped`: neither is 0 and neither is dropped. With
+repeats a case's value is the mean of the repeats that were scored, and how much they vary is kept beside it.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics as plain_statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.errors import NothingMeasured
+from assay.evaluation.case_metrics import NEEDS_ANSWER, case_outcome
+from assay.evaluation.results import RunResult
+from assay.hashing import content_hash
+from assay.metrics import outcomes, ranking
+from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.breakdown import breakdown
+from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.fingerprint import Instrument
+from assay.metrics.operations import failures, latency_by_stage
+from assay.metrics.scores import Scores, scores_of
+from assay.metrics.spec import MetricSpec
+from assay.metrics.units import grades_by_unit, ranking_by_unit, scores_of_ranking
+from assay.records.datasets import Case, Dataset
+from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.runs import CaseRun, CaseStatus
+
+PerCase = dict[str, Outcome]
+_COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
+_FEW = 5
+BREAKDOWNS: Mapping[str, Callable[[Case], str | tuple[str, ...]]] = {
+    "category": lambda case: case.category,
+    "difficulty": lambda case: case.difficulty,
+    "tags": lambda case: case.tags,
+    "intent": lambda case: "" if case.intent is None else case.intent.value,
+    "vault": lambda case: case.vault,
+}
+
+
+def instrument_of(dataset: Dataset, k: int) -> Instrument:
+    """What every metric of a run is measured with."""
+    return Instrument(
+        relevance_level=dataset.relevance_level,
+        ranked_unit=dataset.ranked_unit,
+        depth=k,
+        dataset=dataset.content_hash,
+    )
+
+
+def floors_of(dataset: Dataset) -> dict[str, float]:
+    """What the dataset demands, by metric as it is spelt everywhere."""
+    return named_floors(dataset.floors)
+
+
+def named_floors(floors: Mapping[str, float]) -> dict[str, float]:
+    """Floors by metric as it is spelt everywhere; people also write `latency p95`."""
+    return {str(MetricSpec.parse(name.removeprefix("latency "))): floor for name, floor in floors.items()}
+
+
+def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult]) -> RunResult:
+    """Everything that can be computed from a run. `cases` holds every case of every repeat (`with_skipped`)."""
+    sheet = _Sheet(dataset, manifest, tuple(cases))
+    _refuse_strangers(sheet)
+    scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
+    columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
+    runs = [_as_run(one) for one in cases]
+    failed = failures(runs)
+    rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
+    return RunResult(
+        manifest=manifest,
+        cases=sheet.cases,
+        scores=scores,
+        noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
+        aggregates={spec: aggregate(column, sheet.instrument) for spec, column in columns.items()},
+        breakdowns=_breakdowns(sheet, columns),
+        latency=latency_by_stage(runs),
+        rates=rates,
+        floors=floors_of(dataset),
+        notes=tuple(_notes(sheet, scores)),
+        result_hash=result_hash(sheet.cases, scores),
+    )
+
+
+def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
+    """Of what was found and what it was worth, whatever the time it took and the order it came in."""
+    found = sorted(
+        [one.case_id, one.repeat, one.status.value, list(one.retrieved.ids) if one.retrieved else None] for one in cases
+    )
+    values = {str(spec): {case: [one.kind.value, one.value] for case, one in of.items()} for spec, of in scores.items()}
+    return content_hash([found, values])
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A run with what its metrics need, each computed once."""
+
+    dataset: Dataset
+    manifest: RunManifest
+    cases: tuple[CaseResult, ...]
+
+    @cached_property
+    def asked(self) -> tuple[Case, ...]:
+        """The dataset's cases of this run, in the run's order."""
+        known = {case.id: case for case in self.dataset.cases}
+        return tuple(known[case_id] for case_id in self.manifest.case_ids)
+
+    @cached_property
+    def instrument(self) -> Instrument:
+        return instrument_of(self.dataset, self.manifest.k)
+
+    @cached_property
+    def specs(self) -> tuple[MetricSpec, ...]:
+        """Those of the manifest that have a value a case, and those of answers when there are any."""
+        asked = [MetricSpec.parse(text) for text in self.manifest.metrics]
+        answers = [MetricSpec(name=name) for name in NEEDS_ANSWER] if self._answers else []
+        return tuple(dict.fromkeys(one for one in [*asked, *answers] if one.entry.family != "operations"))
+
+    @property
+    def _answers(self) -> bool:
+        return any(one.retrieved is not None and one.retrieved.answer is not None for one in self.cases)
+
+    @cached_property
+    def by_repeat(self) -> list[dict[str, CaseResult]]:
+        parts: list[dict[str, CaseResult]] = [{} for _ in range(self.manifest.repeats)]
+        for one in self.cases:
+            parts[one.repeat][one.case_id] = one
+        return parts
+
+    @cached_property
+    def ranked(self) -> list[dict[MetricSpec, PerCase]]:
+        """Ranking metrics of each repeat, over the cases that came back."""
+        specs = [spec for spec in self.specs if spec.name in ranking.KERNELS]
+        return [_ranked(self, specs, results) if specs else {} for results in self.by_repeat]
+
+    def each(self, spec: MetricSpec, repeat: int) -> PerCase:
+        """What became of every case in one repeat."""
+        results = self.by_repeat[repeat]
+        known = self.ranked[repeat].get(spec)
+        return {
+            case.id: _untried(results[case.id])
+            or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
+            for case in self.asked
+        }
+
+    @cached_property
+    def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
+        return {spec: [self.each(spec, repeat) for repeat in range(self.manifest.repeats)] for spec in self.specs}
+
+    def averaged(self, spec: MetricSpec) -> PerCase:
+        """Over the repeats of each case."""
+        repeats = self._repeated[spec]
+        return (
+            repeats[0]
+            if len(repeats) == 1
+            else {case.id: _mean([one[case.id] for one in repeats]) for case in self.asked}
+        )
+
+    def noise(self, spec: MetricSpec) -> dict[str, float]:
+        """The standard deviation of each case over its repeats, where two or more were scored."""
+        values = {case.id: [one[case.id].value for one in self._repeated[spec]] for case in self.asked}
+        known = {case: [one for one in of if one is not None] for case, of in values.items()}
+        return {case: plain_statistics.stdev(of) for case, of in known.items() if len(of) > 1}
+
+
+def _ranked(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> dict[MetricSpec, PerCase]:
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for case in sheet.asked:
+        found = results[case.id].retrieved
+        if found is None:
+            continue
+        unit_of = {} if case.equivalence is None else {m: min(one) for one in case.equivalence.classes for m in one}
+        qrels[case.id] = grades_by_unit(case.labels, unit_of)
+        run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
+    rules = Rules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
+    measured = measure_mappings(qrels, run, specs, rules)
+    return {spec: _outcomes(measured.topics, column) for spec, column in measured.scores.items()}
+
+
+def _outcomes(topics: Sequence[str], column: Scores) -> PerCase:
+    return {topic: column.outcome(place) for place, topic in enumerate(topics)}
+
+
+def _untried(one: CaseResult) -> Outcome | None:
+    """Why a case has no value, whatever the metric; None when the system gave something."""
+    if one.status is CaseStatus.SKIPPED:
+        return outcomes.skipped("the case was not tried")
+    return outcomes.system_failed(one.error or str(one.status)) if one.retrieved is None else None
+
+
+def _mean(repeats: Sequence[Outcome]) -> Outcome:
+    values = [one.value for one in repeats if one.value is not None]
+    return Outcome.scored(plain_statistics.fmean(values)) if values else repeats[0]
+
+
+def _breakdowns(
+    sheet: _Sheet, columns: Mapping[MetricSpec, Scores]
+) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
+    found: dict[str, dict[str, dict[MetricSpec, Aggregate]]] = {}
+    for label, of in BREAKDOWNS.items():
+        given = [of(case) for case in sheet.asked]
+        if not any(given):
+            continue
+        parts = found.setdefault(label, {})
+        for spec, column in columns.items():
+            for value, one in breakdown(column, given, sheet.instrument).items():
+                parts.setdefault(value, {})[spec] = one
+    return found
+
+
+def _as_run(one: CaseResult) -> CaseRun:
+    stages = {} if one.retrieved is None else one.retrieved.stages
+    return CaseRun(status=one.status, total_ms=one.total_ms, stages=stages)
+
+
+def _refuse_strangers(sheet: _Sheet) -> None:
+    """Nothing at all was returned, or no id of it is one of the dataset's: 0 would be a lie."""
+    found = [result.retrieved for result in sheet.cases if result.retrieved is not None]
+    if found and not any(one.ids or one.passages or one.answer for one in found):
+        raise NothingMeasured(
+            f"{sheet.manifest.name} returned nothing for any case of {sheet.dataset.name}",
+            remedy="Ask it by hand first; of a run file, compare its topics with the ids of the cases.",
+        )
+    given = [one for result in found for one in result.ids]
+    judged = {one.document_id for case in sheet.asked for one in case.grades}
+    known = judged | sheet.dataset.by_id.keys()
+    if given and judged and not any(one in known for one in given):
+        raise NothingMeasured(
+            f"no document that {sheet.manifest.name} returned is one of {sheet.dataset.name}",
+            remedy=f"It returned {given[0]!r}, the dataset has {min(judged)!r}: make their ids the same.",
+        )
+
+
+def _notes(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[str]:
+    return [*_failed(sheet.cases), *_told(sheet.cases), *_unscored(scores)]
+
+
+def _unscored(scores: Mapping[MetricSpec, PerCase]) -> list[str]:
+    """Why some cases have no value under some metrics, one sentence a reason."""
+    found: dict[tuple[str, str], tuple[set[str], dict[str, None]]] = {}
+    for spec, per_case in scores.items():
+        for case, one in per_case.items():
+            if one.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
+                why = (one.kind.value.replace("_", " "), one.reason or "nothing relevant to find")
+                cases, specs = found.setdefault(why, (set(), {}))
+                cases.add(case)
+                specs[str(spec)] = None
+    return [
+        f"{len(cases):,} cases are {kind} under {_listed(list(specs))}: {reason}."
+        for (kind, reason), (cases, specs) in found.items()
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+def _failed(cases: Sequence[CaseResult]) -> list[str]:
+    notes = []
+    for status in (CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.SKIPPED):
+        ended = [one for one in cases if one.status is status]
+        if ended:
+            why = f" The first said: {ended[0].error.rstrip('.')}." if ended[0].error else ""
+            named = _listed(list(dict.fromkeys(one.case_id for one in ended)))
+            notes.append(f"{len(ended):,} cases ended with {status}: {named}.{why}")
+    return notes
+
+
+def _told(cases: Iterable[CaseResult]) -> list[str]:
+    """What adapters noted, added up over the cases."""
+    total: Counter[str] = Counter()
+    concerned: Counter[str] = Counter()
+    for note in (note for one in cases if one.retrieved is not None for note in one.retrieved.notes):
+        counted = _COUNTED.fullmatch(note)
+        what = (counted[2] if counted else note).rstrip(".")
+        total[what] += int(counted[1]) if counted else 0
+        concerned[what] += 1
+    return [
+        f"In {count:,} cases: {f'{total[what]:,} ' if total[what] else ''}{what}." for what, count in concerned.items()
+    ]

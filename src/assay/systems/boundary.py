@@ -1,0 +1,215 @@
+"""The one way a system is asked: whatever it does becomes an outcome, and nothing it raises gets through.
+
+    raises, returns what cannot be read, NaN        error, with the reason
+    takes longer than it may                        timeout; what it returns later is thrown away
+    nothing found                                   empty: an answer, which ranking metrics read as an empty list
+    a document listed twice                         ok; the first place counts, and a note says so
+    more than were asked for                        ok; the first k count, and a note says so
+    ids the dataset does not have                   ok; they are kept, unjudged, and a note says so
+
+Time is taken around the system's own work only. A call that hangs cannot be ended, only left behind: its thread does
+not keep the process alive, and the next case gets a fresh one.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from assay.errors import AssayError, BadValue
+from assay.records.datasets import Case
+from assay.records.evaluations import CaseResult, Retrieved
+from assay.records.runs import CaseStatus
+from assay.systems.protocol import System
+
+Stopwatch = Callable[[], float]
+LONGEST_MESSAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """Under what terms a system is asked."""
+
+    k: int = 10
+    timeout_s: float | None = 60.0
+    """For one case; None: it may take as long as it likes."""
+    known: Collection[str] = field(default_factory=frozenset)
+    """The dataset's documents; empty: not known."""
+    stopwatch: Stopwatch = time.perf_counter
+
+
+class Failure(NamedTuple):
+    """Why there is no list."""
+
+    kind: CaseStatus
+    message: str
+
+
+class _Timed(NamedTuple):
+    given: Retrieved | Failure
+    total_ms: float | None
+
+
+class Asker:
+    """Asks one system, one case at a time; each thread of a run has its own."""
+
+    def __init__(self, system: System, terms: Terms) -> None:
+        self._system = system
+        self._terms = terms
+        self._worker: _Worker | None = None
+
+    def ask(self, case: Case, repeat: int = 0) -> CaseResult:
+        """One case. Raises nothing but what ends the program."""
+        timed = self._timed(case)
+        given = timed.given if isinstance(timed.given, Failure) else _checked(timed.given, self._terms)
+        if isinstance(given, Failure):
+            return CaseResult(
+                case_id=case.id, repeat=repeat, status=given.kind, error=given.message, total_ms=timed.total_ms
+            )
+        status = CaseStatus.OK if given.ids or given.answer is not None else CaseStatus.EMPTY
+        given = self._with_seen(case, given)
+        return CaseResult(
+            case_id=case.id, repeat=repeat, status=status, retrieved=given, total_ms=timed.total_ms, cost=given.cost
+        )
+
+    def _timed(self, case: Case) -> _Timed:
+        if self._terms.timeout_s is None:
+            return self._call(case)
+        if self._worker is None:
+            self._worker = _Worker(self._call)
+        found = self._worker.ask(case, self._terms.timeout_s)
+        if found is None:
+            self._worker = None
+            return _Timed(Failure(CaseStatus.TIMEOUT, f"no answer within {self._terms.timeout_s:g} s"), None)
+        return found
+
+    def _call(self, case: Case) -> _Timed:
+        begun = self._terms.stopwatch()
+        try:
+            given: Retrieved | Failure = self._given(case)
+        except BaseException as problem:
+            if isinstance(problem, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                raise  # whoever watches the run wants it to end; nobody sends it to another thread
+            given = failure_of(problem)
+        return _Timed(given, (self._terms.stopwatch() - begun) * 1000.0)
+
+    def _given(self, case: Case) -> Retrieved:
+        found = self._system.retrieve(case.query, self._terms.k, case)
+        if not isinstance(found, Retrieved):
+            raise BadValue(f"the system returned {type(found).__name__}", remedy="Return Retrieved.")
+        answer = self._system.answer(case.query, case)
+        return found if answer is None else replace(found, answer=answer)
+
+    def _with_seen(self, case: Case, given: Retrieved) -> Retrieved:
+        """What the system can tell of how it got there; telling it wrong costs nothing but the telling."""
+        try:
+            seen = self._system.seen(case, given)
+        except Exception as problem:  # noqa: BLE001 - as above
+            why = failure_of(problem).message
+            return replace(given, notes=(*given.notes, f"how the list was made is not known: {why}"))
+        return given if seen is None else replace(given, seen=seen)
+
+    def close(self) -> None:
+        """Let the thread go."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+
+class _Worker:
+    """A thread that makes calls, and can be left behind with one that hangs."""
+
+    def __init__(self, call: Callable[[Case], _Timed]) -> None:
+        self._call = call
+        self._asked: queue.SimpleQueue[Case | None] = queue.SimpleQueue()
+        self._given: queue.SimpleQueue[_Timed] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="assay-case", daemon=True).start()
+
+    def ask(self, case: Case, timeout_s: float) -> _Timed | None:
+        """The answer; None: it did not come in time, and this worker is of no more use."""
+        self._asked.put(case)
+        try:
+            return self._given.get(timeout=timeout_s)
+        except queue.Empty:
+            self.stop()
+            return None
+
+    def stop(self) -> None:
+        self._asked.put(None)
+
+    def _run(self) -> None:
+        while (case := self._asked.get()) is not None:
+            self._given.put(self._call(case))
+
+
+def failure_of(problem: BaseException) -> Failure:
+    """An error as an outcome, in one line that can be stored."""
+    told = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {_text_of(problem)}"
+    kind = CaseStatus.TIMEOUT if isinstance(problem, TimeoutError) else CaseStatus.ERROR
+    printable = "".join(one if one.isprintable() else " " for one in told.encode(errors="replace").decode())
+    return Failure(kind, " ".join(printable.split())[:LONGEST_MESSAGE])
+
+
+def _text_of(problem: BaseException) -> str:
+    try:
+        return str(problem) or "no message"
+    except Exception:  # noqa: BLE001 - even its message may raise
+        return "its message cannot be read"
+
+
+def _checked(given: Retrieved, terms: Terms) -> Retrieved | Failure:
+    try:
+        return _usable(given, terms)
+    except Exception as problem:  # noqa: BLE001 - a field of a type nobody foresaw
+        return failure_of(problem)
+
+
+def _usable(given: Retrieved, terms: Terms) -> Retrieved:
+    for one in given.ids:
+        if not one:
+            raise BadValue("an id is empty", remedy="Give every result an id.")
+        one.encode()
+    scores = _scores(given)
+    places = _first_places(given.ids)
+    kept = places[: terms.k]
+    notes = [*given.notes, *_notes(given, places, terms)]
+    return replace(
+        given,
+        ids=tuple(given.ids[place] for place in kept),
+        scores=None if scores is None else tuple(scores[place] for place in kept),
+        notes=tuple(notes),
+    )
+
+
+def _scores(given: Retrieved) -> tuple[float, ...] | None:
+    if given.scores is None:
+        return None
+    if len(given.scores) != len(given.ids):
+        raise BadValue(f"{len(given.ids)} results have {len(given.scores)} scores", remedy="Give each a score.")
+    for one in given.scores:
+        if not math.isfinite(one):
+            raise BadValue(f"a score is {one}", remedy="Give finite scores.")
+    return given.scores
+
+
+def _first_places(ids: tuple[str, ...]) -> list[int]:
+    first: dict[str, int] = {}
+    for place, one in enumerate(ids):
+        first.setdefault(one, place)
+    return list(first.values())
+
+
+def _notes(given: Retrieved, places: list[int], terms: Terms) -> list[str]:
+    shown = [given.ids[place] for place in places[: terms.k]]
+    foreign = [one for one in shown if one not in terms.known] if terms.known else []
+    told = (
+        (len(given.ids) - len(places), "repeated results dropped"),
+        (max(0, len(places) - terms.k), "results beyond k dropped"),
+        (len(foreign), f"ids that the dataset does not have, such as {foreign[0] if foreign else ''}"),
+    )
+    return [f"{count} {what}" for count, what in told if count]

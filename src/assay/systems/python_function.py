@@ -1,0 +1,102 @@
+"""A Python function as a system: `python:pkg.module:search`, called with the query and k.
+
+It returns whatever `replies` can read. The working folder can be imported from, as with `python -m`. A parameter named
+`case` is given the case itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import UnknownSystem
+from assay.records.datasets import Case
+from assay.records.evaluations import Retrieved
+from assay.systems.protocol import System
+from assay.systems.replies import read_reply
+
+
+class PythonFunction(System):
+    """Calls a function."""
+
+    def __init__(self, function: Callable[..., Any], name: str = "") -> None:
+        self._function = function
+        self._wants_case = "case" in _parameters(function)
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+
+    def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+        """What the function returns, read."""
+        more = {"case": case} if self._wants_case else {}
+        return read_reply(self._function(query, k, **more))
+
+    def subject(self) -> Mapping[str, Any]:
+        """The function's name and its module's version, where it has one."""
+        module = sys.modules.get(getattr(self._function, "__module__", "") or "")
+        version = getattr(module, "__version__", None)
+        told = {"version": version} if isinstance(version, str) else {}
+        return {"system": self.name, "kind": "python", **told}
+
+    def close(self) -> None:
+        """Close what has a `close` of its own."""
+        close = getattr(self._function, "close", None)
+        if callable(close):
+            close()
+
+
+def load_function(target: str, folder: Path) -> PythonFunction:
+    """The function that `pkg.module:name` names; dots after the colon lead into what the module has."""
+    module_name, _, path = target.partition(":")
+    if not module_name or not path:
+        raise UnknownSystem(
+            f"python:{target} does not name a function", remedy="Write it like python:my_package.search:retrieve."
+        )
+    function = _attribute(_module(module_name, folder), module_name, path)
+    if isinstance(function, type):
+        function = function()
+    if not callable(function):
+        raise UnknownSystem(f"{path} of {module_name} cannot be called", remedy="Name a function of (query, k).")
+    return PythonFunction(function, target)
+
+
+def _module(name: str, folder: Path) -> Any:
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name and problem.name.partition(".")[0] != name.partition(".")[0]:
+            raise UnknownSystem(
+                f"{name} needs the module {problem.name!r}, which is not installed", remedy=f"Install {problem.name}."
+            ) from problem
+        raise UnknownSystem(
+            f"there is no module {problem.name!r} in {folder} or among what is installed",
+            remedy="Run it from the folder that holds the module.",
+        ) from problem
+    except Exception as problem:
+        raise UnknownSystem(
+            f"{name} cannot be imported: {type(problem).__name__}: {problem}", remedy="Mend the module."
+        ) from problem
+
+
+def _attribute(module: Any, module_name: str, path: str) -> Any:
+    found = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            known = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+            raise UnknownSystem(
+                f"{module_name} has no {path!r}", remedy=f"It has: {', '.join(sorted(known)[:10]) or 'no functions'}."
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Any]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some written in C have no signature
+        return {}

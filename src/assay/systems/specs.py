@@ -1,0 +1,121 @@
+"""How a system is named: `assay`, `assay:mode=quick`, `python:pkg.module:search`, `http:service.toml`, `run:file.trec`.
+
+What follows `assay:` is a list of `key=value` with commas between, or the path of a TOML file. A key is `mode`,
+`channels` (joined by `+`) or `folder_mode`, which go into every search, or a setting such as `search.fusion`, or a
+flag as `flags.NAME`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.errors import UnknownSystem
+from assay.records import Channel, FolderMode, Mode
+from assay.records.checked import one_of
+
+KINDS = ("assay", "python", "http", "run")
+_EXAMPLES = "Such as assay, assay:mode=quick, python:my_module:search, http:service.toml, run:file.trec."
+_FLAGS = "flags."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configuration:
+    """How Assay is to work in one run."""
+
+    mode: Mode = Mode.AUTO
+    channels: tuple[Channel, ...] | None = None
+    folder_mode: FolderMode = FolderMode.OFF
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """By key, over those of file and environment."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """What was asked for, without defaults."""
+        told = {
+            "mode": None if self.mode is Mode.AUTO else self.mode.value,
+            "channels": None if self.channels is None else [one.value for one in self.channels],
+            "folder_mode": None if self.folder_mode is FolderMode.OFF else self.folder_mode.value,
+            "settings": dict(self.settings),
+            "flags": dict(self.flags),
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SystemSpec:
+    """A system as somebody asked for it."""
+
+    text: str
+    kind: str
+    target: str
+    """What follows the kind; empty for plain `assay`."""
+    configuration: Configuration | None = None
+    """Of `assay` only."""
+
+
+def parse_spec(text: str, folder: Path) -> SystemSpec:
+    """Read a system's name; files are looked for from a folder."""
+    kind, colon, target = text.strip().partition(":")
+    if kind not in KINDS:
+        raise _unknown(text, kind)
+    if kind == "assay":
+        return SystemSpec(text=text.strip(), kind=kind, target=target, configuration=_configuration(target, folder))
+    if not colon or not target:
+        raise UnknownSystem(f"the system {text!r} does not say which", remedy=_EXAMPLES)
+    return SystemSpec(text=text.strip(), kind=kind, target=target)
+
+
+def _unknown(text: str, kind: str) -> UnknownSystem:
+    near = difflib.get_close_matches(kind, KINDS, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    if not near and text.endswith(".toml"):
+        hint = f"Did you mean http:{text} or assay:{text}? "
+    elif not near and Path(text).suffix in (".trec", ".run", ".gz", ".txt"):
+        hint = f"Did you mean run:{text}? "
+    return UnknownSystem(f"no kind of system is called {kind!r}", remedy=f"{hint}{_EXAMPLES}")
+
+
+def _configuration(target: str, folder: Path) -> Configuration:
+    if not target:
+        return Configuration()
+    if target.endswith(".toml"):
+        return _read(dict(_flat(_toml(folder / Path(target).expanduser()))))
+    pairs = [one.partition("=") for one in target.split(",")]
+    if not all(key.strip() and sign and value.strip() for key, sign, value in pairs):
+        raise UnknownSystem(f"cannot read assay:{target}", remedy="Write it like assay:mode=quick,channels=fts5+bm25.")
+    return _read({key.strip(): value.strip() for key, _, value in pairs})
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as problem:
+        raise UnknownSystem(f"there is no file {path}", remedy="Give a TOML file: assay:FILE.toml.") from problem
+    except (OSError, ValueError) as problem:
+        raise UnknownSystem(f"cannot read {path}: {problem}", remedy="Write it as TOML in UTF-8.") from problem
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        elif isinstance(value, list):
+            yield f"{before}{name}", "+".join(map(str, value))
+        else:
+            yield f"{before}{name}", str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read(given: Mapping[str, str]) -> Configuration:
+    rest = dict(given)
+    mode = one_of(Mode)(rest.pop("mode", Mode.AUTO), "mode")
+    folder_mode = one_of(FolderMode)(rest.pop("folder_mode", FolderMode.OFF), "folder_mode")
+    named = rest.pop("channels", "")
+    channels = tuple(one_of(Channel)(one.strip(), "channels") for one in named.split("+")) if named else None
+    flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
+    settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}
+    return Configuration(mode=mode, channels=channels, folder_mode=folder_mode, settings=settings, flags=flags)

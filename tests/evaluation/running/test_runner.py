@@ -1,0 +1,225 @@
+"""Running: every case asked once, written down, scored; stopped in any way and gone on with."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.evaluation.running import killed
+from tests.systems.sample import CASES, Given, dataset, right
+
+from assay.errors import BadValue, InputError, NothingMeasured
+from assay.evaluation.results import load_run
+from assay.evaluation.running.budget import Budget
+from assay.evaluation.running.executing import LocalExecutor
+from assay.evaluation.running.folder import RunFolder, list_runs
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running, run
+from assay.metrics.spec import parse_specs
+from assay.records.datasets import Case
+from assay.records.evaluations import Retrieved
+from assay.records.runs import CaseStatus
+
+
+def good() -> Given:
+    return Given(lambda case: right(case.query, 10))
+
+
+def test_a_run_is_scored_written_and_read_back_as_it_was(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    where = Running(runs=tmp_path, on_case=lambda done, of, _: told.append((done, of)))
+    result = run(dataset(), good(), RunOptions(name="first"), where)
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert result.folder is not None
+    again = load_run(result.folder)
+    assert again.as_json() == result.as_json()
+    assert again.cases == result.cases
+    assert {one.name for one in result.folder.iterdir()} == {"manifest.json", "cases.jsonl", "result.json"}
+
+
+def test_a_result_can_be_kept_afterwards(tmp_path: Path) -> None:
+    result = run(dataset(), good())
+    kept = result.save(tmp_path / "mine")
+    assert kept.folder == tmp_path / "mine"
+    assert load_run(tmp_path / "mine").as_json() == result.as_json()
+
+
+def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(dataset(), good()).folder is None
+    assert list(tmp_path.glob("**/*")) == []
+
+
+def test_two_runs_of_the_same_have_the_same_hash_and_different_ids(tmp_path: Path) -> None:
+    first, second = (run(dataset(), good(), running=Running(runs=tmp_path)) for _ in range(2))
+    assert first.result_hash == second.result_hash
+    assert first.run_id != second.run_id
+    assert len(list_runs(tmp_path)) == 2
+    other = run(dataset(), Given(lambda _: ["pool"]))
+    assert other.result_hash != first.result_hash
+
+
+def test_runs_that_write_at_once_get_folders_of_their_own(tmp_path: Path) -> None:
+    together = threading.Barrier(4)
+
+    def one() -> None:
+        together.wait()
+        run(dataset(), good(), running=Running(runs=tmp_path))
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {load_run(path).counts[CaseStatus.OK] for path in list_runs(tmp_path)} == {4}
+    assert len(list_runs(tmp_path)) == 4
+
+
+class Stopped(Exception):
+    """Whatever ends a run from outside."""
+
+
+def stop_after(count: int) -> Any:
+    def on_case(done: int, of: int, _: object) -> None:
+        if done == count:
+            raise Stopped
+
+    return on_case
+
+
+def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path) -> None:
+    options = RunOptions(repeats=2)
+    whole = run(dataset(), good(), options)
+    system = good()
+    with pytest.raises(Stopped):
+        run(dataset(), system, options, Running(runs=tmp_path, on_case=stop_after(3)))
+    (folder,) = list_runs(tmp_path)
+    result = run(dataset(), system, options, Running(resume=folder))
+    assert Counter(system.asked) == dict.fromkeys(["q1", "q2", "q3", "q4"], 2)
+    assert (result.result_hash, result.run_id) == (whole.result_hash, folder.name)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (RunOptions(k=20), "k, instrument depth"),
+        (RunOptions(repeats=2), "repeats"),
+        (RunOptions(sample=0.5), "cases"),
+        (RunOptions(metrics=parse_specs("mrr")), "instrument metrics"),
+        (RunOptions(timeout_s=5.0), "subject timeout_s"),
+    ],
+)
+def test_a_run_does_not_go_on_as_another(tmp_path: Path, options: RunOptions, named: str) -> None:
+    folder = run(dataset(), good(), running=Running(runs=tmp_path)).folder
+    with pytest.raises(InputError, match=f"another {named}"):
+        run(dataset(), good(), options, Running(resume=folder))
+
+
+def test_killed_three_times_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    whole = run(killed.dataset(), killed.Deadly(0), RunOptions(repeats=2)).result_hash
+    resume = ""
+    for moment in [rng.randint(2, 30) for _ in range(3)] + [0]:
+        child = [sys.executable, "-m", "tests.evaluation.running.killed", str(tmp_path), resume, str(moment)]
+        ended = subprocess.run(child, capture_output=True, text=True, check=False)
+        assert ended.returncode == (-9 if moment else 0), ended.stderr
+        (folder,) = list_runs(tmp_path)
+        with (folder / "cases.jsonl").open("ab") as file:
+            file.write(b'{"case_id":"q' if moment else b"")
+        resume = str(folder)
+    assert ended.stdout == whole
+    asked = Counter((one.case_id, one.repeat) for one in RunFolder(folder).read_cases())
+    assert len(asked) == 2 * killed.CASES
+    assert set(asked.values()) == {1}
+
+
+def test_a_budget_leaves_the_rest_for_later(tmp_path: Path) -> None:
+    system = Given(lambda case: Retrieved(ids=tuple(right(case.query, 5)), cost=0.4))
+    result = run(dataset(), system, running=Running(runs=tmp_path, budget=Budget(money=1.0)))
+    assert result.counts[CaseStatus.SKIPPED] == 2
+    assert result.value("mrr") == 1.0
+    assert result.per_case("mrr")["q4"].kind == "skipped"
+    assert any("2 cases ended with skipped: q3, q4" in note for note in result.notes)
+    assert result.folder is not None
+    assert load_run(result.folder).as_json() == result.as_json()
+    rest = run(dataset(), system, running=Running(resume=result.folder, budget=Budget(money=2.0)))
+    assert rest.counts[CaseStatus.OK] == 4
+    assert system.asked == ["q1", "q2", "q3", "q4"]
+
+
+def test_threads_change_the_order_and_not_the_result(tmp_path: Path) -> None:
+    alone = run(dataset(), good(), RunOptions(repeats=3))
+    crowd = run(dataset(), good(), RunOptions(repeats=3), Running(executor=LocalExecutor(4), runs=tmp_path))
+    assert crowd.result_hash == alone.result_hash
+    with pytest.raises(BadValue, match="threads 0"):
+        LocalExecutor(0)
+
+
+def test_cases_side_by_side_are_as_many_as_there_are_threads() -> None:
+    meeting = threading.Barrier(2)
+
+    def act(case: Case) -> list[str]:
+        meeting.wait(timeout=30)
+        return right(case.query, 5)
+
+    result = run(dataset(), Given(act), running=Running(executor=LocalExecutor(2)))
+    assert result.counts[CaseStatus.OK] == 4
+
+
+def test_a_system_that_always_fails_is_neither_zero_nor_dropped() -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("down")
+
+    result = run(dataset(), Given(fail))
+    assert result.value("mrr") is None
+    assert {one.kind for one in result.per_case("mrr").values()} == {"system_failed"}
+    assert result.value("error_rate") == 1.0
+    aggregate = result.aggregates[parse_specs("mrr")[0]]
+    assert (aggregate.worst, aggregate.best) == (0.0, 1.0)
+
+
+def test_a_long_and_odd_message_is_kept_as_the_reason() -> None:
+    def fail(case: Case) -> list[str]:
+        if case.id == "q1":
+            raise RuntimeError("{x}\n" + "long " * 400 + "\x00")
+        return ["pool"]
+
+    reason = run(dataset(), Given(fail)).per_case("mrr")["q1"].reason
+    assert reason.startswith("RuntimeError: {x} long long")
+
+
+def test_a_system_that_speaks_of_other_documents_measures_nothing() -> None:
+    with pytest.raises(NothingMeasured, match="no document that given returned"):
+        run(dataset(), Given(lambda _: ["12", "13"]))
+
+
+def test_a_system_that_never_returns_anything_measures_nothing() -> None:
+    with pytest.raises(NothingMeasured, match="given returned nothing for any case of house"):
+        run(dataset(), Given(lambda _: []))
+
+
+def test_a_sample_asks_and_counts_its_cases_only() -> None:
+    system = good()
+    result = run(dataset(), system, RunOptions(sample=0.5))
+    assert len(system.asked) == len(result.scores[parse_specs("mrr")[0]]) == 2
+    assert tuple(system.asked) == result.manifest.case_ids
+
+
+def test_a_changed_result_is_not_left_beside_new_cases(tmp_path: Path) -> None:
+    system = Given(lambda case: Retrieved(ids=tuple(right(case.query, 5)), cost=0.4))
+    folder = run(dataset(), system, running=Running(runs=tmp_path, budget=Budget(money=1.0))).folder
+    assert folder is not None
+    with pytest.raises(Stopped):
+        run(dataset(), system, running=Running(resume=folder, on_case=stop_after(3)))
+    assert not RunFolder(folder).finished
+
+
+def test_cases_of_the_dataset_keep_their_order(tmp_path: Path) -> None:
+    result = run(dataset(cases=CASES[::-1]), good(), running=Running(runs=tmp_path))
+    assert [one.case_id for one in result.cases] == ["q4", "q3", "q2", "q1"]

@@ -1,0 +1,168 @@
+"""A plain search service on the loopback, described by a file."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.systems.sample import CASES, right
+
+from assay.errors import AssayError, UnknownSystem
+from assay.records.answers import GivenAnswer
+from assay.systems.boundary import Asker, Terms
+from assay.systems.http_service import HttpService, ServiceDescription, load_service, read_description
+
+KEY = "very-secret"
+
+
+class Search(ThreadingHTTPServer):
+    """Finds documents; `/broken` fails, `/odd` answers with something else."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.heard: list[tuple[str, dict[str, str], Any]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Search
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._reply(body, body.get("query", ""), body.get("options", {}).get("limit", 10))
+
+    def do_GET(self) -> None:
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+        self._reply(asked, asked["q"], int(asked["n"]))
+
+    def _reply(self, body: Any, query: str, k: int) -> None:
+        self.server.heard.append((self.path, dict(self.headers), body))
+        found = right(query, k)
+        hits = [{"doc": {"id": one}, "rank": {"score": 1.0 / place}} for place, one in enumerate(found, start=1)]
+        reply: Any = {"data": {"hits": hits, "said": "At seven.", "price": 0.02}}
+        reply = [1, 2] if self.path.startswith("/odd") else found if self.path.startswith("/plain") else reply
+        told = json.dumps(reply).encode()
+        self.send_response(400 if self.path.startswith("/broken") else 200)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def service() -> Iterator[Search]:
+    server = Search()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def described(tmp_path: Path, url: str, more: str = "") -> Path:
+    path = tmp_path / "rag.toml"
+    path.write_text(
+        f"""url = "{url}"
+timeout_s = 20
+attempts = 1
+[request]
+query = "{{query}}"
+"options.limit" = "{{k}}"
+[response]
+results = "data.hits"
+id = "doc.id"
+score = "rank.score"
+answer = "data.said"
+cost = "data.price"
+{more}""",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_service_is_asked_and_read_by_dotted_paths(service: Search, tmp_path: Path) -> None:
+    system = load_service(described(tmp_path, f"{service.url}/search"))
+    found = system.retrieve(CASES[0].query, 2, CASES[0])
+    assert (found.ids, found.scores) == (tuple(right(CASES[0].query, 2)), (1.0, 0.5))
+    assert (found.answer, found.cost) == (GivenAnswer(text="At seven."), 0.02)
+    ((path, _, body),) = service.heard
+    assert (path, body) == ("/search", {"query": CASES[0].query, "options": {"limit": 2}})
+    assert system.name == "rag"
+
+
+def test_headers_take_secrets_from_the_environment_and_never_show_them(service: Search, tmp_path: Path) -> None:
+    text = '[headers]\n"X-Api-Key" = "${SEARCH_KEY}"\n'
+    description = read_description(described(tmp_path, service.url, text))
+    system = HttpService(description, "rag", environment={"SEARCH_KEY": KEY})
+    system.retrieve("pool", 1, CASES[0])
+    assert service.heard[0][1]["X-Api-Key"] == KEY
+    assert KEY not in json.dumps(dict(system.subject()))
+    with pytest.raises(UnknownSystem, match="SEARCH_KEY"):
+        HttpService(description, "rag", environment={})
+
+
+def test_a_secret_is_not_sent_over_an_open_road() -> None:
+    open_road = ServiceDescription(url="http://search.example.com", headers={"Key": "${SEARCH_KEY}"})
+    with pytest.raises(UnknownSystem, match="unencrypted"):
+        HttpService(open_road, "rag", environment={"SEARCH_KEY": KEY})
+
+
+def test_a_get_service_is_asked_in_its_query_string(service: Search) -> None:
+    asked = ServiceDescription(
+        url=f"{service.url}/plain",
+        method="GET",
+        request={"q": "{query}", "n": "{k}", "lang": "en"},
+        response={"results": "", "id": ""},
+    )
+    assert HttpService(asked, "rag").retrieve("dogs & pets", 3, CASES[0]).ids == tuple(right("dogs & pets", 3))
+    assert service.heard[0][2] == {"q": "dogs & pets", "n": "3", "lang": "en"}
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("/broken", "answered 400"), ("/odd", "the reply has nothing at 'data.hits'")],
+)
+def test_a_service_that_fails_fails_its_case_with_a_reason(
+    service: Search, tmp_path: Path, place: str, said: str
+) -> None:
+    system = load_service(described(tmp_path, f"{service.url}{place}"))
+    found = Asker(system, Terms(timeout_s=None)).ask(CASES[0])
+    assert found.status == "error"
+    assert said in found.error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("urll = 'http://x'", "Did you mean 'url'"),
+        ("url = 'ftp://x'", "is no http address"),
+        ("url = 'http://x'\nmethod = 'PUT'", "neither GET nor POST"),
+        ("url = 'http://x'\ntimeout_s = 0", "not above 0"),
+        ("url = 'http://x'\nrequest = 3", "a table is no table"),
+        ("url = 'http://x'\n[headers]\na = 3", "a header is not text"),
+        ("url = 'http://x'\n[response]\nid = 3", "a path of [response] is not text"),
+        ("url = 'http://x'\n[response]\nscores = 'x'", "Did you mean 'score'"),
+        ("url = ", "Write it as TOML"),
+    ],
+)
+def test_a_description_that_says_nothing_sensible_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "bad.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(AssayError) as problem:
+        read_description(tmp_path / "bad.toml")
+    assert said in str(problem.value)
+    with pytest.raises(UnknownSystem, match="no file"):
+        read_description(tmp_path / "nowhere.toml")
