@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import NothingMeasured
+from assay.evaluation.pairing import rules_for
 from assay.formats.qrels import example_document, read_qrels
 from assay.formats.trec import load_run, stream_run
 from assay.hashing import HASH_PREFIX
@@ -26,11 +27,6 @@ from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable
 from assay.statistics import Comparison, Pairs, compare_all
-from assay.statistics import Rules as TestRules
-
-_DRAWS = 200_000_000
-"""Queries times resamples that a comparison may cost; a million queries need no 10,000 resamples."""
-_MOST_RESAMPLES, _FEWEST_RESAMPLES = 10_000, 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,9 +169,7 @@ def _compare(
 ) -> dict[MetricSpec, Comparison]:
     """Query by query, where both have a value; Holm over the metrics asked for."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
-    most = max(1, len(control.measured.topics))
-    draws = min(_MOST_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // most))
-    found = compare_all(pairs, rng=rng, rules=TestRules(resamples=draws, flips=draws))
+    found = compare_all(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
     return {spec: found[str(spec)] for spec in request.specs}
 
 

@@ -1,0 +1,87 @@
+"""`assay baseline bless|show`: the run that later ones are held against, in a file that is reviewed like code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.grid import grid
+from assay.cli.runs import RunArgument, RunsOption, lookup
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.evaluation.differences import number
+
+if TYPE_CHECKING:
+    from assay.evaluation.baselines import Baseline
+
+FileOption = Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The baseline's file.")]
+NoteOption = Annotated[str, typer.Option("--note", help="Why this run is blessed, for whoever reviews the file.")]
+DEFAULT_FILE = Path("baseline.json")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Keep the run that later ones are held against.", no_args_is_help=True)
+    app.add_typer(group, name="baseline")
+
+    @command(group, "bless")
+    def bless(
+        surface: Surface,
+        run: RunArgument = "latest",
+        file: FileOption = DEFAULT_FILE,
+        note: NoteOption = "",
+        runs: RunsOption = None,
+    ) -> None:
+        """Write a finished run down as the baseline: metrics, every case's values and outcomes, both fingerprints."""
+        from assay.evaluation.baselines import Baseline, write_baseline  # noqa: PLC0415 - numpy is not for the help
+        from assay.evaluation.gating.judge import refuse_nothing  # noqa: PLC0415 - the same
+
+        reading = lookup(surface, runs).run(run)
+        refuse_nothing(reading)
+        baseline = Baseline(reading=reading, blessed_at=SystemClock().now(), note=note)
+        write_baseline(file, baseline)
+        surface.result({"file": str(file), **_head(baseline)}, f"{file}: {_told(baseline)}")
+
+    @command(group, "show")
+    def show(surface: Surface, file: FileOption = DEFAULT_FILE) -> None:
+        """Show a baseline: what was blessed, when, and what it reached."""
+        from assay.evaluation.baselines import baseline_json, load_baseline  # noqa: PLC0415 - numpy is not for the help
+
+        baseline = load_baseline(file)
+        surface.result(baseline_json(baseline), "\n".join([_told(baseline), *grid(_rows(baseline), indent="  ")]))
+
+
+def _head(baseline: Baseline) -> dict[str, object]:
+    reading = baseline.reading
+    return {
+        "run": reading.run_id,
+        "name": reading.name,
+        "dataset": reading.dataset,
+        "cases": len(reading.cases),
+        "metrics": {metric: reading.mean(metric) for metric in reading.metrics},
+    }
+
+
+def _told(baseline: Baseline) -> str:
+    reading = baseline.reading
+    note = f" ({baseline.note})" if baseline.note else ""
+    return (
+        f"{reading.name} on {reading.dataset} {reading.dataset_version}, {len(reading.cases)} cases, "
+        f"blessed {baseline.blessed_at:%Y-%m-%d %H:%M}{note}"
+    )
+
+
+def _rows(baseline: Baseline) -> list[tuple[str, str, str]]:
+    reading = baseline.reading
+    times = reading.latency()
+    quality = [
+        (metric, number(reading.mean(metric)), f"{len(reading.values(metric))} scored") for metric in reading.metrics
+    ]
+    latency = [
+        (f"latency {name}", f"{value:.1f} ms", f"on {reading.host or 'an unknown host'}")
+        for name, value in (("p50", times.p50), ("p95", times.p95), ("p99", times.p99))
+        if value is not None
+    ]
+    return [*quality, *latency]

@@ -1,0 +1,124 @@
+"""`assay gate`: may this run go in? Exit code 0 passed, 1 a regression, 2 it cannot be decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.grid import grid
+from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
+from assay.cli.surface import Surface, command
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.evaluation.ci.outputs import Outputs
+    from assay.evaluation.gating import GateOptions, Verdict
+    from assay.evaluation.lookup import Lookup
+    from assay.evaluation.readings import Reading
+
+BaselineOption = Annotated[
+    str, typer.Option("--baseline", "-b", metavar="FILE|RUN", help="What the run is held against.")
+]
+NoBaselineOption = Annotated[bool, typer.Option("--no-baseline", help="Ask only what needs no baseline, as floors.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Any drop beyond what is allowed fails, noise or not.")]
+LostOption = Annotated[int, typer.Option("--allow-lost", metavar="N", min=0, help="Cases that may be lost.")]
+JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, a test a rule.")]
+SummaryOption = Annotated[bool, typer.Option("--summary", help="Add to the step's summary ($GITHUB_STEP_SUMMARY).")]
+SummaryFileOption = Annotated[
+    Path | None, typer.Option("--summary-file", metavar="FILE", help="Add the same Markdown to a file.")
+]
+CommentOption = Annotated[
+    Path | None, typer.Option("--comment", metavar="FILE", help="Write a pull request's comment, the verdict first.")
+]
+SarifOption = Annotated[
+    Path | None, typer.Option("--sarif", metavar="FILE", help="Write the cases that fell as SARIF.")
+]
+SelfTestOption = Annotated[
+    bool, typer.Option("--self-test", help="Ask the gate itself: how often it cries wolf, and what it cannot see.")
+]
+ReplaysOption = Annotated[int, typer.Option("--replays", min=10, help="Of the self-test.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "gate")
+    def gate(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        run: RunArgument = "latest",
+        baseline: BaselineOption = "baseline.json",
+        no_baseline: NoBaselineOption = False,
+        strict: StrictOption = False,
+        allow_lost: LostOption = 0,
+        junit: JunitOption = None,
+        summary: SummaryOption = False,
+        summary_file: SummaryFileOption = None,
+        comment: CommentOption = None,
+        sarif: SarifOption = None,
+        self_test: SelfTestOption = False,
+        replays: ReplaysOption = 200,
+        runs: RunsOption = None,
+        seed: SeedOption = 0,
+    ) -> None:
+        """Hold a run against its floors and its baseline; exit 0 passed, 1 a regression, 2 undecided."""
+        from assay.evaluation.ci.outputs import Outputs, step_summary  # noqa: PLC0415 - numpy is not for the help
+        from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
+
+        place = lookup(surface, runs)
+        options = GateOptions(strict=strict, lost=allow_lost, floors=surface.settings.floors, seed=seed)
+        against = None if no_baseline else baseline
+        if self_test:
+            one, other = _two(place, run, baseline)
+            _self_test(surface, one, other, replays, options)
+            return
+        chosen = summary_file or (step_summary() if summary else None)
+        outputs = Outputs(junit=junit, summary=chosen, comment=comment, sarif=sarif)
+        verdict = _judged(place, run, against, options, outputs)
+        surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
+        raise typer.Exit(verdict.exit_code)
+
+
+def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
+    """The verdict, with its files; they are written also when there is nothing to compare."""
+    from assay.evaluation.gating.judge import answer, ask  # noqa: PLC0415 - numpy is not for the help
+    from assay.evaluation.gating.verdict import refused  # noqa: PLC0415 - the same
+
+    reading = place.run(run)
+    try:
+        question = ask(reading, None if against is None else place.baseline(against), options)
+    except AssayError as problem:
+        outputs.write(refused(problem, run=reading.name, baseline=against), None, baseline=against or "")
+        raise
+    verdict = answer(question)
+    outputs.write(verdict, question.compared, baseline=against or "")
+    return verdict
+
+
+def _shown(verdict: Verdict, *, verbose: bool) -> str:
+    """What is wrong, and how much is right; everything with --verbose, or where nothing is wrong."""
+    from assay.evaluation.gating.verdict import Status, told, word  # noqa: PLC0415 - numpy is not for the help
+
+    passed = len(verdict.of(Status.PASS))
+    if verdict.passed:
+        rows = [(word(one.status), one.sentence) for one in told(verdict)]
+        return "\n".join([f"PASS  all {passed} rules hold", *grid(rows, indent="  ")])
+    quiet = () if verbose else (Status.PASS, Status.NOT_APPLICABLE)
+    rows = [(word(one.status), one.sentence) for one in told(verdict) if one.status not in quiet]
+    return "\n".join(grid([*rows, *([] if verbose else [("PASS", f"{passed} other rules")])], gap="  "))
+
+
+def _self_test(surface: Surface, one: Reading, other: Reading, replays: int, options: GateOptions) -> None:
+    from assay.evaluation.self_test import self_test  # noqa: PLC0415 - numpy is not for the help
+
+    found = self_test(one, other, replays=replays, options=options)
+    surface.result(found.as_json(), "\n".join([f"Between {one.name} and {other.name}:", *found.sentences()]))
+
+
+def _two(place: Lookup, run: str, baseline: str) -> tuple[Reading, Reading]:
+    """Two repeats of the run where it has some that differ, else the baseline and the run."""
+    repeats = place.repeats(run)
+    if len(repeats) > 1 and repeats[0].outcomes != repeats[1].outcomes:
+        return repeats[0], repeats[1]
+    return place.baseline(baseline), place.run(run)

@@ -1,0 +1,25 @@
+"""What the commands that speak of finished runs share: where runs are looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface
+
+if TYPE_CHECKING:
+    from assay.evaluation.lookup import Lookup
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its id, name or folder, or latest.")]
+RunsOption = Annotated[
+    Path | None, typer.Option("--runs", metavar="DIR", help="Where runs are kept; else as the settings say.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the resamples behind intervals and p-values.")]
+
+
+def lookup(surface: Surface, runs: Path | None) -> Lookup:
+    """Where to look for runs and datasets."""
+    return wiring.lookup_of(surface.settings, runs=runs)

@@ -1,0 +1,154 @@
+"""The blessed baseline: one JSON file that people review like code, and all that a later gate needs.
+
+It holds each metric's mean, every case's values and outcomes, both fingerprints, times and the host. Means are there
+for the reader of a diff; the paired test reads the cases. It is written only when somebody blesses a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError, BadValue, InputError, NoBaseline
+from assay.evaluation.readings import Reading
+from assay.formats.files import write_lines
+from assay.formats.strict_json import indented, one_line, read_object
+from assay.hashing import canonical_json, content_hash
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.runs import CaseStatus
+
+FILE_NAME = "baseline.json"
+VERSION = 1
+_KIND = "assay baseline"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baseline:
+    """A reading that somebody blessed."""
+
+    reading: Reading
+    blessed_at: datetime
+    note: str = ""
+    """Why it was blessed, in the words of whoever did."""
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write the file whole or not at all: one case a line, sorted, so that a diff shows which cases changed."""
+    whole = baseline_json(baseline)
+    cases = [f"    {_text(case)}: {_text(one)}" for case, one in whole.pop("cases").items()]
+    head = indented(whole).rstrip().removesuffix("}").rstrip()
+    write_lines(path, [head, ',\n  "cases": {\n', ",\n".join(cases), "\n  }\n}\n"])
+
+
+def baseline_json(baseline: Baseline) -> dict[str, Any]:
+    """What the file holds. Values keep every digit: rounding would move the paired test."""
+    reading = baseline.reading
+    return {
+        "kind": _KIND,
+        "version": VERSION,
+        "blessed_at": baseline.blessed_at.isoformat(),
+        "note": baseline.note,
+        "run": {"id": reading.run_id, "name": reading.name, "host": reading.host},
+        "dataset": {"name": reading.dataset, "version": reading.dataset_version},
+        "metrics": {metric: reading.mean(metric) for metric in reading.metrics},
+        "latency": _latency(reading),
+        "channels": dict(reading.channels),
+        "floors": dict(reading.floors),
+        "instrument": json.loads(canonical_json(dict(reading.instrument))),
+        "instrument_hash": content_hash(dict(reading.instrument)),
+        "subject": json.loads(canonical_json(dict(reading.subject))),
+        "subject_hash": content_hash(dict(reading.subject)),
+        "cases": {case: _case(reading, case) for case in reading.cases},
+    }
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Read the file; anything that is not a baseline is `NoBaseline`, with exit code 2."""
+    if not path.is_file():
+        raise NoBaseline(
+            f"there is no baseline {path}",
+            remedy="Make one with `assay baseline bless`, or give another with --baseline.",
+        )
+    try:
+        return _read({name: placed.value for name, placed in read_object(path).items()})
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as problem:
+        reason = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
+        raise NoBaseline(
+            f"{path} is no baseline that can be read: {reason}",
+            remedy="Take it from version control again, or bless a run anew with `assay baseline bless`.",
+        ) from problem
+
+
+def _text(value: Any) -> str:
+    return one_line(value).rstrip("\n")
+
+
+def _latency(reading: Reading) -> dict[str, float | int | None]:
+    found = reading.latency()
+    return {"p50": found.p50, "p95": found.p95, "p99": found.p99, "mean": found.mean, "timed": found.timed}
+
+
+def _case(reading: Reading, case: str) -> dict[str, Any]:
+    noise = {metric: cases[case] for metric, cases in reading.noise.items() if cases.get(case)}
+    whole = {
+        "query": reading.queries.get(case),
+        "status": [status.value for status in reading.statuses[case]],
+        "ms": list(reading.times.get(case, ())),
+        "values": {metric: _value(cases[case]) for metric, cases in reading.outcomes.items() if case in cases},
+        "noise": noise or None,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _value(outcome: Outcome) -> float | str:
+    """The value, or the outcome by its name where there is none."""
+    return outcome.kind.value if outcome.value is None else outcome.value
+
+
+def _read(found: Mapping[str, Any]) -> Baseline:
+    if found.get("kind") != _KIND:
+        raise BadValue(f"its kind is {found.get('kind')!r}, not {_KIND!r}", remedy="Is it another file?")
+    if found["version"] != VERSION:
+        raise BadValue(f"its version is {found['version']!r}, not {VERSION}", remedy="Bless a run anew.")
+    return Baseline(
+        reading=_reading(found), blessed_at=datetime.fromisoformat(found["blessed_at"]), note=found.get("note", "")
+    )
+
+
+def _reading(found: Mapping[str, Any]) -> Reading:
+    cases: Mapping[str, Any] = found["cases"]
+    metrics = [str(MetricSpec.parse(name)) for name in found["metrics"]]
+    return Reading(
+        name=found["run"]["name"],
+        run_id=found["run"]["id"],
+        host=found["run"]["host"],
+        dataset=found["dataset"]["name"],
+        dataset_version=found["dataset"]["version"],
+        instrument=found["instrument"],
+        subject=found["subject"],
+        outcomes={
+            metric: {case: _outcome(one["values"][metric]) for case, one in cases.items() if metric in one["values"]}
+            for metric in metrics
+        },
+        noise={
+            metric: noise
+            for metric in metrics
+            if (noise := {case: one["noise"][metric] for case, one in cases.items() if metric in one.get("noise", {})})
+        },
+        statuses={case: tuple(CaseStatus(status) for status in one["status"]) for case, one in cases.items()},
+        times={case: tuple(map(float, one["ms"])) for case, one in cases.items() if one["ms"]},
+        channels=found["channels"],
+        queries={case: one["query"] for case, one in cases.items() if "query" in one},
+        floors=found["floors"],
+    )
+
+
+def _outcome(value: float | str) -> Outcome:
+    if isinstance(value, str):
+        return Outcome.missing(OutcomeKind(value), "as in the baseline")
+    return Outcome.scored(value)

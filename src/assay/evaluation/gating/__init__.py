@@ -1,0 +1,12 @@
+"""The gate: may this run go in?
+
+`question` what is asked and what is allowed, `verdict` what is answered, `judge` all rules over one question. Each rule
+is a module with one function from a `Question` to its verdicts: `floors`, `relative`, `latency`, `lost`,
+`guarantees`, `failures`, `coverage`. `rules` lists them, and the extra ones that a dataset brings along.
+"""
+
+from assay.evaluation.gating.judge import judge
+from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict
+
+__all__ = ["GateOptions", "Question", "RuleVerdict", "Status", "Verdict", "judge"]

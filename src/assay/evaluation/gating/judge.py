@@ -1,0 +1,47 @@
+"""All rules over one run. What cannot be asked at all is an error with exit code 2, never a pass."""
+
+from __future__ import annotations
+
+from assay.errors import NothingMeasured
+from assay.evaluation.comparing import compare_two
+from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.rules import rules_of
+from assay.evaluation.gating.verdict import Verdict
+from assay.evaluation.readings import Reading
+
+
+def judge(run: Reading, baseline: Reading | None, options: GateOptions | None = None) -> Verdict:
+    """Hold a run against its floors and, where there is one, its baseline.
+
+    Raises `NotComparable` for a baseline of another instrument and `NothingMeasured` for a run without any value.
+    """
+    return answer(ask(run, baseline, options))
+
+
+def ask(run: Reading, baseline: Reading | None, options: GateOptions | None = None) -> Question:
+    """The question that the rules answer; raises as `judge` does."""
+    options = options or GateOptions()
+    refuse_nothing(run)
+    compared = None if baseline is None else compare_two(baseline, run, seed=options.seed)
+    return Question(run=run, compared=compared, options=options)
+
+
+def answer(question: Question) -> Verdict:
+    """What every rule says."""
+    run, baseline = question.run, question.baseline
+    return Verdict(
+        run=run.name,
+        baseline=None if baseline is None else baseline.name,
+        dataset=run.dataset,
+        rules=tuple(verdict for rule in rules_of(run.dataset) for verdict in rule(question)),
+    )
+
+
+def refuse_nothing(run: Reading) -> None:
+    """Refuse a run that says nothing, which must be neither passed nor blessed."""
+    if not run.cases:
+        raise NothingMeasured(f"the run {run.name} has no cases", remedy="Run over a dataset that has some.")
+    if not any(run.values(metric) for metric in run.metrics):
+        raise NothingMeasured(
+            f"no case of the run {run.name} has a value", remedy="See its outcomes: `assay run` lists what failed."
+        )

@@ -1,0 +1,51 @@
+"""What a gate is asked: a run, a baseline to hold it against, and how much is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.evaluation.comparing import Compared
+from assay.evaluation.readings import Reading
+from assay.evaluation.scoring import named_floors
+
+FAILURE_CEILINGS = {"error_rate": 0.05}
+"""In force unless floors say otherwise; errors, timeouts and empty responses together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateOptions:
+    """How much is allowed."""
+
+    drop: float = 0.05
+    """The share of its baseline value that a metric may lose."""
+    strict: bool = False
+    """Any drop beyond the allowed share fails, significant or not."""
+    latency_rise: float = 0.20
+    lost: int = 0
+    """Cases that may be lost since the baseline."""
+    unjudgeable: float = 0.05
+    """The share of cases that may have no value through no fault of the system."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What must be reached, by metric, beside what the dataset demands; what is said here counts."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """One run before the gate."""
+
+    run: Reading
+    compared: Compared | None
+    """With the baseline as the control; None: there is no baseline."""
+    options: GateOptions = field(default_factory=GateOptions)
+
+    @property
+    def baseline(self) -> Reading | None:
+        """What the run is held against."""
+        return None if self.compared is None else self.compared.control
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """Everything that must be reached; for what is better when lower, a floor is a ceiling."""
+        return {**self.run.floors, **named_floors(self.options.floors)}

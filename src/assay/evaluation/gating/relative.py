@@ -1,0 +1,126 @@
+"""Not worse than the baseline by more than is allowed, and significantly so.
+
+Two conditions, so that noise raises no alarm: the drop is beyond the allowed share, and the paired test over the cases
+(Holm over all metrics) calls it worse. A drop beyond the share that is not significant is `inconclusive`: it may be
+real, and this dataset is too small to tell. With `strict` the first condition alone fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from assay.evaluation.comparing import Compared
+from assay.evaluation.gating.bounds import beyond
+from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.verdict import RuleVerdict, Status
+from assay.evaluation.pairing import MetricChange
+from assay.evaluation.readings import lower_is_better
+
+RULE = "relative"
+
+
+def judge_relative(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict for each metric that run and baseline share."""
+    if question.compared is None:
+        yield RuleVerdict(rule=RULE, status=Status.NOT_APPLICABLE, sentence="there is no baseline to compare with")
+        return
+    for metric, change in question.compared.metrics.items():
+        if change.before is None or change.after is None:
+            yield _unpaired(metric, question.compared)
+        else:
+            worse = worsening(metric, change.before, change.after)
+            yield _judge(metric, change, worse, question.options)
+
+
+def _unpaired(metric: str, compared: Compared) -> RuleVerdict:
+    """No case has a value on both sides: it never arises, or one side lacks what the other has."""
+    arises = any(side.values(metric) for side in (compared.control, compared.treatment))
+    lacking = f"{metric} has no case with a value both in the baseline and in the run"
+    return RuleVerdict(
+        rule=RULE,
+        about=metric,
+        status=Status.INCONCLUSIVE if arises else Status.NOT_APPLICABLE,
+        sentence=lacking if arises else f"{metric} has a value in no case, neither in the baseline nor in the run",
+    )
+
+
+def worsening(metric: str, before: float, after: float) -> float:
+    """The share of the baseline's value by which a metric became worse; negative when it became better."""
+    lost = after - before if lower_is_better(metric) else before - after
+    if before == 0.0:
+        return math.inf if lost > 0 else 0.0
+    return lost / abs(before)
+
+
+def status_of(worse: float, options: GateOptions, *, significant: bool) -> Status:
+    """What a worsening by this share means."""
+    if not beyond(worse, options.drop):
+        return Status.PASS
+    return Status.FAIL if significant or options.strict else Status.INCONCLUSIVE
+
+
+def _judge(metric: str, change: MetricChange, worse: float, options: GateOptions) -> RuleVerdict:
+    significant = change.comparison.verdict == "worse"
+    unproven = beyond(worse, options.drop) and not significant
+    return RuleVerdict(
+        rule=RULE,
+        about=metric,
+        status=status_of(worse, options, significant=significant),
+        sentence=_sentence(metric, change, options, unproven=unproven),
+        evidence=_evidence(change, worse, options),
+    )
+
+
+def _evidence(change: MetricChange, worse: float, options: GateOptions) -> dict[str, object]:
+    seen = change.comparison
+    return {
+        "before": change.before,
+        "after": change.after,
+        "worse": worse if math.isfinite(worse) else None,
+        "allowed": options.drop,
+        "strict": options.strict,
+        "interval": None if seen.interval is None else [seen.interval.low, seen.interval.high],
+        "p_adjusted": seen.p_adjusted,
+        "verdict": seen.verdict,
+        "n": seen.n,
+        "minimum_detectable_effect": seen.minimum_detectable_effect,
+    }
+
+
+def _sentence(metric: str, change: MetricChange, options: GateOptions, *, unproven: bool) -> str:
+    before, after = change.before or 0.0, change.after or 0.0
+    if before == after:
+        return f"{metric} stands at {after:.2f} as in the baseline"
+    digits = 2 if f"{before:.2f}" != f"{after:.2f}" else 4
+    moved = f"{metric} {'fell' if after < before else 'rose'} from {before:.{digits}f} to {after:.{digits}f}"
+    sign = "+" if lower_is_better(metric) else "-"
+    allowed = f"allowed {sign}{options.drop * 100:g} %"
+    return f"{moved}{_percent(change)}, {allowed}{_p(change)}{_doubt(change) if unproven else ''}"
+
+
+def _percent(change: MetricChange) -> str:
+    """The change in percent of the baseline's mean, with the interval of the difference in the same unit."""
+    before, limits = change.before or 0.0, change.comparison.interval
+    if before == 0.0:
+        return ""
+    shown = f": {((change.after or 0.0) - before) / before * 100:+.1f} %"
+    if limits is None or limits.low is None or limits.high is None:
+        return shown
+    return f"{shown} [{limits.low / before * 100:+.1f}, {limits.high / before * 100:+.1f}]"
+
+
+def _p(change: MetricChange) -> str:
+    p = change.comparison.p_adjusted
+    if p is None:
+        return ""
+    return f", p = {p:.4f} (Holm)" if p >= 0.00005 else f", p = {p:.1e} (Holm)"
+
+
+def _doubt(change: MetricChange) -> str:
+    seen = change.comparison
+    if seen.verdict in ("too_few", "unresolvable"):
+        return f"; {seen.n} cases cannot show whether that is chance, it takes at least {seen.queries_needed}"
+    smallest = seen.minimum_detectable_effect
+    sight = "" if smallest is None else f", {seen.n} cases see {smallest:.2g} or more"
+    return f"; not significant{sight}"

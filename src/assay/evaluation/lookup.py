@@ -1,0 +1,83 @@
+"""From what people name to readings: a run by id, name, folder or as a value; a baseline by its file or as a run.
+
+A run keeps ids of cases and not their texts: those come from the dataset, and where it is not at hand, ids must do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.errors import AssayError, NoBaseline, RunNotFound
+from assay.evaluation.baselines import FILE_NAME, load_baseline
+from assay.evaluation.datasets import Registry, load_dataset
+from assay.evaluation.readings import Reading, reading_of
+from assay.evaluation.results import RunResult, load_run
+from assay.evaluation.running.folder import DEFAULT_RUNS, LATEST, find_run
+from assay.evaluation.scoring import score_run
+from assay.records.datasets import Dataset
+
+Named = RunResult | Reading | str | Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lookup:
+    """Where to look."""
+
+    runs: Path = DEFAULT_RUNS
+    registry: Registry | None = None
+
+    def run(self, named: Named = LATEST) -> Reading:
+        """A run, read, with the texts of its cases."""
+        if isinstance(named, Reading):
+            return named
+        found = self.result(named)
+        dataset = self._dataset_of(found)
+        return reading_of(found, {} if dataset is None else {case.id: case.query for case in dataset.cases})
+
+    def result(self, named: RunResult | str | Path) -> RunResult:
+        """A finished run."""
+        return named if isinstance(named, RunResult) else load_run(find_run(str(named), self.runs))
+
+    def baseline(self, named: Named = FILE_NAME) -> Reading:
+        """What somebody blessed, or any run that is to stand for it."""
+        if isinstance(named, (RunResult, Reading)):
+            return self.run(named)
+        path = Path(named)
+        if path.is_file() or path.suffix == ".json":
+            return load_baseline(path).reading
+        try:
+            return self.run(named)
+        except RunNotFound as problem:
+            raise NoBaseline(
+                f"there is no baseline {path}, and no run of that name",
+                remedy="Make one with `assay baseline bless`, or give another with --baseline.",
+            ) from problem
+
+    def repeats(self, named: RunResult | str | Path) -> list[Reading]:
+        """Each repeat of a run as a reading of its own."""
+        found = self.result(named)
+        dataset = self._dataset_of(found)
+        if dataset is None or found.manifest.repeats == 1:
+            return []
+        return [reading_of(_repeat(found, dataset, number)) for number in range(found.manifest.repeats)]
+
+    def dataset(self, name: str) -> Dataset | None:
+        """The dataset of that name, where it is at hand."""
+        try:
+            return load_dataset(name, registry=self.registry)
+        except AssayError:
+            return None
+
+    def _dataset_of(self, run: RunResult) -> Dataset | None:
+        """What the run was measured on; another dataset of that name is none, since its words would mislead."""
+        found, instrument = self.dataset(run.manifest.dataset), run.manifest.instrument
+        if found is None or instrument.get("dataset") == found.content_hash:
+            return found
+        return found if instrument.get("corpus") == found.corpus_hash else None
+
+
+def _repeat(run: RunResult, dataset: Dataset, number: int) -> RunResult:
+    manifest = replace(run.manifest, repeats=1, name=f"{run.name}, repeat {number + 1}")
+    cases = [replace(one, repeat=0) for one in run.cases if one.repeat == number]
+    return score_run(dataset, manifest, cases)

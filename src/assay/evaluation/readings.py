@@ -1,0 +1,203 @@
+"""What a run measured, case by case: all that a comparison or a gate needs to know of it.
+
+A finished run gives one (`reading_of`), and so does a baseline file: behind a `Reading` nobody can tell which of the
+two it was.
+`differing` names the fields in which two instruments or two subjects differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from assay.evaluation.results import RunResult
+from assay.metrics.entry import Better
+from assay.metrics.operations import Failures, LatencySummary, failures, latency_summary
+from assay.metrics.percentiles import mean
+from assay.metrics.spec import MetricSpec
+from assay.records.evaluations import CaseResult
+from assay.records.outcome import Outcome
+from assay.records.runs import CaseRun, CaseStatus
+
+METRICS = "metrics"
+"""The field of an instrument that defines each metric, by its name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """One run, read case by case."""
+
+    name: str
+    run_id: str
+    dataset: str
+    dataset_version: str
+    instrument: Mapping[str, Any]
+    subject: Mapping[str, Any]
+    host: str = ""
+    outcomes: Mapping[str, Mapping[str, Outcome]]
+    """By metric, then by case."""
+    noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By metric and case: how much the value varies between repeats (standard deviation); empty without repeats."""
+    statuses: Mapping[str, tuple[CaseStatus, ...]]
+    """By case, one for each repeat."""
+    times: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Milliseconds by case, one for each repeat that was answered."""
+    lists: Mapping[str, tuple[str, ...]] | None = None
+    """What was returned, by case; None where it was not kept."""
+    channels: Mapping[str, int] = field(default_factory=dict)
+    """In how many cases each channel that was asked found something; empty when the system does not tell."""
+    scoped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By case whose scope took documents out, where the system tells: those of them that were shown all the same."""
+    queries: Mapping[str, str] = field(default_factory=dict)
+    """The text of each case, where it is known."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What the dataset demands, by metric."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What was measured, in the order it was asked for."""
+        return tuple(self.outcomes)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Every case, sorted, so that nothing depends on the order of a file."""
+        return tuple(sorted(self.statuses))
+
+    def values(self, metric: str) -> dict[str, float]:
+        """The cases that have a value, sorted."""
+        found = self.outcomes.get(metric, {})
+        return {case: value for case in sorted(found) if (value := found[case].value) is not None}
+
+    def mean(self, metric: str) -> float | None:
+        """Over the cases that have a value; None when none has."""
+        return mean(list(self.values(metric).values()))
+
+    def latency(self) -> LatencySummary:
+        """How long cases took."""
+        return latency_summary(self._runs())
+
+    def failures(self) -> Failures:
+        """How often cases failed."""
+        return failures(self._runs())
+
+    def called(self, case: str) -> str:
+        """A case by its id and, where it is known, its text."""
+        query = " ".join(self.queries.get(case, "").split())
+        return f'{case} "{query}"' if query else case
+
+    def _runs(self) -> list[CaseRun]:
+        return [one for case in self.cases for one in _case_runs(self.statuses[case], self.times.get(case, ()))]
+
+
+def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Reading:
+    """A finished run, read; `queries` are the texts of its cases, which a run does not keep."""
+    manifest = run.manifest
+    given: dict[str, list[CaseResult]] = {}
+    for one in run.cases:
+        given.setdefault(one.case_id, []).append(one)
+    return Reading(
+        name=run.name,
+        run_id=run.run_id,
+        dataset=manifest.dataset,
+        dataset_version=manifest.dataset_version,
+        instrument=manifest.instrument,
+        subject=manifest.subject,
+        host=manifest.host,
+        outcomes={str(spec): dict(cases) for spec, cases in run.scores.items()},
+        noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
+        statuses={case: tuple(one.status for one in results) for case, results in given.items()},
+        times={case: times for case, results in given.items() if (times := _times(results))},
+        lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},
+        channels=_channels(run.cases),
+        scoped=_scoped(run.cases),
+        queries=queries or {},
+        floors=run.floors,
+    )
+
+
+def _times(results: Iterable[CaseResult]) -> tuple[float, ...]:
+    return tuple(one.total_ms for one in results if one.status is CaseStatus.OK and one.total_ms is not None)
+
+
+def _first_list(results: Iterable[CaseResult]) -> tuple[str, ...] | None:
+    return next((one.retrieved.ids for one in results if one.retrieved is not None), None)
+
+
+def _channels(results: Iterable[CaseResult]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in results:
+        seen = None if one.retrieved is None else one.retrieved.seen
+        for name, ids in ((seen and seen.channels) or {}).items():
+            found[name] = found.get(name, 0) + bool(ids)
+    return dict(sorted(found.items()))
+
+
+def _scoped(results: Iterable[CaseResult]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for one in results:
+        seen = None if one.retrieved is None else one.retrieved.seen
+        if one.retrieved is not None and seen is not None and seen.excluded:
+            found.setdefault(one.case_id, set()).update(set(seen.excluded) & set(one.retrieved.ids))
+    return {case: tuple(sorted(leaked)) for case, leaked in sorted(found.items())}
+
+
+def _case_runs(statuses: Sequence[CaseStatus], times: Sequence[float]) -> Iterator[CaseRun]:
+    """Times stand for the repeats that were answered, in their order."""
+    left = iter(times)
+    for status in statuses:
+        yield CaseRun(status=status, total_ms=next(left, None) if status is CaseStatus.OK else None)
+
+
+class Difference(NamedTuple):
+    """A field that is not the same on both sides; None: it is not there at all."""
+
+    field: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: {_short(self.before)} -> {_short(self.after)}"
+
+
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Every field that differs, nested ones by their dotted name, sorted."""
+    left, right = dict(_flat(before)), dict(_flat(after))
+    return tuple(
+        Difference(name, left.get(name), right.get(name))
+        for name in sorted(left.keys() | right.keys())
+        if left.get(name) != right.get(name)
+    )
+
+
+def shared_instrument(one: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
+    """An instrument with the definitions of these metrics alone: runs may share a few metrics and have others."""
+    defined = one.get(METRICS)
+    if not isinstance(defined, Mapping):
+        return dict(one)
+    return {**one, METRICS: {name: defined[name] for name in metrics if name in defined}}
+
+
+def lower_is_better(metric: str) -> bool:
+    """Whether less is good news."""
+    return MetricSpec.parse(metric).entry.better is Better.LOWER
+
+
+def has_direction(metric: str) -> bool:
+    """Whether one way is better at all."""
+    return MetricSpec.parse(metric).entry.better is not Better.NEITHER
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", list(value) if isinstance(value, tuple) else value
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    # Of a hash the first digits are enough to see that it is another one.
+    most = 19 if text.startswith("sha256:") else 60
+    return text if len(text) <= most else f"{text[:most]}..."

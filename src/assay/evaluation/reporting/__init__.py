@@ -1,0 +1,31 @@
+"""Reports of a run: what is said once in `content`, shown as Markdown, as one HTML file, and query by query.
+
+`gathering` makes a `Report` of a run, a dataset and a baseline (`standing` the status of each number, `per_query` the
+queries); `markdown`, `page` and `why` show it; `files` writes all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.evaluation.reporting.content import Report, Status
+from assay.evaluation.reporting.files import CONFIG, DEFAULT_FOLDER, METRICS, as_text, default_name, write_all
+from assay.evaluation.reporting.gathering import Around, gather
+from assay.evaluation.reporting.markdown import markdown
+from assay.evaluation.reporting.page import html_page, plotly_script
+
+__all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown", "write_report"]
+
+
+def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:
+    """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first."""
+    called = name or default_name(report.date)
+    page = {folder / f"{called}.html": html_page(report, plotly_script())} if html else {}
+    contents = {
+        **page,
+        folder / f"{called}.md": markdown(report),
+        folder / METRICS: as_text(report.metrics_json),
+        folder / CONFIG: as_text(report.config_json),
+    }
+    write_all(contents)
+    return tuple(contents)

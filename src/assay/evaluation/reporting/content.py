@@ -1,0 +1,202 @@
+"""What a report says, before anybody decides how it looks: every page and file is written from one `Report`.
+
+`gathering` fills it from a run; `markdown`, `page` and `files` show it. Nothing here is formatted or escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from assay.evaluation.recommending import Recommendation
+from assay.evaluation.waterfall import Fate, Waterfall
+from assay.metrics.operations import LatencySummary
+
+
+class Status(StrEnum):
+    """How one number stands."""
+
+    PASS = "PASS"  # noqa: S105 - a verdict
+    DEGRADED = "DEGRADED"
+    """Worse than the baseline, within what is allowed."""
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """Worse than allowed, and these queries cannot tell it from noise; or nothing could be compared."""
+    NOT_GATED = "NOT GATED"
+    """Nobody said what it should be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One number of the summary."""
+
+    metric: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    baseline: float | None = None
+    floor: float | None = None
+    """What it must reach; for a latency, what it must not exceed."""
+    lower_is_better: bool = False
+    unit: str = ""
+    """`ms` for a latency, empty for a share."""
+    status: Status = Status.NOT_GATED
+    scored: int | None = None
+    """Cases behind it."""
+    others: str = ""
+    """Cases without a value, by why."""
+
+    @property
+    def change(self) -> float | None:
+        """Against the baseline, as a share of it; None: nothing to compare with."""
+        if self.value is None or not self.baseline:
+            return None
+        return (self.value - self.baseline) / self.baseline
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ruling:
+    """One rule of the gate, and what it found."""
+
+    rule: str
+    status: Status
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changed:
+    """One setting of the system; `before` is None where there is no other run to differ from."""
+
+    name: str
+    before: str | None
+    now: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is not what it was."""
+        return self.before is not None and self.before != self.now
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One value of a label, such as the category `comparative`, under every metric."""
+
+    name: str
+    cases: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Breakdown:
+    """The parts of a run by one label."""
+
+    label: str
+    parts: tuple[Part, ...]
+    """Those with most queries first."""
+    left_out: int = 0
+    """Parts that are not shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """One result that the system showed."""
+
+    rank: int
+    id: str
+    title: str = ""
+    grade: int | None = None
+    """None: nobody judged it."""
+    relevant: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """One query: what was expected, what came, what it was worth."""
+
+    id: str
+    text: str
+    category: str = ""
+    status: str = "ok"
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    """By metric; None: not scored."""
+    before: Mapping[str, float | None] = field(default_factory=dict)
+    """The same of the baseline."""
+    expected: tuple[Fate, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Of documents, by id."""
+    given: tuple[Given, ...] = ()
+    milliseconds: float | None = None
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missed(self) -> int:
+        """How many gold items were not shown within k."""
+        return sum(1 for one in self.expected if not one.found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mover:
+    """One query whose value changed."""
+
+    query_id: str
+    text: str
+    metric: str
+    before: float
+    now: float
+
+    @property
+    def change(self) -> float:
+        """From the baseline to now."""
+        return self.now - self.before
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """Everything a report says."""
+
+    title: str
+    run: str
+    run_id: str
+    dataset: str
+    date: str
+    """The day the run was started."""
+    status: Status
+    verdict: str
+    """The whole in a sentence."""
+    rulings: tuple[Ruling, ...] = ()
+    lines: tuple[Line, ...]
+    counts: Mapping[str, int]
+    """Cases by how they ended."""
+    baseline: str = ""
+    """What it is compared with; empty: with nothing."""
+    configuration: tuple[Changed, ...] = ()
+    breakdowns: tuple[Breakdown, ...] = ()
+    latency: Mapping[str, LatencySummary] = field(default_factory=dict)
+    """By stage, `total` first."""
+    times: tuple[float, ...] = ()
+    """Milliseconds of each case that was timed."""
+    waterfall: Waterfall | None = None
+    no_waterfall: str = ""
+    """Why there is none."""
+    movers: tuple[Mover, ...] = ()
+    queries: tuple[Query, ...] = ()
+    """The worst first."""
+    recommendations: tuple[Recommendation, ...] = ()
+    measured_with: tuple[tuple[str, str], ...] = ()
+    """Fingerprints, seeds, versions."""
+    notes: tuple[str, ...] = ()
+    metrics_json: Mapping[str, Any] = field(default_factory=dict)
+    config_json: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int | None:
+        """How far down a reader looks."""
+        return None if self.waterfall is None else self.waterfall.k
+
+    @property
+    def failures(self) -> tuple[Query, ...]:
+        """The queries on which the system failed."""
+        return tuple(one for one in self.queries if one.error or one.status not in ("ok", "skipped"))

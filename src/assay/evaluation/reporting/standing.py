@@ -1,0 +1,161 @@
+"""How each number stands: its status from the gate's rules about it, and the whole in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from assay.evaluation.comparing import Compared
+from assay.evaluation.gating import RuleVerdict, Verdict
+from assay.evaluation.gating import Status as Ruled
+from assay.evaluation.gating.verdict import told
+from assay.evaluation.readings import Reading, lower_is_better
+from assay.evaluation.reporting import wording
+from assay.evaluation.reporting.content import Line, Ruling, Status
+from assay.evaluation.results import RunResult
+from assay.metrics.aggregate import Aggregate
+from assay.metrics.operations import TOTAL
+from assay.records.outcome import OutcomeKind
+
+PERCENTILES = ("p50", "p95", "p99")
+RATES = ("error_rate", "timeout_rate", "empty_response_rate")
+NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
+"""What a reader calls a metric whose own name says too little."""
+DECIDES = ("floor", "relative")
+"""Rules without any of which a pass says nothing of quality."""
+_SEEN = 0.0005
+"""The smallest change, as a share of the baseline, that a report can show."""
+
+_STATUS = {
+    Ruled.PASS: Status.PASS,
+    Ruled.FAIL: Status.FAIL,
+    Ruled.INCONCLUSIVE: Status.INCONCLUSIVE,
+    Ruled.NOT_APPLICABLE: Status.NOT_GATED,
+}
+
+
+def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
+    """Every rule, failures first."""
+    return tuple(Ruling(rule=one.title, status=_STATUS[one.status], sentence=one.sentence) for one in told(verdict))
+
+
+def status_of(verdict: Verdict) -> Status:
+    """The gate's word; a pass of rules that say nothing of quality is no verdict."""
+    decided = any(one.rule in DECIDES and one.status is not Ruled.NOT_APPLICABLE for one in verdict.rules)
+    return Status.NOT_GATED if verdict.passed and not decided else _STATUS[verdict.status]
+
+
+def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
+    """The whole in a sentence."""
+    status = status_of(verdict)
+    if status is Status.NOT_GATED:
+        return "Nothing says what these numbers should be: the dataset declares no floors and no baseline was given."
+    if status is Status.PASS:
+        held = wording.count_of(len(verdict.of(Ruled.PASS)), "rule")
+        return f"{held} hold{'' if held.endswith('s') else 's'}{_degraded(lines)}."
+    bad = verdict.of(Ruled.FAIL) or verdict.of(Ruled.INCONCLUSIVE)
+    if not bad:
+        return "No rule applies, so nothing is decided."
+    ends = "failed" if status is Status.FAIL else "cannot be decided"
+    decided = sum(1 for one in verdict.rules if one.status is not Ruled.NOT_APPLICABLE)
+    names = ", ".join(dict.fromkeys(one.about or one.rule for one in bad))
+    return f"{bad[0].sentence}." if len(bad) == 1 else f"{len(bad)} of {decided} rules {ends}: {names}."
+
+
+def _degraded(lines: tuple[Line, ...]) -> str:
+    worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is Status.DEGRADED]
+    return f"; worse than the baseline, within what is allowed: {', '.join(worse)}" if worse else ""
+
+
+def lines_of(
+    run: RunResult, verdict: Verdict, compared: Compared | None, floors: Mapping[str, float]
+) -> tuple[Line, ...]:
+    """Every metric, then latencies, then failure rates."""
+    baseline = None if compared is None else compared.control
+    rules: dict[str, list[RuleVerdict]] = {}
+    for one in verdict.rules:
+        rules.setdefault(one.about, []).append(one)
+    found = [*_metrics(run, baseline, floors), *_latencies(run, baseline, floors), *_rates(run, baseline, floors)]
+    return tuple(_stood(name, line, rules.get(name, []), compared) for name, line in found)
+
+
+Named = Iterator[tuple[str, Line]]
+"""Each line with the name that rules know it by."""
+
+
+def _metrics(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+    for spec, one in run.aggregates.items():
+        name = str(spec)
+        before = baseline.mean(name) if baseline is not None and name in baseline.outcomes else None
+        yield name, line_of(one, baseline=before, floor=floors.get(name))
+
+
+def line_of(one: Aggregate, *, baseline: float | None = None, floor: float | None = None) -> Line:
+    """An aggregate as a line."""
+    limits = one.interval
+    return Line(
+        metric=str(one.spec),
+        value=one.value,
+        low=None if limits is None else limits.low,
+        high=None if limits is None else limits.high,
+        baseline=baseline,
+        floor=floor,
+        lower_is_better=lower_is_better(str(one.spec)),
+        scored=one.scored,
+        others=wording.counted((_plain(kind), count) for kind, count in one.others.items()),
+    )
+
+
+def _plain(kind: OutcomeKind) -> str:
+    return kind.value.replace("_", " ")
+
+
+def _latencies(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+    total = run.latency.get(TOTAL)
+    before = None if baseline is None else baseline.latency()
+    for name in PERCENTILES:
+        value = None if total is None else getattr(total, name)
+        if value is not None:
+            yield name, _lower(name, value, getattr(before, name, None), floors.get(name), unit="ms")
+
+
+def _rates(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+    failed = None if baseline is None else baseline.failures()
+    before = {} if failed is None else dict(zip(RATES, (failed.any, failed.timeout, failed.empty), strict=True))
+    for name in RATES:
+        rate = run.rates.get(name)
+        if rate is not None and (rate.hits or name == RATES[0]):
+            yield name, _lower(name, rate.value, before[name].value if before else None, floors.get(name))
+
+
+def _lower(name: str, value: float | None, baseline: float | None, floor: float | None, unit: str = "") -> Line:
+    return Line(
+        metric=NAMES.get(name, name.replace("_", " ")),
+        value=value,
+        baseline=baseline,
+        floor=floor,
+        lower_is_better=True,
+        unit=unit,
+    )
+
+
+def _stood(name: str, line: Line, rules: list[RuleVerdict], compared: Compared | None) -> Line:
+    """The line with its status: the worst of the rules about it, else whether it is worse than it was."""
+    ruled = {_STATUS[one.status] for one in rules}
+    for status in (Status.FAIL, Status.INCONCLUSIVE):
+        if status in ruled:
+            return replace(line, status=status)
+    if _worse(name, line, compared):
+        return replace(line, status=Status.DEGRADED)
+    return replace(line, status=Status.PASS if Status.PASS in ruled else Status.NOT_GATED)
+
+
+def _worse(name: str, line: Line, compared: Compared | None) -> bool:
+    """Times vary from run to run and machine to machine: only a rise that the interval shows is one."""
+    if compared is None or line.change is None:
+        return False
+    if line.unit:
+        seen = next((one for one in compared.latency if f"p{one.percent}" == name), None)
+        return compared.same_host and seen is not None and seen.low is not None and seen.low > 0
+    worse = line.change if line.lower_is_better else -line.change
+    return worse > _SEEN

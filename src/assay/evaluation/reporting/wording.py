@@ -1,0 +1,88 @@
+"""How numbers are written, the same in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.evaluation.reporting.content import Line
+from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
+
+NOTHING = "-"
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A share with three digits, a time without."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.3f}" if not unit else f"{_short(value)} {unit}"
+
+
+def _short(value: float) -> str:
+    digits = 2 if abs(value) < 1 else 1 if abs(value) < 10 else 0
+    return f"{value:,.{digits}f}"
+
+
+def interval(line: Line) -> str:
+    """Both ends, or nothing where there is no interval."""
+    if line.low is None and line.high is None:
+        return ""
+    return f"[{number(line.low)}, {number(line.high)}]"
+
+
+def change(line: Line) -> str:
+    """Against the baseline, in per cent of it."""
+    return "" if line.change is None else f"{line.change * 100:+.1f} %"
+
+
+def floor(line: Line) -> str:
+    """What is demanded."""
+    if line.floor is None:
+        return NOTHING
+    sign = "≤" if line.lower_is_better else "≥"
+    return f"{sign} {line.floor:g}{f' {line.unit}' if line.unit else ''}"
+
+
+def count_of(count: int, what: str) -> str:
+    """Such as `1 query`, `2 queries`."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count:,} {what}s"
+
+
+def counted(pairs: Iterable[tuple[str, int]]) -> str:
+    """Counts by name, those of 0 left out."""
+    return ", ".join(f"{count:,} {name}" for name, count in pairs if count)
+
+
+def fate(one: Fate) -> str:
+    """What became of one gold item, in words."""
+    if one.stage is Stage.REACHED:
+        return f"rank {one.rank}"
+    if one.stage is Stage.BELOW_K:
+        return f"rank {one.rank}, below k"
+    if one.stage is Stage.NOT_KNOWN:
+        return f"not shown; not known whether {' or '.join(stage.value for stage in one.between)}"
+    return one.stage.value
+
+
+def losses(water: Waterfall) -> str:
+    """Where items were lost, as one line; every stage that can be told is named, also with 0."""
+    lost = water.lost
+    named = {
+        Stage.NOT_INDEXED: "not indexed",
+        Stage.NOT_A_CANDIDATE: "never a candidate",
+        Stage.OUT_OF_SCOPE: "filtered by scope",
+        Stage.LOST_IN_FUSION: "lost in fusion",
+        Stage.LOST_IN_RERANK: "lost in rerank or truncation",
+        Stage.BELOW_K: f"ranked below {water.k}",
+        Stage.NOT_CITED: "not cited",
+        Stage.ANSWER_WRONG: "answer wrong",
+        Stage.NOT_KNOWN: "not known where",
+        Stage.SYSTEM_FAILED: "the system failed",
+    }
+    return " | ".join(f"{words} {lost[stage]}" for stage, words in named.items() if lost.get(stage)) or "none lost"
+
+
+def step_name(step: Step, k: int) -> str:
+    """A step as a funnel names it."""
+    return f"within {k}" if step is Step.WITHIN_K else step.value

@@ -1,0 +1,286 @@
+"""Where gold evidence was lost on its way to the reader: the answer to "why is recall low?".
+
+Each gold item passes the same steps in the same order: indexed, offered by a channel, inside the scope, kept by fusion,
+shown, shown within k, cited, answered rightly. `trace` says of every step whether the item passed it, did not, or
+whether that is not known, and `Fate.stage` is the first step it did not pass. What a system does not tell is never
+guessed: an item that is gone and whose first doubtful step lies before the first certain loss is `not known`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.metrics.anchors import matches
+from assay.records.anchors import GoldSupport, RetrievedChunk
+from assay.records.datasets import Case, Dataset
+from assay.records.evaluations import CaseResult, Retrieved, Seen
+from assay.records.heading_path import SEPARATOR
+from assay.records.runs import CaseStatus
+
+
+class Step(StrEnum):
+    """One step on the way, by what an item that passed it is."""
+
+    INDEXED = "indexed"
+    CANDIDATE = "a candidate"
+    IN_SCOPE = "in scope"
+    FUSED = "kept by fusion"
+    SHOWN = "shown"
+    WITHIN_K = "within k"
+    CITED = "cited"
+    RIGHT = "answered rightly"
+
+
+class Stage(StrEnum):
+    """What became of one gold item."""
+
+    NOT_INDEXED = "not indexed"
+    NOT_A_CANDIDATE = "never a candidate"
+    OUT_OF_SCOPE = "filtered by scope"
+    LOST_IN_FUSION = "lost in fusion"
+    LOST_IN_RERANK = "lost in rerank or truncation"
+    BELOW_K = "shown below k"
+    NOT_CITED = "retrieved, not cited"
+    ANSWER_WRONG = "cited, answer wrong"
+    NOT_KNOWN = "not known"
+    SYSTEM_FAILED = "the system failed"
+    REACHED = "reached"
+
+
+LOSSES = {
+    Step.INDEXED: Stage.NOT_INDEXED,
+    Step.CANDIDATE: Stage.NOT_A_CANDIDATE,
+    Step.IN_SCOPE: Stage.OUT_OF_SCOPE,
+    Step.FUSED: Stage.LOST_IN_FUSION,
+    Step.SHOWN: Stage.LOST_IN_RERANK,
+    Step.WITHIN_K: Stage.BELOW_K,
+    Step.CITED: Stage.NOT_CITED,
+    Step.RIGHT: Stage.ANSWER_WRONG,
+}
+"""What an item is called that did not pass a step."""
+RETRIEVAL = tuple(step for step in Step if step not in (Step.CITED, Step.RIGHT))
+"""The steps of every system; only those that answer have the other two."""
+
+_PROVING = frozenset(RETRIEVAL) - {Step.IN_SCOPE}
+
+Passed = Mapping[Step, bool | None]
+"""Whether an item passed each step; None: not known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fate:
+    """One gold item of one case: which steps it passed, and at which rank each list had it."""
+
+    case_id: str
+    item: str
+    grade: int | None = None
+    """None: anchored evidence has no grades."""
+    passed: Passed
+    channels: Mapping[str, int | None] | None = None
+    """Its rank in each channel's list, None where the channel did not offer it; all None: not told."""
+    fused_rank: int | None = None
+    rank: int | None = None
+    """Where it was shown, from 1."""
+    failed: bool = False
+    """The system gave nothing for the case at all."""
+
+    @property
+    def stage(self) -> Stage:
+        """The first step it did not pass, `not known` where that is open, `reached` where it passed all that apply."""
+        if self.failed:
+            return Stage.SYSTEM_FAILED
+        first = next((step for step, done in self.passed.items() if not done), None)
+        if first is None or (self.passed[first] is None and not self.between):
+            return Stage.REACHED
+        return Stage.NOT_KNOWN if self.passed[first] is None else LOSSES[first]
+
+    @property
+    def between(self) -> tuple[Stage, ...]:
+        """Where it may have been lost: one stage, or several when it is not known which; nothing when it was not."""
+        steps = list(self.passed)
+        lost = next((place for place, step in enumerate(steps) if self.passed[step] is False), None)
+        if lost is None:
+            return ()
+        return tuple(LOSSES[step] for step in steps[: lost + 1] if self.passed[step] is not True)
+
+    def came_past(self, step: Step) -> bool | None:
+        """Whether it passed a step and all before it; None: not known."""
+        way = list(Step)
+        until = {self.passed.get(one) for one in way[: way.index(step) + 1]}
+        if self.failed or False in until:
+            return False
+        return None if None in until else True
+
+    @property
+    def found(self) -> bool:
+        """Whether it was shown within k, whatever an answer made of it."""
+        return self.passed.get(Step.WITHIN_K) is True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waterfall:
+    """Every gold item of a run."""
+
+    k: int
+    fates: tuple[Fate, ...]
+    untried: int = 0
+    """Gold items of cases that were never asked; they are in no count."""
+    steps: tuple[Step, ...] = RETRIEVAL
+    """The steps that apply to this system."""
+
+    @property
+    def lost(self) -> dict[Stage, int]:
+        """How many items ended at each stage, the order of the way; `reached` is not among them."""
+        found = Counter(one.stage for one in self.fates)
+        return {stage: found[stage] for stage in Stage if stage is not Stage.REACHED and found[stage]}
+
+    @property
+    def missed(self) -> tuple[Fate, ...]:
+        """The items that were not shown within k."""
+        return tuple(one for one in self.fates if not one.found)
+
+    def reached(self, step: Step) -> int:
+        """How many items certainly passed a step and all before it."""
+        return sum(1 for one in self.fates if one.came_past(step) is True)
+
+    def doubtful(self, step: Step) -> int:
+        """How many items may have come past a step or may not."""
+        return sum(1 for one in self.fates if one.came_past(step) is None)
+
+
+def waterfall(
+    dataset: Dataset, results: Iterable[CaseResult], *, k: int, right: Mapping[str, bool] | None = None
+) -> Waterfall:
+    """Follow every gold item of a run; of repeats the first counts.
+
+    `right` says of a case whether its answer was judged right; what it does not name is not known.
+    """
+    first = [one for one in results if one.repeat == 0]
+    cases = {one.id: one for one in dataset.cases}
+    known = [(cases[one.case_id], one) for one in first if one.case_id in cases]
+    tried = [(case, one) for case, one in known if one.status is not CaseStatus.SKIPPED]
+    fates = [fate for case, one in tried for fate in trace(dataset, case, one, k=k, right=(right or {}).get(case.id))]
+    answered = any(one.retrieved is not None and one.retrieved.answer is not None for one in first)
+    untried = sum(len(gold_of(dataset, case)) for case, one in known if one.status is CaseStatus.SKIPPED)
+    return Waterfall(k=k, fates=tuple(fates), untried=untried, steps=tuple(Step) if answered else RETRIEVAL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gold:
+    """One thing a case needs: a document, or a place in one."""
+
+    name: str
+    document_id: str | None
+    """None: no document of the dataset has the file that the evidence names."""
+    grade: int | None = None
+    rel_path: str = ""
+    """Of the document, where it has one."""
+    support: GoldSupport | None = None
+
+
+def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
+    """What a case needs: its gold supports, else the documents graded relevant, best first."""
+    if case.anchors is not None:
+        return tuple(_anchored(dataset, one) for one in case.anchors.supports) if case.answerable else ()
+    relevant = [(grade, name) for name, grade in case.labels.items() if grade >= dataset.relevance_level]
+    return tuple(
+        Gold(name=name, document_id=name, grade=grade, rel_path=_path_of(dataset, name))
+        for grade, name in sorted(relevant, key=lambda one: (-one[0], one[1]))
+    )
+
+
+def _path_of(dataset: Dataset, name: str) -> str:
+    return dataset.by_id[name].rel_path if name in dataset.by_id else ""
+
+
+def _anchored(dataset: Dataset, support: GoldSupport) -> Gold:
+    place = support.rel_path + (SEPARATOR + support.heading_path if support.heading_path else "")
+    holder = next((one.id for one in dataset.documents if one.rel_path == support.rel_path), None)
+    return Gold(name=place, document_id=holder, support=support)
+
+
+def trace(dataset: Dataset, case: Case, result: CaseResult, *, k: int, right: bool | None = None) -> tuple[Fate, ...]:
+    """The fate of each gold item of one case."""
+    return tuple(_fate(case, gold, result, k=k, right=right) for gold in gold_of(dataset, case))
+
+
+def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | None) -> Fate:
+    retrieved = result.retrieved
+    if retrieved is None:
+        return Fate(case_id=case.id, item=gold.name, grade=gold.grade, passed={}, failed=True)
+    seen, rank = retrieved.seen or Seen(), _rank(gold, retrieved)
+    told: dict[Step, bool | None] = {
+        **_before_the_list(seen, gold),
+        Step.SHOWN: rank is not None,
+        Step.WITHIN_K: rank is not None and rank <= k,
+        **_in_the_answer(gold, retrieved, right),
+    }
+    return Fate(
+        case_id=case.id,
+        item=gold.name,
+        grade=gold.grade,
+        passed=_consistent(told),
+        channels=None
+        if seen.channels is None
+        else {name: _place(gold.document_id, ids) for name, ids in seen.channels.items()},
+        fused_rank=None if seen.fused is None else _place(gold.document_id, seen.fused),
+        rank=rank,
+    )
+
+
+def _rank(gold: Gold, retrieved: Retrieved) -> int | None:
+    support = gold.support
+    if support is None:
+        return _place(gold.document_id, retrieved.ids)
+    hits = (rank for rank, chunk in enumerate(retrieved.passages, start=1) if matches(chunk, support))
+    return next(hits, None)
+
+
+def _place(document_id: str | None, ids: Sequence[str]) -> int | None:
+    return ids.index(document_id) + 1 if document_id in ids else None
+
+
+def _before_the_list(seen: Seen, gold: Gold) -> dict[Step, bool | None]:
+    """What the system told of the steps before its list."""
+    document = gold.document_id
+    out = None if seen.excluded is None else document in seen.excluded
+    offered = None if seen.channels is None else any(document in ids for ids in seen.channels.values())
+    # A scope may be asked for inside the channels: what it took out was not theirs to offer.
+    told = {
+        Step.INDEXED: None if seen.indexed is None else document in seen.indexed,
+        Step.CANDIDATE: True if out else offered,
+        Step.IN_SCOPE: None if out is None else not out,
+        Step.FUSED: None if seen.fused is None else document in seen.fused,
+    }
+    if gold.support is None:
+        return told
+    # A list of documents tells of a place in one only when the document is not there.
+    return {step: done if done is False or step is Step.IN_SCOPE else None for step, done in told.items()}
+
+
+def _in_the_answer(gold: Gold, retrieved: Retrieved, right: bool | None) -> dict[Step, bool | None]:
+    answer = retrieved.answer
+    if answer is None:
+        return {}
+    return {Step.CITED: any(_is_of(one, gold) for one in answer.references), Step.RIGHT: right}
+
+
+def _is_of(reference: RetrievedChunk, gold: Gold) -> bool:
+    """Whether a reference is to a gold item: its place, or the document by id, by path or by one of its chunks."""
+    if gold.support is not None:
+        return matches(reference, gold.support)
+    names = (reference.chunk_id, reference.chunk_id.rpartition(":chunk:")[0], reference.rel_path)
+    return gold.document_id in names or (bool(gold.rel_path) and reference.rel_path == gold.rel_path)
+
+
+def _consistent(told: Mapping[Step, bool | None]) -> dict[Step, bool | None]:
+    """Whoever passed a step of retrieval has passed those before it, whether that was told or not.
+
+    Not to be among what a scope took out is no proof of anything before it.
+    """
+    proof = [place for place, step in enumerate(told) if step in _PROVING and told[step]]
+    last = max(proof, default=-1)
+    return {step: True if place < last else done for place, (step, done) in enumerate(told.items())}

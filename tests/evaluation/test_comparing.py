@@ -1,0 +1,131 @@
+"""Two readings side by side: differences, movers, lists, times, and what stands on one side only."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.evaluation.made import golden, good, level, nothing, poor, reading, run_of
+
+from assay.errors import MissingExtra, NotComparable, NothingMeasured
+from assay.evaluation.comparing import ListAgreement, Mover, OneSided, compare_readings, compare_two, is_loss
+from assay.evaluation.pairing import latency_changes
+from assay.evaluation.readings import Difference, differing, reading_of
+from assay.metrics.outcomes import system_failed
+
+
+def test_means_are_over_the_cases_both_have() -> None:
+    before = reading({"mrr": {"a": 1.0, "b": 0.5, "c": 0.0}})
+    after = reading({"mrr": {"a": 0.5, "b": 0.5, "d": 1.0}})
+    change = compare_two(before, after).metrics["mrr"]
+    assert (change.before, change.after) == (0.75, 0.5)
+    assert (change.comparison.delta, change.comparison.n) == (-0.25, 2)
+    assert change.comparison.score == (0, 1, 1)
+
+
+def test_the_biggest_movers_come_first_with_their_words() -> None:
+    before = reading({"mrr": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 1.0}}, queries={"b": "badge"})
+    after = reading({"mrr": {"a": 0.5, "b": 0.0, "c": 1.0, "d": 1.0}})
+    found = compare_two(before, after).movers
+    assert found[0] == Mover("b", "badge", "mrr", 1.0, 0.0)
+    assert [one.case for one in found] == ["b", "c", "a"]
+    assert [is_loss(one) for one in found] == [True, False, True]
+
+
+def test_what_changed_in_the_subject_is_listed() -> None:
+    before = replace(level(0.5), subject={"system": "a", "options": {"k": 5, "same": 1}})
+    after = replace(level(0.5), subject={"system": "a", "options": {"k": 10, "same": 1}, "new": True})
+    assert compare_two(before, after).changed == (Difference("new", None, True), Difference("options.k", 5, 10))
+    assert str(Difference("options.k", 5, 10)) == "options.k: 5 -> 10"
+
+
+def test_lists_are_compared_where_both_were_kept() -> None:
+    dataset = golden(4)
+    one = reading_of(run_of(dataset, [good(n) for n in range(4)]))
+    other = reading_of(run_of(dataset, [good(0), good(1), poor(2), nothing(3)]))
+    found = compare_two(one, other).agreement
+    assert found is not None
+    assert (found.cases, found.top_changed) == (4, 2)
+    assert found.jaccard == pytest.approx((1 + 1 + 1 + 2 / 5) / 4)
+    assert compare_two(one, one).agreement == ListAgreement(4, 1.0, 1.0, 0)
+    assert compare_two(one, replace(other, lists=None)).agreement is None
+
+
+def test_outcomes_on_one_side_only_are_told() -> None:
+    before = reading({"mrr": {"a": 1.0, "b": 0.5, "c": 0.0}, "recall@5": {"a": 1.0, "b": 0.5}})
+    after = reading({"mrr": {"a": 1.0, "b": system_failed("x")}, "recall@5": {"a": 1.0, "b": system_failed("x")}})
+    assert compare_two(before, after).one_sided == (
+        OneSided("b", ("mrr", "recall@5"), "scored", "system_failed"),
+        OneSided("c", ("mrr",), "scored", "absent"),
+    )
+
+
+def test_percentiles_of_times_are_nearest_rank_with_intervals_over_cases() -> None:
+    times = {f"q{n:02}": (float(n + 1),) for n in range(20)}
+    slower = {case: (one + 5.0,) for case, (one,) in times.items()}
+    found = latency_changes(level(0.5, 20, times=times), level(0.5, 20, times=slower), rng=np.random.default_rng(0))
+    assert [(one.percent, one.before, one.after) for one in found] == [
+        (50, 10.0, 15.0),
+        (95, 19.0, 24.0),
+        (99, 20.0, 25.0),
+    ]
+    assert all(one.low == pytest.approx(5.0) and one.high == pytest.approx(5.0) for one in found)
+
+
+def test_repeats_count_each_and_unanswered_ones_leave_no_hole() -> None:
+    before = level(0.5, 2, times={"q00": (1.0, 2.0), "q01": (3.0,)})
+    found = latency_changes(before, before, rng=np.random.default_rng(0))
+    assert [(one.percent, one.before, one.low) for one in found] == [(50, 2.0, None), (95, 3.0, None), (99, 3.0, None)]
+
+
+def test_other_instruments_are_refused_by_the_field_that_differs() -> None:
+    one = reading({"mrr": {"a": 1.0}}, instrument={"relevance_level": 1, "metrics": {"mrr": "x"}})
+    other = reading({"mrr": {"a": 1.0}}, instrument={"relevance_level": 2, "metrics": {"mrr": "y"}})
+    with pytest.raises(NotComparable, match="relevance_level: 1 -> 2"):
+        compare_two(one, other)
+    defined = reading({"mrr": {"a": 1.0}}, instrument={"relevance_level": 1, "metrics": {"mrr": "y"}})
+    with pytest.raises(NotComparable, match=r"metrics\.mrr: x -> y"):
+        compare_two(one, defined)
+
+
+def test_runs_may_have_metrics_the_other_has_not_but_must_share_one() -> None:
+    one, other = (
+        reading({"mrr": {"a": 1.0}, "ndcg@5": {"a": 1.0}}),
+        reading({"mrr": {"a": 0.5}, "recall@5": {"a": 1.0}}),
+    )
+    assert tuple(compare_two(one, other).metrics) == ("mrr",)
+    with pytest.raises(NotComparable, match="share no metric"):
+        compare_two(reading({"ndcg@5": {"a": 1.0}}), reading({"recall@5": {"a": 1.0}}))
+
+
+def test_no_shared_case_and_no_second_run_are_refused() -> None:
+    with pytest.raises(NothingMeasured, match="no case has a value in both"):
+        compare_two(reading({"mrr": {"a": 1.0}}), reading({"mrr": {"b": 1.0}}))
+    with pytest.raises(NotComparable, match="is one run"):
+        compare_readings([level(0.5)])
+
+
+def test_several_runs_are_each_held_against_the_first() -> None:
+    found = compare_readings([level(0.5, name="a"), level(0.6, name="b"), level(0.4, name="c")])
+    assert [(one.control.name, one.treatment.name) for one in found.comparisons] == [("a", "b"), ("a", "c")]
+    assert "b - a [95 %]" in repr(found)
+    assert (
+        found.as_json()
+        == compare_readings([level(0.5, name="a"), level(0.6, name="b"), level(0.4, name="c")]).as_json()
+    )
+
+
+def test_a_frame_has_a_row_a_metric_and_without_pandas_says_what_to_install() -> None:
+    found = compare_readings([level(0.5), level(0.6)])
+    if importlib.util.find_spec("pandas") is None:
+        with pytest.raises(MissingExtra, match="pandas"):
+            found.to_frame()
+    else:
+        assert list(found.to_frame()["metric"]) == ["ndcg@5"]
+
+
+def test_nested_fields_are_named_by_their_path() -> None:
+    assert differing({"a": {"b": (1, 2)}}, {"a": {"b": [1, 2]}}) == ()
+    assert differing({"a": {}}, {"a": {"b": 1}}) == (Difference("a", {}, None), Difference("a.b", None, 1))

@@ -1,0 +1,47 @@
+"""`compare` and `gate` in a program: runs as values, by name, or as a baseline file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.evaluation.made import golden, good, kept, poor, run_of
+
+from assay import compare, gate
+from assay.clock import SystemClock
+from assay.errors import NoBaseline
+from assay.evaluation.baselines import Baseline, write_baseline
+from assay.evaluation.readings import reading_of
+from assay.evaluation.results import RunResult
+
+
+@pytest.fixture
+def best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunResult:
+    monkeypatch.chdir(tmp_path)
+    return run_of(golden(12), [good(n) for n in range(12)], name="best")
+
+
+@pytest.fixture
+def worse(tmp_path: Path) -> RunResult:
+    return kept(run_of(golden(12), [poor(n) for n in range(12)], name="worse"), tmp_path / ".assay/runs")
+
+
+def test_runs_are_compared_as_values_by_name_and_as_a_baseline_file(best: RunResult, worse: RunResult) -> None:
+    assert compare(best, "worse").comparisons[0].metrics["mrr"].after == pytest.approx(1 / 3)
+    assert "worse - best [95 %]" in repr(compare(best, worse))
+    write_baseline(Path("baseline.json"), Baseline(reading=reading_of(best), blessed_at=SystemClock().now()))
+    assert compare("baseline.json", worse, "worse").as_json()["comparisons"]
+
+
+def test_a_gate_says_whether_a_run_passed_and_why(best: RunResult, worse: RunResult) -> None:
+    assert gate(best, baseline=best).passed
+    verdict = gate("worse", baseline=best)
+    assert (verdict.passed, verdict.exit_code) == (False, 1)
+    assert "mrr fell from 1.00 to 0.33" in repr(verdict)
+
+
+def test_without_a_baseline_only_what_needs_none_is_asked(worse: RunResult, best: RunResult) -> None:
+    assert gate(worse, baseline=None).passed
+    assert not gate(worse, baseline=None, floors={"mrr": 0.5}).passed
+    with pytest.raises(NoBaseline):
+        gate(worse)
