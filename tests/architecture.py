@@ -104,6 +104,7 @@ LAYERS = (
         "server",
         "mcp",
     ),
+    _layer("pytest_plugin", "the gate as tests of pytest; thin", "api", "evaluation"),
     _layer("server", "REST API and dashboard; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
     _layer("mcp", "MCP server; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
 )

@@ -13,7 +13,18 @@ from assay.errors import AssayError
 
 
 def test_the_root_exports_exactly_these_names() -> None:
-    assert assay.__all__ == ["AssayError", "Memory", "Scope", "Settings", "load_settings", "open_store"]
+    assert assay.__all__ == [
+        "AssayError",
+        "Dataset",
+        "Memory",
+        "Scope",
+        "Settings",
+        "compare",
+        "evaluate",
+        "gate",
+        "load_settings",
+        "open_store",
+    ]
     assert dir(assay) == assay.__all__
 
 

@@ -134,6 +134,19 @@ def test_flags_that_are_no_table_are_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_floors_stand_in_a_table_of_the_file_by_metric(tmp_path: Path) -> None:
+    assert load(tmp_path).settings.floors == {}
+    write(tmp_path, '[floors]\n"recall@5" = 0.8\n"latency p95" = 500\nerror_rate = 0\n')
+    assert load(tmp_path).settings.floors == {"recall@5": 0.8, "latency p95": 500.0, "error_rate": 0.0}
+
+
+@pytest.mark.parametrize("content", ["floors = 3\n", '[floors]\n"mrr" = "high"\n', "[floors]\nmrr = nan\n"])
+def test_floors_that_are_no_numbers_in_a_table_are_refused(tmp_path: Path, content: str) -> None:
+    write(tmp_path, content)
+    with pytest.raises(SettingError, match="floors"):
+        load(tmp_path)
+
+
 def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="tenat"):
         load_settings(folder=tmp_path, environment={}, options={"tenat": "x"})

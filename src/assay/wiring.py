@@ -41,6 +41,10 @@ WORDS_WITHOUT_EMBEDDER = 200
 """How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
 
 
+ENGINE_MODULES = ("sqlalchemy", "alembic", "tantivy", "usearch", "semantic_text_splitter", "markdown_it")
+"""What the engine cannot do without."""
+
+
 def scope_of(settings: Settings) -> Scope:
     """Whose rows are meant, and who acts."""
     return Scope(tenant=settings.tenant, principal=settings.principal)
@@ -69,7 +73,7 @@ def open_engine(
     An embedder that is given counts instead of theirs. `run_once` is for a process that asks one question and ends: it
     starts sooner, and folds no index in the background.
     """
-    need_extra("memory", "sqlalchemy", "alembic", "tantivy", "usearch", "semantic_text_splitter", "markdown_it")
+    need_extra("memory", *ENGINE_MODULES)
     from assay.embedding.cached import CachedEmbedder  # noqa: PLC0415 - see the module's docstring
     from assay.index import Indexes, IndexOptions  # noqa: PLC0415 - the same
     from assay.memory.engine import Engine  # noqa: PLC0415 - the same
@@ -140,6 +144,7 @@ def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None =
 
 def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | None) -> System:
     """Assay over a dataset's documents, in a store of their own: never the user's."""
+    need_extra("memory", *ENGINE_MODULES)
     from assay.systems.specs import Configuration  # noqa: PLC0415 - see the module's docstring
 
     configuration = spec.configuration or Configuration()

@@ -130,31 +130,6 @@ def test_a_damaged_store_is_brought_back_from_its_checkpoint(run: Run, tmp_path:
     assert list(tmp_path.glob("notes.db.damaged-*"))
 
 
-def test_demo_saves_finds_replaces_and_restores(run: Run) -> None:
-    told = run("demo", "--json").json
-    cookies = told["saved"][1]
-    assert told["found"] == [cookies]
-    assert told["superseded"] == [cookies]
-    assert told["found_after_the_change"] not in ([], [cookies])
-    assert (told["restored"], told["problems"]) == (cookies, [])
-
-
-def test_demo_shows_how_a_score_is_made(run: Run) -> None:
-    told = run("demo").out
-    assert "superseded m_" in told
-    assert "channel" in told
-    assert "(convex)" in told
-
-
-def test_demo_twice_is_fine_and_another_folder_is_left_alone(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "precious.txt").write_text("keep me")
-
-    assert (run("demo").code, run("demo").code) == (0, 0)
-    assert run("demo", "--folder", "mine").code == 3
-    assert (tmp_path / "mine" / "precious.txt").read_text() == "keep me"
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "named"),
     [

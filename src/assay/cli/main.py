@@ -18,11 +18,15 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.commands import (
+    baseline,
     checkpoint,
+    compare,
     config,
+    dataset,
     demo,
     doctor,
     flag,
+    gate,
     health,
     index,
     ingest,
@@ -30,7 +34,9 @@ from assay.cli.commands import (
     link,
     measure,
     metrics,
+    report,
     restore,
+    run,
     save,
     search,
     show,
@@ -62,7 +68,7 @@ def _root(context: typer.Context, **given: Any) -> None:
 
 
 MEMORY = (save, search, show, ingest, link, why, restore, health, flag, index, tune)
-MEASURING = (measure, metrics)
+MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report)
 KEEPING = (demo, init, config, doctor, checkpoint, version)
 
 for module in (*MEMORY, *MEASURING, *KEEPING):

@@ -1,31 +1,54 @@
-"""`assay demo`: the memory at work on a few notes, from nothing, in a folder of its own."""
+"""`assay demo`: the main job from nothing: two configurations over a dataset, compared, gated, with a report."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay import wiring
-from assay.cli.commands.restore import restored
-from assay.cli.commands.save import told
-from assay.cli.hits import shown
+from assay.cli.grid import grid
 from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
 from assay.errors import InputError
-from assay.records import Draft, EdgeKind, MemoryRecord, SaveOutcome, Scope, SearchRequest, SearchResult
-from assay.settings import Settings
-from assay.testing import NOTES
 
 if TYPE_CHECKING:
-    from assay.memory.engine import Engine
+    from assay.evaluation.comparing import Compared
+    from assay.evaluation.gating import Verdict
+    from assay.evaluation.pairing import MetricChange
+    from assay.evaluation.reporting import Report
+    from assay.evaluation.results import RunResult
+    from assay.records.datasets import Dataset
 
 DEFAULT_FOLDER = Path("build/demo")
-STORE = "demo.db"
-QUESTION = "how long does a session last"
-CHANGE = "The session cookie is HttpOnly and SameSite=Strict and lives for eight hours."
-"""What the note on cookies says later."""
+DATASET = "hotel"
+SYSTEMS = {"default": "assay", "fts-only": "assay:channels=fts5"}
+"""The configuration as it is, and one that is worse on purpose: full text alone, without meaning."""
+SHOWN = ("recall@5", "precision@5", "mrr", "ndcg@5")
+TOLD = ("floor", "relative")
+"""Rules whose first failure is told; the report has them all."""
+RUNS = "runs"
+REPORT = "report"
+_MADE = (RUNS, f"{REPORT}.html", f"{REPORT}.md", "metrics.json", "config.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Story:
+    """What the demo found."""
+
+    dataset: Dataset
+    ingest_s: float
+    taken_in: int
+    runs: Mapping[str, RunResult]
+    compared: Compared
+    verdicts: Mapping[str, Verdict]
+    report: Report
+    files: tuple[Path, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,65 +61,153 @@ def register(app: typer.Typer) -> None:
             Path, typer.Option(help="Where the demo keeps its files, made anew each time.")
         ] = DEFAULT_FOLDER,
     ) -> None:
-        """Save notes, find one and see why, replace it, and bring it back."""
+        """Evaluate two configurations on the hotel dataset: compare, gate, explain, and write a report."""
+        wiring.need_extra("memory", "sqlalchemy", "tantivy", "usearch", "onnxruntime")
+        wiring.need_extra("report", "plotly")
         _clear(folder)
-        with wiring.open_engine(Settings(db=str(folder / STORE))) as engine:
-            done = _tell_the_story(surface, engine, surface.scope)
-        surface.result(done, f"\nNext: assay save, assay search, and docs/get-started. The store: {engine.store.place}")
+        story = _tell_the_story(surface, folder)
+        surface.result(_as_json(story), "\n".join(_lines(story)))
 
 
 def _clear(folder: Path) -> None:
     """Remove what an earlier demo left. Anybody else's folder is left alone."""
     if not folder.exists():
         return
-    ours = folder.is_dir() and all(one.name.startswith(STORE) for one in folder.iterdir())
-    if not ours:
+    if not folder.is_dir() or any(one.name not in _MADE for one in folder.iterdir()):
         raise InputError(
             f"{folder} holds something that no demo made", remedy="Name an empty or new folder with --folder."
         )
     shutil.rmtree(folder)
 
 
-def _tell_the_story(surface: Surface, engine: Engine, scope: Scope) -> dict[str, object]:
-    pkce, cookies, deploys = (_save(surface, engine, scope, _draft(one)) for one in NOTES)
-    engine.link(scope, str(pkce.memory_id), EdgeKind.SUPPORTS, str(cookies.memory_id), evidence="both guard the login")
-    before = _search(surface, engine, scope)
-    surface.note("\nThe note changes. Numbers disagree and the title is the same, so the old one is replaced:\n")
-    changed = _save(surface, engine, scope, Draft(title=NOTES[1].title, body=CHANGE, folder=NOTES[1].folder))
-    after = _search(surface, engine, scope)
-    surface.note("\nThat was a mistake. Bring the old one back:\n")
-    back = engine.saver.restore(scope, str(cookies.memory_id))
-    surface.note(restored(back))
-    broken = engine.store.problems()
-    surface.note("\nEvery table agrees with every other." if not broken else f"Problems: {broken}")
-    return {
-        "store": engine.store.place,
-        "saved": [one.memory_id for one in (pkce, cookies, deploys)],
-        "found": before.ids,
-        "superseded": changed.superseded,
-        "found_after_the_change": after.ids,
-        "restored": back.memory_id,
-        "problems": broken,
-    }
+def _tell_the_story(surface: Surface, folder: Path) -> _Story:
+    from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy is not for the help
+    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - the same
+    from assay.evaluation.gating import judge  # noqa: PLC0415 - the same
+    from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
+    from assay.evaluation.reporting import Around, gather, write_report  # noqa: PLC0415 - the same
 
-
-def _draft(note: MemoryRecord) -> Draft:
-    return Draft(
-        title=note.title, body=note.body, folder=note.folder, tier=note.tier, triggers=note.triggers, tags=note.tags
+    dataset = load_dataset(DATASET)
+    surface.note(f"Taking in {len(dataset.documents)} documents and asking {len(dataset.cases)} queries twice ...\n")
+    taken_in, seconds = _ingest(dataset)
+    runs = {name: _run(dataset, name, spec, folder / RUNS) for name, spec in SYSTEMS.items()}
+    texts = {case.id: case.query for case in dataset.cases}
+    good, bad = (reading_of(run, texts) for run in runs.values())
+    report = gather(runs["fts-only"], Around(dataset=dataset, baseline=good))
+    return _Story(
+        dataset=dataset,
+        ingest_s=seconds,
+        taken_in=taken_in,
+        runs=runs,
+        compared=compare_two(good, bad),
+        verdicts={"default": judge(good, None), "fts-only": judge(bad, good)},
+        report=report,
+        files=write_report(report, folder, name=REPORT, html=True),
     )
 
 
-def _save(surface: Surface, engine: Engine, scope: Scope, draft: Draft) -> SaveOutcome:
-    surface.note(f"$ assay save --title {draft.title!r} --text {draft.body!r}")
-    outcome = engine.saver.save(scope, draft)
-    surface.note("\n".join(told(outcome)))
-    return outcome
+def _ingest(dataset: Dataset) -> tuple[int, float]:
+    """Take the documents in before anything is timed; how many were not there yet, and the seconds it took."""
+    taken_in = 0
+
+    def count(done: int, _: int) -> None:
+        nonlocal taken_in
+        taken_in = done
+
+    clock = SystemClock()
+    begun = clock.monotonic()
+    wiring.open_system(SYSTEMS["default"], dataset, on_document=count).close()
+    return taken_in, clock.monotonic() - begun
 
 
-def _search(surface: Surface, engine: Engine, scope: Scope) -> SearchResult:
-    request = SearchRequest(query=QUESTION, k=1, explain=True, tool_name="assay demo")
-    found = engine.searcher.search(scope, request)
-    surface.note(f"\n$ assay search {QUESTION!r} -k 1 --explain")
-    if not surface.common.json and not surface.common.quiet:
-        surface.console.print(shown(found, request), soft_wrap=True)
-    return found
+def _run(dataset: Dataset, name: str, spec: str, runs: Path) -> RunResult:
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - numpy is not for the help
+    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+
+    with closing(wiring.open_system(spec, dataset)) as system:
+        return run(dataset, system, RunOptions(name=name, spec=spec), Running(runs=runs))
+
+
+def _lines(story: _Story) -> Iterator[str]:
+    dataset, water = story.dataset, story.report.waterfall
+    sizes = f"{len(dataset.documents)} documents, {len(dataset.cases)} queries"
+    yield f"Assay demo: {dataset.name} ({sizes})   {_ingested(story)}"
+    yield from grid(list(_table(story)), indent=" ")
+    yield f" {_counts(story)}"
+    yield ""
+    for name, verdict in story.verdicts.items():
+        yield from _gate(name, verdict)
+    if water is not None:
+        from assay.evaluation.reporting.wording import losses  # noqa: PLC0415 - numpy is not for the help
+
+        yield f"Where fts-only lost {len(water.missed)} of {len(water.fates)} gold documents:  {losses(water)}"
+    yield f"Report: {story.files[0]}"
+    yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and docs/get-started"
+
+
+def _ingested(story: _Story) -> str:
+    chunks = story.runs["default"].manifest.subject["chunks"]
+    done = f"{story.ingest_s:.1f} s ingest" if story.taken_in else "taken in by an earlier run"
+    return f"{done}, {chunks} chunks"
+
+
+def _table(story: _Story) -> Iterator[tuple[str, ...]]:
+    yield "", *story.runs, "difference (95 % interval)"
+    for name in SHOWN:
+        change = story.compared.metrics[name]
+        yield name, _two(change.before), _two(change.after), _difference(change)
+    yield "latency p95", *(_ms(run.value("p95")) for run in story.runs.values()), ""
+
+
+def _two(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f} ms"
+
+
+def _difference(change: MetricChange) -> str:
+    seen = change.comparison
+    if seen.delta is None:
+        return "-"
+    limits = "" if seen.interval is None else f" [{_two(seen.interval.low)}, {_two(seen.interval.high)}]"
+    return f"{seen.delta:+.2f}{limits}  {seen.verdict.replace('_', ' ')}"
+
+
+def _counts(story: _Story) -> str:
+    from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - numpy is not for the help
+
+    runs = list(story.runs.values())
+    lead = next(iter(runs[0].aggregates))
+    ended = "; ".join(
+        f"{name}: " + ", ".join(f"{count} {status}" for status, count in run.counts.items() if count)
+        for name, run in story.runs.items()
+    )
+    return f"{ended}. {sentence(runs, lead)}"
+
+
+def _gate(name: str, verdict: Verdict) -> Iterator[str]:
+    from assay.evaluation.gating import Status  # noqa: PLC0415 - numpy is not for the help
+
+    head = f"Gate, {name}:".ljust(16) + verdict.status.value.upper().ljust(7)
+    bad = verdict.of(Status.FAIL) or verdict.of(Status.INCONCLUSIVE)
+    first = {one.rule: one.sentence for one in reversed(bad) if one.rule in TOLD}
+    told = list(reversed(first.values())) or [f"all {len(verdict.of(Status.PASS))} rules hold"]
+    told += [f"and {len(bad) - len(first)} more" for _ in range(len(bad) > len(first))]
+    yield from (f"{head if place == 0 else ' ' * len(head)}{one}" for place, one in enumerate(told))
+
+
+def _as_json(story: _Story) -> dict[str, object]:
+    return {
+        "dataset": story.dataset.name,
+        "documents": len(story.dataset.documents),
+        "queries": len(story.dataset.cases),
+        "ingested": story.taken_in,
+        "ingest_seconds": story.ingest_s,
+        "runs": {name: run.run_id for name, run in story.runs.items()},
+        "comparison": story.compared.as_json(),
+        "gates": {name: verdict.as_json() for name, verdict in story.verdicts.items()},
+        "waterfall": story.report.metrics_json["waterfall"],
+        "files": [str(path) for path in story.files],
+    }

@@ -1,0 +1,281 @@
+"""The report of a run: what it says, as Markdown, as a page, and as files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.evaluation.reporting.samples import NASTY, dataset, given, run, told
+from tests.evaluation.reporting.test_elements import read
+
+from assay.errors import InputError, MissingExtra, NotComparable, ReportFailed
+from assay.evaluation.gating import GateOptions
+from assay.evaluation.readings import reading_of
+from assay.evaluation.reporting import Around, Report, Status, gather, markdown, write_report
+from assay.evaluation.reporting.charts import funnel, interval_bars, latency_histogram
+from assay.evaluation.reporting.page import html_page, plotly_script
+from assay.evaluation.reporting.why import explain, explain_json, find_query
+from assay.records.runs import CaseStatus
+
+FLOORS = {"recall@2": 0.8, "p95": 500.0}
+DATA = dataset(floors=FLOORS)
+GOOD = run(
+    DATA, {f"q{n}": given("ab", seen=told({"vector": "ab"}, fused="ab")) for n in (1, 2, 3)}, name="good", fusion="rrf"
+)
+BAD = run(
+    DATA,
+    {
+        "q1": given("cd", seen=told({"fts5": "cd"}, fused="cd")),
+        "q2": given("ab", seen=told({"fts5": "ab"}, fused="ab")),
+        "q3": given("", status=CaseStatus.ERROR, error=f"refused {NASTY}"),
+    },
+    name="bad",
+    fusion="convex",
+)
+
+
+@pytest.fixture(scope="module")
+def bad() -> Report:
+    return gather(BAD, Around(dataset=DATA, baseline=reading_of(GOOD)))
+
+
+@pytest.fixture(scope="module")
+def page(bad: Report) -> str:
+    return html_page(bad, "/* plotly */")
+
+
+def lines(report: Report) -> dict[str, tuple[float | None, Status]]:
+    return {line.metric: (line.value, line.status) for line in report.lines}
+
+
+def test_a_run_that_reaches_its_floors_passes() -> None:
+    report = gather(GOOD, Around(dataset=DATA))
+    assert report.status is Status.PASS
+    assert lines(report)["recall@2"] == (1.0, Status.PASS)
+    assert lines(report)["latency p95"] == (5.0, Status.PASS)
+    assert lines(report)["ndcg@2"] == (1.0, Status.NOT_GATED)
+
+
+def test_a_run_under_a_floor_fails_and_the_sentence_names_why(bad: Report) -> None:
+    assert bad.status is Status.FAIL
+    assert lines(bad)["recall@2"] == (0.5, Status.FAIL)
+    assert "recall@2 0.50 is under the floor 0.80" in [one.sentence for one in bad.rulings]
+
+
+def test_a_drop_within_what_is_allowed_is_degraded_and_still_a_pass() -> None:
+    data = dataset(queries=[f"query {n}" for n in range(30)])
+    good = run(data, {case.id: given("ab") for case in data.cases}, name="good")
+    less = run(data, {case.id: given("ac" if case.id == "q1" else "ab") for case in data.cases}, name="less")
+    report = gather(less, Around(dataset=data, baseline=reading_of(good), options=GateOptions(lost=1)))
+    value, status = lines(report)["recall@2"]
+    assert (value, status) == (1 - 0.5 / 30, Status.DEGRADED)
+    assert report.status is Status.PASS
+    assert "recall@2 -1.7 %" in report.verdict
+    assert [(one.query_id, one.change < 0) for one in report.movers] == [("q1", True)]
+
+
+def test_without_floors_and_baseline_there_is_no_verdict() -> None:
+    data = dataset()
+    report = gather(run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}), Around(dataset=data))
+    assert report.status is Status.NOT_GATED
+    assert "NO VERDICT" in markdown(report)
+
+
+def test_a_run_in_which_everything_failed_still_has_a_report() -> None:
+    failed = run(DATA, {f"q{n}": given("", status=CaseStatus.TIMEOUT, error="too slow") for n in (1, 2, 3)})
+    report = gather(failed, Around(dataset=DATA))
+    assert report.status is Status.INCONCLUSIVE
+    assert [one.error for one in report.failures] == ["too slow"] * 3
+    assert lines(report)["recall@2"] == (None, Status.NOT_GATED)
+    assert "too slow" in html_page(report, "")
+
+
+def test_a_baseline_of_another_dataset_is_refused() -> None:
+    data = dataset(queries=["other", "words", "here"])
+    other = run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}, name="other")
+    with pytest.raises(NotComparable):
+        gather(BAD, Around(dataset=DATA, baseline=reading_of(other)))
+
+
+def test_without_the_dataset_the_report_says_what_is_not_known() -> None:
+    report = gather(BAD, Around(no_dataset="The dataset is gone."))
+    assert report.waterfall is None
+    assert "The dataset is gone." in markdown(report)
+    assert "The dataset is gone." in html_page(report, "")
+
+
+def test_what_changed_is_listed_and_the_rest_is_not_marked(bad: Report) -> None:
+    changed = {one.name: (one.before, one.now) for one in bad.configuration if one.differs}
+    assert changed == {"system": ("good", "bad"), "fusion": ("rrf", "convex")}
+
+
+def test_the_worst_queries_come_first(bad: Report) -> None:
+    assert [one.id for one in bad.queries] == ["q3", "q1", "q2"]
+    assert [given.relevant for given in bad.queries[2].given] == [True, True]
+    assert bad.queries[1].before["recall@2"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Summary",
+        "What changed",
+        "Where evidence was lost",
+        "Recommendations",
+        "Breakdowns",
+        "Latency",
+        "Movers",
+        "Failures (1)",
+        "Queries",
+        "How it was measured",
+    ],
+)
+def test_both_forms_have_every_part(bad: Report, page: str, heading: str) -> None:
+    assert f"## {heading}" in markdown(bad)
+    assert f"<h2>{heading}</h2>" in page
+
+
+def test_the_verdict_comes_first_in_both_forms(bad: Report, page: str) -> None:
+    assert markdown(bad).splitlines()[2].startswith("**FAIL**: ")
+    assert page.index('class="word">FAIL') < page.index("<h2>")
+
+
+def test_stored_text_is_never_obeyed(bad: Report, page: str) -> None:
+    assert NASTY not in page
+    assert NASTY not in markdown(bad)
+    seen = read(page)
+    assert NASTY in seen.text
+    assert len([tag for tag, _ in seen.tags if tag == "script"]) == page.count('class="chart"') + 2
+
+
+def test_a_query_with_bars_and_line_breaks_stays_in_its_cell() -> None:
+    data = dataset(queries=["a | b\nc", "pool", "x"])
+    failed = run(data, {"q1": given("", status=CaseStatus.ERROR, error="x|y"), "q2": given("ab"), "q3": given("ab")})
+    row = next(line for line in markdown(gather(failed, Around(dataset=data))).splitlines() if line.startswith("| q1"))
+    assert row == r"| q1 | a \| b c | error | x\|y |"
+
+
+def test_the_page_fetches_nothing(page: str) -> None:
+    assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|url\(""", page)
+    policies = [attributes["content"] for tag, attributes in read(page).tags if "http-equiv" in attributes]
+    assert [str(one).partition(";")[0] for one in policies] == ["default-src 'none'"]
+
+
+def test_the_charts_script_is_in_the_page_once(bad: Report) -> None:
+    script = plotly_script()
+    assert "</script" not in script
+    assert html_page(bad, script).count(script) == 1
+
+
+def test_without_plotly_the_page_is_refused_with_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'assay\[report\]'"):
+        plotly_script()
+
+
+def test_colours_of_charts_are_those_of_the_page(bad: Report, page: str) -> None:
+    assert bad.waterfall is not None
+    figures = json.dumps(
+        [
+            interval_bars([(line.metric, line) for line in bad.lines]),
+            latency_histogram(bad.times, bad.latency["total"]),
+            funnel(bad.waterfall),
+        ]
+    )
+    used = set(re.findall(r"var\((--[\w-]+)\)", figures))
+    assert used
+    assert all(f"{name}:" in page for name in used)
+    assert not re.search(r"#[0-9a-f]{3,6}\b", figures)
+
+
+def test_the_funnel_shows_what_passed_and_what_is_not_known() -> None:
+    silent = run(DATA, {"q1": given("ab"), "q2": given("cd"), "q3": given("ac")})
+    water = gather(silent, Around(dataset=DATA)).waterfall
+    assert water is not None
+    passed, doubtful = funnel(water)["data"]
+    assert passed["x"] == [6, 3, 3, 3, 3, 3, 3]
+    assert doubtful["x"] == [0, 3, 3, 3, 3, 0, 0]
+
+
+def test_only_so_many_queries_are_seen_at_first_and_all_can_be_filtered() -> None:
+    data = dataset(queries=[f"query {n}" for n in range(60)])
+    report = gather(run(data, {case.id: given("ab") for case in data.cases}), Around(dataset=data))
+    shown = [
+        attributes
+        for tag, attributes in read(html_page(report, "")).tags
+        if tag == "details" and "data-text" in attributes
+    ]
+    assert len(shown) == 60
+    assert sum("hidden" in attributes for attributes in shown) == 10
+
+
+def test_parts_beyond_the_largest_are_counted_not_dropped_in_silence() -> None:
+    data = dataset(queries=[f"query {n}" for n in range(25)])
+    data = replace(data, cases=tuple(replace(case, tags=(case.id,)) for case in data.cases))
+    report = gather(run(data, {case.id: given("ab") for case in data.cases}), Around(dataset=data))
+    assert "5 more values of tags" in markdown(report)
+    assert "5 more values of tags" in html_page(report, "")
+
+
+def test_the_files_are_written_with_the_names_of_the_day(bad: Report, tmp_path: Path) -> None:
+    files = write_report(bad, tmp_path / "reports")
+    assert [path.name for path in files] == ["rag-eval-2026-01-04.md", "metrics.json", "config.json"]
+    metrics = json.loads(files[1].read_text())
+    assert metrics["judge_reliability"] is None
+    assert metrics["judge_reliability_reason"]
+    assert metrics["waterfall"]["lost"] == {"never a candidate": 2, "the system failed": 2}
+    assert json.loads(files[2].read_text())["subject"]["fusion"] == "convex"
+
+
+def test_html_comes_first_when_it_is_asked_for(bad: Report, tmp_path: Path) -> None:
+    files = write_report(bad, tmp_path, name="demo", html=True)
+    assert [path.name for path in files] == ["demo.html", "demo.md", "metrics.json", "config.json"]
+    assert files[0].read_text().startswith("<!doctype html>")
+
+
+def test_a_disk_that_refuses_leaves_the_old_report_and_is_named(bad: Report, tmp_path: Path) -> None:
+    write_report(bad, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    # The last file cannot be staged: its passing name is taken by a folder.
+    (tmp_path / f".config.json.{os.getpid()}.part").mkdir()
+    with pytest.raises(ReportFailed, match=r"config\.json"):
+        write_report(replace(bad, verdict="another one"), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_a_place_where_no_folder_can_be_is_named(bad: Report, tmp_path: Path) -> None:
+    (tmp_path / "reports").write_text("a file")
+    with pytest.raises(ReportFailed, match=r"reports/rag-eval-2026-01-04\.md"):
+        write_report(bad, tmp_path / "reports")
+
+
+def test_why_tells_every_step_until_the_loss(bad: Report) -> None:
+    assert bad.waterfall is not None
+    shown = "\n".join(explain(find_query(bad, "refund"), bad.waterfall))
+    assert shown.startswith(
+        'q1 "refund"\n\ngold: a (grade 3)\n indexed     yes\n candidate   fts5 -\n shown       no (k = 2)'
+    )
+    assert " lost        never a candidate" in shown
+    assert " Suggestion: Ask the vector channel too" in shown
+    machine = explain_json(find_query(bad, "q1"), bad.waterfall)
+    assert machine["gold"][0]["stage"] == "never a candidate"  # type: ignore[index] # JSON
+
+
+def test_why_shows_what_was_found_in_one_line(bad: Report) -> None:
+    assert bad.waterfall is not None
+    assert explain(find_query(bad, "q2"), bad.waterfall)[-2:] == ["found: a   rank 1", "found: b   rank 2"]
+
+
+def test_why_of_no_query_or_of_several_says_which_there_are() -> None:
+    data = dataset(queries=["late checkout", "late arrival", "pool"])
+    report = gather(run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}), Around(dataset=data))
+    assert find_query(report, "POOL").id == "q3"
+    with pytest.raises(InputError, match="no query 'spa'"):
+        find_query(report, "spa")
+    with pytest.raises(InputError, match="q1, q2"):
+        find_query(report, "late")

@@ -1,0 +1,157 @@
+"""Where gold was lost: one test a stage, what is not known stays so, and the stages add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given as for_all
+from hypothesis import strategies as st
+from tests.evaluation.reporting.samples import dataset, given, told
+
+from assay.evaluation.waterfall import RETRIEVAL, Fate, Stage, Step, trace, waterfall
+from assay.records.anchors import GoldAnchors, GoldSupport, RetrievedChunk
+from assay.records.answers import GivenAnswer
+from assay.records.datasets import Case, Dataset, Document
+from assay.records.evaluations import CaseResult, Retrieved, Seen
+from assay.records.runs import CaseStatus
+
+DATA = dataset()
+
+
+def fate_of_a(seen: Seen | None, ids: str = "cd", k: int = 2, answer: GivenAnswer | None = None) -> Fate:
+    retrieved = Retrieved(ids=tuple(ids), seen=seen, answer=answer)
+    result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=retrieved)
+    fate = trace(DATA, DATA.cases[0], result, k=k)[0]
+    assert fate.item == "a"
+    return fate
+
+
+@pytest.mark.parametrize(
+    ("seen", "ids", "stage"),
+    [
+        (told({"vector": "cd"}, fused="cd", indexed="bcdef"), "cd", Stage.NOT_INDEXED),
+        (told({"vector": "cd"}, fused="cd"), "cd", Stage.NOT_A_CANDIDATE),
+        (told({"vector": "acd"}, fused="cd", excluded="a"), "cd", Stage.OUT_OF_SCOPE),
+        (told({"vector": "acd"}, fused="cd"), "cd", Stage.LOST_IN_FUSION),
+        (told({"vector": "acd"}, fused="cda"), "cd", Stage.LOST_IN_RERANK),
+        (told({"vector": "acd"}, fused="cda"), "cda", Stage.BELOW_K),
+        (told({"vector": "acd"}, fused="cda"), "ca", Stage.REACHED),
+        (None, "ca", Stage.REACHED),
+        (None, "cda", Stage.BELOW_K),
+    ],
+)
+def test_each_stage_is_told_from_what_the_system_tells(seen: Seen | None, ids: str, stage: Stage) -> None:
+    assert fate_of_a(seen, ids).stage is stage
+
+
+def test_a_scope_that_acts_inside_the_channels_is_the_reason_that_they_offered_nothing() -> None:
+    assert fate_of_a(told({"vector": "cd"}, fused="cd", excluded="a")).stage is Stage.OUT_OF_SCOPE
+
+
+def test_what_a_system_does_not_tell_is_not_known_and_the_stages_left_open_are_named() -> None:
+    silent = fate_of_a(None)
+    assert silent.stage is Stage.NOT_KNOWN
+    assert silent.between == (
+        Stage.NOT_INDEXED,
+        Stage.NOT_A_CANDIDATE,
+        Stage.OUT_OF_SCOPE,
+        Stage.LOST_IN_FUSION,
+        Stage.LOST_IN_RERANK,
+    )
+    half = fate_of_a(Seen(channels={"vector": ("a", "c")}))
+    assert half.between == (Stage.OUT_OF_SCOPE, Stage.LOST_IN_FUSION, Stage.LOST_IN_RERANK)
+
+
+def test_not_to_be_excluded_proves_nothing_of_the_channels() -> None:
+    fate = fate_of_a(told({"vector": "cd"}, fused="cd"))
+    assert fate.passed[Step.IN_SCOPE] is True
+    assert fate.passed[Step.CANDIDATE] is False
+
+
+def test_ranks_in_every_list_are_kept() -> None:
+    fate = fate_of_a(told({"vector": "cda", "bm25": "cd"}, fused="dca"), "dca")
+    assert (fate.channels, fate.fused_rank, fate.rank) == ({"vector": 3, "bm25": None}, 3, 3)
+
+
+def test_an_answer_adds_citing_and_being_right() -> None:
+    def stage(*references: str, right: bool | None = None) -> Stage:
+        answer = GivenAnswer(text="so", references=tuple(RetrievedChunk(rel_path=one) for one in references))
+        result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=Retrieved(ids=("a",), answer=answer))
+        return trace(DATA, DATA.cases[0], result, k=2, right=right)[0].stage
+
+    assert stage("c") is Stage.NOT_CITED
+    assert stage("a", right=False) is Stage.ANSWER_WRONG
+    assert stage("a", right=True) is Stage.REACHED
+    assert stage("a") is Stage.REACHED
+
+
+def test_a_chunk_of_a_document_cites_it() -> None:
+    reference = RetrievedChunk(rel_path="notes/a.md", chunk_id="a:chunk:4")
+    fate = fate_of_a(None, "a", answer=GivenAnswer(text="so", references=(reference,)))
+    assert fate.passed[Step.CITED] is True
+
+
+def test_anchored_gold_is_a_place_and_its_document_alone_proves_nothing() -> None:
+    support = GoldSupport(rel_path="doors.md", heading_path="Badges")
+    case = Case(id="q", query="badge", anchors=GoldAnchors(supports=(support,)))
+    data = Dataset(name="vault", documents=(Document(id="doors", text="x", rel_path="doors.md"),), cases=(case,))
+
+    def fate(passages: tuple[RetrievedChunk, ...], *, indexed: tuple[str, ...] = ("doors",)) -> Fate:
+        seen = Seen(indexed=indexed, channels={"vector": indexed}, excluded=(), fused=indexed)
+        retrieved = Retrieved(ids=("doors",), passages=passages, seen=seen)
+        return trace(data, case, CaseResult(case_id="q", status=CaseStatus.OK, retrieved=retrieved), k=1)[0]
+
+    elsewhere = RetrievedChunk(rel_path="doors.md", heading_path="Keys")
+    assert fate((elsewhere,)).stage is Stage.NOT_KNOWN
+    assert fate((elsewhere,), indexed=()).stage is Stage.NOT_INDEXED
+    there = RetrievedChunk(rel_path="doors.md", heading_path="Badges > Replacement")
+    assert fate((elsewhere, there)).stage is Stage.BELOW_K
+    assert fate((there,)).stage is Stage.REACHED
+
+
+def test_an_unanswerable_case_has_no_gold_and_ungraded_documents_are_none() -> None:
+    case = Case(id="q", query="?", answerable=False, anchors=GoldAnchors(answerable=False))
+    data = replace(DATA, cases=(case,))
+    result = CaseResult(case_id="q", status=CaseStatus.OK, retrieved=Retrieved(ids=("c",)))
+    assert waterfall(data, [result], k=2).fates == ()
+
+
+def test_failed_and_untried_cases_are_counted_apart() -> None:
+    failed = CaseResult(case_id="q1", status=CaseStatus.ERROR, error="boom")
+    skipped = CaseResult(case_id="q2", status=CaseStatus.SKIPPED)
+    good = CaseResult(case_id="q3", **given("ab"))  # type: ignore[arg-type] # by name
+    water = waterfall(DATA, [failed, skipped, good], k=2)
+    assert water.lost == {Stage.SYSTEM_FAILED: 2}
+    assert (water.untried, len(water.fates), water.reached(Step.WITHIN_K)) == (2, 4, 2)
+
+
+def test_of_repeats_the_first_counts() -> None:
+    first = CaseResult(case_id="q1", **given("ab"))  # type: ignore[arg-type] # by name
+    assert len(waterfall(DATA, [first, replace(first, repeat=1)], k=2).fates) == 2
+
+
+IDS = st.lists(st.sampled_from("abcdef"), unique=True).map(tuple)
+SEEN = st.builds(
+    Seen,
+    indexed=st.none() | IDS,
+    channels=st.none() | st.dictionaries(st.sampled_from(["vector", "bm25"]), IDS),
+    excluded=st.none() | IDS,
+    fused=st.none() | IDS,
+)
+
+
+@for_all(seen=st.none() | SEEN, ids=IDS, k=st.integers(1, 4))
+def test_whatever_a_system_tells_every_item_ends_once_and_the_funnel_only_narrows(
+    seen: Seen | None, ids: tuple[str, ...], k: int
+) -> None:
+    result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=Retrieved(ids=ids, seen=seen))
+    water = waterfall(DATA, [result], k=k)
+    assert sum(water.lost.values()) + sum(one.found for one in water.fates) == len(water.fates) == 2
+    passed = [water.reached(step) for step in RETRIEVAL]
+    possible = [water.reached(step) + water.doubtful(step) for step in RETRIEVAL]
+    assert passed == sorted(passed, reverse=True)
+    assert possible == sorted(possible, reverse=True)
+    for one in water.fates:
+        assert one.found == (one.item in ids[:k])
+        assert (one.stage is Stage.NOT_KNOWN) == (len(one.between) > 1)
