@@ -46,6 +46,11 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.calibration
 	@$(BENCH)/bin/python -m bench.parity $(if $(DATA),--data $(DATA))
 	@$(BENCH)/bin/python -m bench.metrics
+	@$(BIN)/python -m bench.run
+	@$(BIN)/python -m bench.saves
+	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA))
+	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.quality --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow
