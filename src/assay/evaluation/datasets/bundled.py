@@ -36,6 +36,37 @@ REQUIREMENTS = {
         categories={"factual": 12, "comparative": 12, "troubleshooting": 12, "sentiment": 12},
         difficulties={"easy": 1, "medium": 1, "hard": 1},
     ),
+    "vault": Requirements(
+        documents=70,
+        cases=120,
+        formats={"MARKDOWN": 70},
+        categories={
+            "factual": 25,
+            "reasoning": 15,
+            "general": 10,
+            "multi_hop": 15,
+            "recency/conflict": 12,
+            "adversarial": 12,
+            "unanswerable": 15,
+            "scope": 12,
+        },
+        difficulties={"easy": 20, "medium": 20, "hard": 20},
+    ),
+    "agent-memory": Requirements(
+        documents=130,
+        cases=280,
+        categories={
+            "trigger-match": 30,
+            "semantic-search": 50,
+            "causal-query": 25,
+            "cross-folder": 25,
+            "intent-specific": 105,
+            "cold-start": 15,
+            "multi-concept": 20,
+            "edge-case": 10,
+        },
+        difficulties={"easy": 30, "medium": 30, "hard": 30},
+    ),
 }
 """By the name of the bundled dataset."""
 
