@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, event
 from tests.storage import samples
 from tests.storage.homes import Home
 
 from assay.errors import RecordExists
 from assay.records import Change, LogPosition, Operation, RowKind, Scope
-from assay.storage import Saved, Store
+from assay.storage import Followed, Saved, Store
+from assay.storage.repositories.changes import Standing
 from assay.testing import FixedClock, note
 
 BEGINNING = 0
@@ -208,3 +210,26 @@ def test_the_epoch_outlives_closing_and_opening(home: Home, scope: Scope) -> Non
         before = work.changes.position()
     with home.open().reading(scope) as work:
         assert work.changes.position() == before
+
+
+def test_where_a_tenant_stands_is_one_question(store: Store, scope: Scope) -> None:
+    with store.writing(Scope(tenant="other")) as work:
+        work.memories.add(note("m_1"))
+        work.vectors.activate("theirs")
+    keep(store, scope, "m_1", "m_2")
+    asked: list[str] = []
+
+    def record(_: Connection, __: object, statement: str, *___: object) -> None:
+        asked.append(statement)
+
+    with store.writing(scope) as work:
+        before = work.changes.standing()
+        work.vectors.activate("ours")
+        work.changes.trim(before.position.seq)
+        event.listen(work._bound.connection, "before_cursor_execute", record)
+        after = work.changes.standing()
+        assert work.changes.follow(after.position) == Followed([], after.position, must_rebuild=False)
+        event.remove(work._bound.connection, "before_cursor_execute", record)
+    assert len(asked) == 2
+    assert (before.trimmed_to, before.model) == (0, None)
+    assert after == Standing(before.position, before.position.seq, "ours")

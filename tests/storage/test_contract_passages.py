@@ -9,7 +9,7 @@ from tests.storage import samples
 
 from assay.errors import RecordExists
 from assay.records import Scope, Tier
-from assay.storage import Candidate, FolderCount, IndexPassage, MemoryColumns, Store
+from assay.storage import FolderCount, IndexPassage, MemoryColumns, Store
 from assay.testing import note
 from assay.testing.clock import START
 
@@ -72,13 +72,15 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
         work.memories.add(note("m_1", **given), [samples.chunk("m_1", heading_path="A > B", token_count=7)])
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
         first, last = sorted(work.passages.candidates([3, 1, 99]))
-    assert first == Candidate(
-        number=1, memory_number=1, memory_id="m_1", position=0, token_count=7, heading_path="A > B", title="Note m_1",
-        tier="critical", folder="ops", rel_path="ops/a.md", tags=["a", "b"], context_type="code", entity_type="RULE",
-        confidence=0.25, validation_count=2, access_count=3, frequency=4, learned_triggers=["learned"],
-        created_at=START, updated_at=START, valid_from=START, superseded_at=samples.AT,
-    )  # fmt: skip
-    assert (last.number, last.memory_id, last.position, last.superseded_at) == (3, "m_2", 1, None)
+        assert work.passages.first_candidates(["m_1", "m_gone"]) == [first]
+    passage = {"number": 1, "memory_id": "m_1", "position": 0, "token_count": 7, "heading_path": "A > B"}
+    assert {name: getattr(first, name) for name in passage} == passage
+    wanted = given | {
+        "id": "m_1", "number": 1, "title": "Note m_1", "tags": ["a", "b"], "learned_triggers": ["learned"],
+        "created_at": START, "updated_at": START, "valid_from": START,
+    }  # fmt: skip
+    assert {name: getattr(first.memory, name) for name in wanted} == wanted
+    assert (last.number, last.memory.id, last.position, last.memory.superseded_at) == (3, "m_2", 1, None)
 
 
 def test_pages_of_passages_follow_their_numbers(store: Store, scope: Scope) -> None:
@@ -141,7 +143,7 @@ def test_nothing_of_another_tenant_is_read_by_number(store: Store, scope: Scope)
     with store.reading(scope) as work:
         read = work.passages
         by_number = [read.candidates([1]), read.by_numbers([1]), read.memory_columns_of([1]), read.texts([1])]
-        by_number += [read.first_of([1]), work.memories.by_numbers([1])]
+        by_number += [read.first_of([1]), read.first_candidates(["m_1"]), work.memories.by_numbers([1])]
         paged = [read.page(), read.memory_columns(), read.folders(), read.numbers_where(tags=["auth"])]
         assert not any([*by_number, *paged])
         assert work.triggers.matching(["secret"]) == []

@@ -53,10 +53,12 @@ class TenantIndex:
 
     def state(self, work: Work, progress: Progress | None = None) -> State:
         """The index brought up to the snapshot of a unit of work."""
+        standing = work.changes.standing()
         with self._mutex:
-            self._wanted_model = self._model(work)
+            self._wanted_model = None if self.vectors_in_database else standing.model
             follower = self._follower
-            if follower is None or not self._is_fit(follower) or not self._follow(follower, work):
+            stands = follower is not None and follower.position == standing.position
+            if follower is None or not self._is_fit(follower) or not (stands or self._follow(follower, work)):
                 follower = self._follower = self._opened(work, progress)
                 self._state = None
             if self._state is None or self._state.position != follower.position:

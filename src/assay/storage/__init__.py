@@ -10,13 +10,14 @@ from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
+from assay.storage.repositories.candidates import Candidate, CandidateMemory
 from assay.storage.repositories.changes import Followed
 from assay.storage.repositories.chunk_writing import ChunkVector, Saved
 from assay.storage.repositories.edges import Reached
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.flags import FlagRow
 from assay.storage.repositories.indexed import IndexedRow
-from assay.storage.repositories.passages import Candidate, FolderCount, IndexPassage, MemoryColumns
+from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
 from assay.storage.repositories.triggers import TriggerMatch
@@ -29,6 +30,7 @@ __all__ = [
     "AnalysedPassage",
     "AnyOf",
     "Candidate",
+    "CandidateMemory",
     "Checkpoint",
     "ChunkVector",
     "Field",

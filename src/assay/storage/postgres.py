@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.errors import ExtensionMissing, MissingExtra, NotAStore, SettingError, StoreClosed
 from assay.storage.failures import translated
+from assay.storage.types import HalfVec
 
 LOCK_FAMILY = 0x41737931
 """First half of every advisory lock we take, so that ours never meet another program's."""
@@ -148,6 +149,10 @@ def prepare_schema(backend: PostgresBackend, connection: Connection) -> None:
 def _engine(url: URL, schema: str, readers: int) -> Engine:
     options = f"-csearch_path={schema},public -csynchronous_commit=on -cdefault_transaction_isolation=read\\ committed"
     try:
+        from sqlalchemy.dialects.postgresql.base import ischema_names  # noqa: PLC0415 - see `rows.insert`
+
+        # So that a look at the schema knows the type.
+        ischema_names["halfvec"] = HalfVec
         return create_engine(
             url,
             pool_size=readers,

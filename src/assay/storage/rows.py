@@ -6,10 +6,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import Connection, Row, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Record = TypeVar("Record")
 
@@ -29,6 +32,9 @@ def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
     """An INSERT that can say what to do when the row is there already; both back ends spell it alike."""
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table)
+    # Many dialects in one package: a process that has a file to read need not wait for them.
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415
+
     return postgresql.insert(table)
 
 

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, LargeBinary, Text, TypeDecorator
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.dialects.postgresql.base import ischema_names
+from sqlalchemy import DOUBLE_PRECISION, INTEGER, REAL, TEXT, BigInteger, LargeBinary, Text, TypeDecorator
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
@@ -22,10 +20,10 @@ from assay.hashing import canonical_json
 from assay.records import values
 
 # Byte order on both: PostgreSQL would otherwise sort by the language of the machine it runs on.
-TextType = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+TextType = Text().with_variant(TEXT(collation="C"), "postgresql")
 # SQLite counts its row ids only in a column of exactly this type.
-WholeType = BigInteger().with_variant(sqlite.INTEGER(), "sqlite")
-RealType: TypeEngine[float] = postgresql.DOUBLE_PRECISION().with_variant(sqlite.REAL(), "sqlite")
+WholeType = BigInteger().with_variant(INTEGER(), "sqlite")
+RealType: TypeEngine[float] = DOUBLE_PRECISION().with_variant(REAL(), "sqlite")
 BlobType = LargeBinary()
 
 
@@ -96,7 +94,7 @@ class _HalfFloats(TypeDecorator[NDArray[np.float32]]):
         return None if value is None else np.asarray(value).astype("<f2").tobytes()
 
 
-class _HalfVec(UserDefinedType[NDArray[np.float32]]):
+class HalfVec(UserDefinedType[NDArray[np.float32]]):
     """A vector in PostgreSQL: pgvector's `halfvec`, of any length."""
 
     cache_ok = True
@@ -110,9 +108,7 @@ class _HalfVec(UserDefinedType[NDArray[np.float32]]):
         return lambda value: None if value is None else str(np.asarray(value).astype(np.float16).tolist())
 
 
-# So that a look at the schema knows the type.
-ischema_names["halfvec"] = _HalfVec
-VectorType: TypeEngine[NDArray[np.float32]] = _HalfFloats().with_variant(_HalfVec(), "postgresql")
+VectorType: TypeEngine[NDArray[np.float32]] = _HalfFloats().with_variant(HalfVec(), "postgresql")
 
 
 def write_moment(value: datetime) -> str:

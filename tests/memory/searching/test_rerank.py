@@ -22,6 +22,17 @@ def test_mmr_by_hand() -> None:
     assert mmr(["a", "b", "c"], [1.0, 0.9, 0.4], VECTORS, 0.5, 3) == ["a", "c", "b"]
 
 
+def test_only_what_repeats_is_alike() -> None:
+    # Related (0.8) is not alike from 0.9 on: b 0.5 * 0.9 - 0 stays before c. A repetition (1.0) goes back.
+    related = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    assert mmr(["a", "b", "c"], [1.0, 0.9, 0.4], related, 0.5, 3, alike=0.9) == ["a", "b", "c"]
+    repeated = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert mmr(["a", "b", "c"], [1.0, 0.9, 0.4], repeated, 0.5, 3, alike=0.9) == ["a", "c", "b"]
+    # From 0.6 on, 0.8 is half alike: b 0.5 * 0.9 - 0.5 * 0.5 = 0.2, c 0.5 * 0.5 - 0 = 0.25.
+    assert mmr(["a", "b", "c"], [1.0, 0.9, 0.5], related, 0.5, 3, alike=0.6) == ["a", "c", "b"]
+    assert mmr(["a", "b", "c"], [1.0, 0.9, 0.4], repeated, 0.5, 3, alike=1.0) == ["a", "b", "c"]
+
+
 def test_with_all_weight_on_relevance_the_order_stays() -> None:
     assert mmr(["a", "b", "c"], [1.0, 0.9, 0.4], VECTORS, 1.0, 3) == ["a", "b", "c"]
 

@@ -97,10 +97,10 @@ class Booster:
             self._causal(row.memory_id),
             boosts.coactivation(self._around.together.get(row.memory_id, 0.0), options.coactivation_strength),
             self._learned_triggers(row),
-            boosts.confidence(row.confidence, negative_feedback=self._negative),
-            boosts.context_type(self._request.context_type, row.context_type, options.context_strength),
+            boosts.confidence(row.memory.confidence, negative_feedback=self._negative),
+            boosts.context_type(self._request.context_type, row.memory.context_type, options.context_strength),
             boosts.recency(
-                (self._now - row.updated_at.timestamp()) / DAY_S,
+                (self._now - row.memory.updated_at.timestamp()) / DAY_S,
                 options.recency_half_life_days,
                 options.recency_strength,
             ),
@@ -114,7 +114,7 @@ class Booster:
         return boosts.causal(found.score, found.hops, self._options.causal_strength)
 
     def _learned_triggers(self, row: Candidate) -> Boost | None:
-        if not self._learned or not row.learned_triggers:
+        if not self._learned:
             return None
-        matched = [one for one in row.learned_triggers if normalised_phrase(one) in self._runs]
+        matched = [one for one in row.memory.learned_triggers if normalised_phrase(one) in self._runs]
         return boosts.learned_triggers(matched, 1.0, self._options.learned_weight, self._options.learned_strength)

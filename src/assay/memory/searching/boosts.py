@@ -31,6 +31,8 @@ class RankBounds(NamedTuple):
 
 def session(attention: float, strength: float) -> Boost | None:
     """The session's attention is on this memory: 1 just now, falling towards 0."""
+    if not attention:
+        return None
     return _raised("session", _share("attention", attention), strength, f"attention {attention:.2f} in this session")
 
 
@@ -42,6 +44,8 @@ def causal(strength_of_path: float, hops: int, strength: float) -> Boost | None:
 
 def coactivation(share: float, strength: float) -> Boost | None:
     """This share of past results that held the best ones held it too."""
+    if not share:
+        return None
     return _raised("coactivation", _share("share", share), strength, f"found together in {share:.0%} of past results")
 
 
@@ -73,7 +77,7 @@ def confidence_factor(value: float) -> float:
 
 def context_type(asked: str | None, found: str, strength: float) -> Boost | None:
     """It is of the type that the caller works on."""
-    return _raised("context_type", float(asked is not None and asked == found), strength, f"of type {found!r}")
+    return _raised("context_type", 1.0, strength, f"of type {found!r}") if asked == found else None
 
 
 def recency(age_days: float, half_life_days: float, strength: float) -> Boost | None:

@@ -26,10 +26,16 @@ class Fusing:
     method: FusionMethod
     weights: Mapping[Channel, float]
     rrf_k: int
+    _last: list[tuple[dict[Channel, Offer], list[FusedPassage[int]]]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
-        """The passages of all lists, best first."""
-        return fuse(lists, self.method, self.weights, self.rrf_k)
+        """The passages of all lists, best first. The same lists are not fused twice, nor is an empty one told apart."""
+        told = {channel: offered for channel, offered in lists.items() if offered}
+        if not self._last or self._last[0][0] != told:
+            self._last[:] = [(told, fuse(told, self.method, self.weights, self.rrf_k))]
+        return self._last[0][1]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -104,6 +110,8 @@ class Gathering:
 
     def _votes(self, memories: Sequence[tuple[str, float]], fused: Sequence[FusedPassage[int]]) -> Offer:
         """Memories' votes, each given to the memory's best passage; a memory without passages has none to give."""
+        if not memories:
+            return []
         wanted = {memory for memory, _ in memories}
         best: dict[str, int] = {}
         for passage in fused:
@@ -111,8 +119,9 @@ class Gathering:
             if memory in wanted:
                 best.setdefault(memory, passage.number)
         if others := wanted - best.keys():
-            best |= self._ask.work.passages.first_by_id(others)
-            self._fetch(best.values())
+            firsts = self._ask.work.passages.first_candidates(others)
+            best |= {row.memory_id: row.number for row in firsts}
+            self._found.rows |= {row.number: row for row in firsts}
         return [(best[memory], score) for memory, score in memories if memory in best]
 
     def _passing(self, fused: Iterable[FusedPassage[int]]) -> list[FusedPassage[int]]:

@@ -17,6 +17,8 @@ Passes = Callable[[Candidate], bool]
 def passes(filters: Filters, folders: Sequence[str] | None = None) -> Passes:
     """The test that a row has to pass; `folders`, when given, are those the search was narrowed to."""
     tests = [*_of_time(filters), *_of_kind(filters), *_of_place(filters, folders)]
+    if len(tests) == 1:
+        return tests[0]
     return lambda row: all(test(row) for test in tests)
 
 
@@ -34,32 +36,32 @@ def kept(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[
 def _of_time(filters: Filters) -> Iterable[Passes]:
     as_of, since, until = filters.as_of, filters.since, filters.until
     if as_of is not None:
-        yield lambda row: row.valid_from <= as_of
+        yield lambda row: row.memory.valid_from <= as_of
         if not filters.include_superseded:
-            yield lambda row: row.superseded_at is None or row.superseded_at > as_of
+            yield lambda row: row.memory.superseded_at is None or row.memory.superseded_at > as_of
     elif not filters.include_superseded:
-        yield lambda row: row.superseded_at is None
+        yield lambda row: row.memory.stored_superseded_at is None
     if since is not None:
-        yield lambda row: row.valid_from >= since
+        yield lambda row: row.memory.valid_from >= since
     if until is not None:
-        yield lambda row: row.valid_from < until
+        yield lambda row: row.memory.valid_from < until
 
 
 def _of_kind(filters: Filters) -> Iterable[Passes]:
     tiers, tags = frozenset(map(str, filters.tiers)), frozenset(filters.tags)
     if tiers:
-        yield lambda row: row.tier in tiers
+        yield lambda row: row.memory.tier in tiers
     if tags:
-        yield lambda row: tags.issubset(row.tags)
+        yield lambda row: tags.issubset(row.memory.tags)
     if filters.entity_type is not None:
-        yield lambda row: row.entity_type == filters.entity_type
+        yield lambda row: row.memory.entity_type == filters.entity_type
     if filters.context_type is not None:
-        yield lambda row: row.context_type == filters.context_type
+        yield lambda row: row.memory.context_type == filters.context_type
 
 
 def _of_place(filters: Filters, folders: Sequence[str] | None) -> Iterable[Passes]:
     top = filters.folder
     if top is not None:
-        yield lambda row: below(row.folder, top)
+        yield lambda row: below(row.memory.folder, top)
     if folders is not None:
-        yield lambda row: row.folder in folders
+        yield lambda row: row.memory.folder in folders

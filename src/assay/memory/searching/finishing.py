@@ -75,20 +75,20 @@ def _shown_passages(one: Ranked) -> list[int]:
 
 
 def _hit(rank: int, one: Ranked, ranking: Ranking, texts: Mapping[int, str], *, explain: bool) -> Hit:
-    row = one.row
+    memory = one.row.memory
     return Hit(
-        memory_id=row.memory_id,
+        memory_id=memory.id,
         rank=rank,
         score=ranking.score(one),
-        title=row.title,
+        title=memory.title,
         passages=_passages(one, ranking, texts),
-        tier=Tier(row.tier),
-        folder=row.folder,
-        rel_path=row.rel_path,
-        tags=tuple(row.tags),
+        tier=Tier(memory.tier),
+        folder=memory.folder,
+        rel_path=memory.rel_path,
+        tags=tuple(memory.tags),
         channels=_channels(one),
-        updated_at=row.updated_at,
-        superseded_at=row.superseded_at,
+        updated_at=memory.updated_at,
+        superseded_at=memory.superseded_at,
         explanation=explanation(one, ranking) if explain else None,
     )
 

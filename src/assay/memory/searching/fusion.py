@@ -136,6 +136,9 @@ def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf
 
 
 def _total(ballots: Sequence[Ballot]) -> float:
+    if len(ballots) == 1:
+        # Most passages are found by one channel.
+        return ballots[0][3] * ballots[0][4]
     return math.fsum([weight * value for _, _, _, value, weight in ballots])
 
 

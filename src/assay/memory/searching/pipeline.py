@@ -117,7 +117,7 @@ class Pipeline:
         with self._trace.stage("aggregate", inputs=len(fused)) as stage:
             memories = aggregate(
                 fused,
-                {number: row.memory_number for number, row in rows.items()},
+                {number: row.memory.number for number, row in rows.items()},
                 rules.aggregated,
                 rules.coefficient,
                 floor=rules.floor,
@@ -182,7 +182,7 @@ class Pipeline:
             if len(best) == places and one.memory.score * most < best[0]:
                 break
             said = booster.boosts(one.row)
-            done.append(one._replace(boosts=said, factor=combined(said, self._options.boost_bound)))
+            done.append(Ranked(one.memory, one.row, said, combined(said, self._options.boost_bound)))
             (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
         return done
 
@@ -225,7 +225,7 @@ class Pipeline:
     def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked]) -> list[Ranked]:
         depth = self._options.rerank_depth
         texts = self._setting.work.passages.texts([one.memory.best.number for one in order[:depth]])
-        ordered = [f"{one.row.title}\n{texts[one.memory.best.number]}" for one in order[:depth]]
+        ordered = [f"{one.row.memory.title}\n{texts[one.memory.best.number]}" for one in order[:depth]]
         return rerank_with(encoder, self._request.query, order[:depth], ordered, depth) + list(order[depth:])
 
     def _by_mmr(self, order: Sequence[Ranked]) -> list[Ranked] | None:
@@ -241,7 +241,8 @@ class Pipeline:
         place = {number: at for at, number in enumerate(best)}
         vectors[[place[number] for number in page.numbers.tolist()]] = page.vectors
         relevance = [one.worth / top[0].worth for one in top]
-        return mmr(top, relevance, vectors, self._options.mmr_lambda, len(top)) + list(order[len(top) :])
+        spread = mmr(top, relevance, vectors, self._options.mmr_lambda, len(top), alike=self._options.mmr_alike)
+        return spread + list(order[len(top) :])
 
     def _widened(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """The ranking, or a wider one when it holds too little."""

@@ -100,7 +100,11 @@ def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
         latest.pop(term, None)
         latest[term] = at
         if len(latest) == different:
-            shortest = min(shortest, at - next(iter(latest.values())) + 1)
+            stretch = at - next(iter(latest.values())) + 1
+            if stretch < shortest:
+                shortest = stretch
+                if shortest == different:
+                    break
     return shortest
 
 

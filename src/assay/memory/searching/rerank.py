@@ -2,7 +2,8 @@
 
 MMR (Carbonell and Goldstein, SIGIR 1998) picks, one after another, the candidate with the highest
 `lambda * relevance - (1 - lambda) * likeness`, likeness being the highest cosine to what was picked before. The first
-pick is the most relevant one.
+pick is the most relevant one. Only what repeats counts as alike: a cosine up to `alike` is no likeness, and above it
+likeness grows from 0 to 1. Answers to one question are always related; punishing that costs recall.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def mmr(
     vectors: NDArray[np.floating],
     lambda_: float,
     k: int,
+    *,
+    alike: float = 0.0,
 ) -> list[Item]:
     """At most k candidates in the order of MMR; equals keep their order.
 
@@ -49,12 +52,18 @@ def mmr(
     picked: list[int] = []
     for _ in range(min(k, len(candidates))):
         place = int(np.argmax(np.where(left, worth - (1.0 - lambda_) * likeness, -np.inf)))
-        similar = vectors @ vectors[place]
+        similar = _likeness(vectors @ vectors[place], alike)
         # Before the first pick nothing is alike; after it, a candidate opposite to all picks may be below 0.
         likeness = np.maximum(likeness, similar) if picked else similar.astype(np.float64)
         left[place] = False
         picked.append(place)
     return [candidates[place] for place in picked]
+
+
+def _likeness(cosines: NDArray[np.floating], alike: float) -> NDArray[np.floating]:
+    if alike == 0.0:
+        return cosines
+    return np.maximum(cosines - alike, 0.0) / (1.0 - alike) if alike < 1.0 else np.zeros_like(cosines)
 
 
 def rerank_with(

@@ -89,7 +89,7 @@ class Scoping:
         probe = {one.number: one.score for one in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
         weights = {one.folder: 0.0 for one in folders}
         for row in self._work.passages.candidates(probe):
-            weights[row.folder] = weights.get(row.folder, 0.0) + probe[row.number]
+            weights[row.memory.folder] = weights.get(row.memory.folder, 0.0) + probe[row.number]
         within = widest.filters.folder
         evidence = [
             FolderEvidence(one.folder, one.memories, weights[one.folder])

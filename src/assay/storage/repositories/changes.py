@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 
 from assay.records import Change, LogPosition, Operation, RowKind
-from assay.storage.repositories.base import Bound, Repository
-from assay.storage.repositories.meta import EPOCH, Meta
+from assay.storage.repositories.base import Bound, Repository, mine
+from assay.storage.repositories.meta import EPOCH, Meta, model_key, trim_key
 from assay.storage.rows import from_row
-from assay.storage.tables import changes
+from assay.storage.tables import changes, meta
 
 BATCH = 10_000
 
@@ -39,6 +39,26 @@ class Followed(NamedTuple):
     """The past was rewritten or trimmed away: read the tables instead, then go on from `position`."""
 
 
+class Standing(NamedTuple):
+    """What a follower compares itself with, of one snapshot."""
+
+    position: LogPosition
+    """The end of the log."""
+    trimmed_to: int
+    """A follower that has not read this far has to begin anew."""
+    model: str | None
+    """Whose vectors search uses."""
+
+
+_STANDING = select(
+    *(
+        select(meta.c.value).where(meta.c.key == bindparam(name)).scalar_subquery()
+        for name in ("epoch", "trim", "model")
+    ),
+    select(func.max(changes.c.seq)).where(mine(changes)).scalar_subquery(),
+)
+
+
 class Changes(Repository):
     """The change log of one tenant."""
 
@@ -53,17 +73,24 @@ class Changes(Repository):
             rows = [{**same, "kind": str(kind), "row_id": row_id, "number": number} for kind, row_id, number in lines]
             self._connection.execute(changes.insert(), rows)
 
+    def standing(self) -> Standing:
+        """Where the log ends and what search uses, in one question."""
+        keys = {"epoch": EPOCH, "trim": trim_key(self._tenant), "model": model_key(self._tenant)}
+        epoch, trimmed, model, newest = self._rows(_STANDING, **keys)[0]
+        trimmed_to = int(trimmed or 0)
+        return Standing(LogPosition(epoch or "", max(newest or 0, trimmed_to)), trimmed_to, model)
+
     def position(self) -> LogPosition:
         """The end of the log as this snapshot sees it."""
-        newest = select(func.max(changes.c.seq)).where(self._mine(changes))
-        seq = self._connection.execute(newest).scalar_one_or_none()
-        return LogPosition(self._meta.get(EPOCH) or "", max(seq or 0, self._trimmed_to()))
+        return self.standing().position
 
     def follow(self, known: LogPosition | None, *, limit: int = BATCH) -> Followed:
         """The changes after a known position, at most `limit` at a time."""
-        end = self.position()
-        if known is None or known.epoch != end.epoch or known.seq < self._trimmed_to():
+        end, trimmed_to, _ = self.standing()
+        if known is None or known.epoch != end.epoch or known.seq < trimmed_to:
             return Followed([], end, must_rebuild=True)
+        if known.seq >= end.seq:
+            return Followed([], known, must_rebuild=False)
         wanted = self._select(changes, changes.c.seq > known.seq).order_by(changes.c.seq).limit(limit)
         found = [from_row(Change, row, changes) for row in self._connection.execute(wanted)]
         reached = found[-1].seq if found else known.seq
@@ -71,9 +98,10 @@ class Changes(Repository):
 
     def trim(self, upto: int) -> int:
         """Forget the log up to and including a seq; followers behind it will rebuild."""
-        upto = min(upto, self.position().seq)
+        end, trimmed_to, _ = self.standing()
+        upto = min(upto, end.seq)
         gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
-        self._meta.put(self._trim_key, str(max(upto, self._trimmed_to())))
+        self._meta.put(trim_key(self._tenant), str(max(upto, trimmed_to)))
         return int(gone)
 
     def trim_before(self, moment: datetime, *, keep: int = BATCH) -> int:
@@ -87,10 +115,3 @@ class Changes(Repository):
         old = select(func.max(changes.c.seq)).where(self._mine(changes), changes.c.seq <= upto, changes.c.at < moment)
         oldest = self._connection.execute(old).scalar_one_or_none()
         return 0 if oldest is None else self.trim(oldest)
-
-    @property
-    def _trim_key(self) -> str:
-        return f"changes_trimmed_to:{self._tenant}"
-
-    def _trimmed_to(self) -> int:
-        return int(self._meta.get(self._trim_key) or 0)

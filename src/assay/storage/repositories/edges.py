@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, delete, func, or_, select, union_all
+from sqlalchemy import Row, Select, delete, func, or_, select, union_all
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind
-from assay.storage.repositories.base import Repository
+from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import edges
 
@@ -29,6 +29,20 @@ class Reached(NamedTuple):
     """The product of the strengths on the way, halved for every hop."""
     path: tuple[str, ...]
     """From the seed to the memory, both included."""
+
+
+def _steps() -> Select[Any]:
+    """The strongest edges at some memories, whichever way they point."""
+    there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
+    back = select(edges.c.target_id, edges.c.source_id, edges.c.strength)
+    both = union_all(
+        there.where(mine(edges), among(edges.c.source_id, "ids")),
+        back.where(mine(edges), among(edges.c.target_id, "ids")),
+    ).subquery()
+    return select(both).order_by(both.c.strength.desc(), both.c.near, both.c.far).limit(MOST_EDGES)
+
+
+_STEPS = _steps()
 
 
 class Edges(Repository):
@@ -72,14 +86,8 @@ class Edges(Repository):
     def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
         if not frontier:
             return []
-        there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
-        back = select(edges.c.target_id, edges.c.source_id, edges.c.strength)
-        both = union_all(
-            there.where(self._mine(edges), self._among(edges.c.source_id, frontier)),
-            back.where(self._mine(edges), self._among(edges.c.target_id, frontier)),
-        ).subquery()
-        wanted = select(both).order_by(both.c.strength.desc(), both.c.near, both.c.far).limit(MOST_EDGES)
-        return [_step(frontier[row.near], row) for row in self._connection.execute(wanted)]
+        rows = self._rows(_STEPS, ids=list(frontier))
+        return [_step(frontier[row.near], row) for row in rows]
 
     def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
         """Delete one edge."""

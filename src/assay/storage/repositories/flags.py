@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from assay.storage.repositories.base import Repository
+from sqlalchemy import select
+
+from assay.storage.repositories.base import Repository, mine
 from assay.storage.rows import insert
 from assay.storage.tables import flags
 
@@ -23,6 +25,9 @@ class FlagRow(NamedTuple):
     updated_by: str
 
 
+_EVERY = select(flags).where(mine(flags)).order_by(flags.c.name)
+
+
 class FlagRows(Repository):
     """The flags of one tenant."""
 
@@ -33,7 +38,7 @@ class FlagRows(Repository):
 
     def all(self) -> list[FlagRow]:
         """Every stored flag, by name."""
-        return [FlagRow(*row[1:]) for row in self._connection.execute(self._select(flags).order_by(flags.c.name))]
+        return [FlagRow(*row[1:]) for row in self._rows(_EVERY)]
 
     def put(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import insert
@@ -10,6 +10,17 @@ from assay.storage.tables import meta
 
 EPOCH = "epoch"
 """Changes when a restore rewrites the past; derived indexes of another epoch are rebuilt."""
+_KEPT = select(meta.c.value).where(meta.c.key == bindparam("key"))
+
+
+def trim_key(tenant: str) -> str:
+    """Under which it is kept how far a tenant's change log was trimmed."""
+    return f"changes_trimmed_to:{tenant}"
+
+
+def model_key(tenant: str) -> str:
+    """Under which it is kept whose vectors a tenant's searches use."""
+    return f"embedding_model:{tenant}"
 
 
 class Meta(Repository):
@@ -17,7 +28,7 @@ class Meta(Repository):
 
     def get(self, key: str) -> str | None:
         """What is kept under a key, if anything."""
-        found: str | None = self._connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar_one_or_none()
+        found: str | None = self._connection.execute(_KEPT, {"key": key}).scalar_one_or_none()
         return found
 
     def put(self, key: str, value: str) -> None:

@@ -6,50 +6,23 @@ numbers at once.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, cast, exists, func, select, text, type_coerce
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, cast, exists, func, select, text, type_coerce
 
 from assay.hashing import canonical_json
 from assay.storage.full_text import AnalysedPassage, FullTextQuery, check
-from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories import candidates
+from assay.storage.repositories.base import Bound, Repository, among, mine
+from assay.storage.repositories.candidates import Candidate, CandidateMemory
 from assay.storage.repositories.full_text import full_text
 from assay.storage.tables import chunks, memories
-from assay.storage.types import TextType, read_moment
+from assay.storage.types import TextType
 
 FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
-
-
-class Candidate(NamedTuple):
-    """All that ranking wants to know of a passage but its text."""
-
-    number: int
-    memory_number: int
-    memory_id: str
-    position: int
-    token_count: int
-    heading_path: str
-    title: str
-    tier: str
-    folder: str
-    rel_path: str
-    tags: list[str]
-    context_type: str
-    entity_type: str
-    confidence: float
-    validation_count: int
-    access_count: int
-    frequency: int
-    learned_triggers: list[str]
-    created_at: datetime
-    updated_at: datetime
-    valid_from: datetime
-    superseded_at: datetime | None
 
 
 class IndexPassage(NamedTuple):
@@ -82,17 +55,6 @@ class FolderCount(NamedTuple):
 
 
 _OWN = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
-_TAGS_AT, _LEARNED_AT = map(Candidate._fields.index, ("tags", "learned_triggers"))
-_RAW = {"tags", *Candidate._fields[_LEARNED_AT:]}
-_CANDIDATE = [
-    memories.c.number.label("memory_number")
-    if name == "memory_number"
-    # Read as they are stored: for hundreds of rows, decoding column by column costs more than finding them.
-    else type_coerce(memories.c[name], TextType).label(name)
-    if name in _RAW
-    else (chunks if name in chunks.c else memories).c[name]
-    for name in Candidate._fields
-]
 _INDEXED = (
     chunks.c.number,
     memories.c.number.label("memory_number"),
@@ -103,6 +65,7 @@ _INDEXED = (
 )
 _FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
 _TAGS = type_coerce(memories.c.tags, TextType)
+_TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
 _OUTERMOST = text("SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)")
 
 
@@ -123,28 +86,21 @@ class Passages(Repository):
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """What ranking wants to know of these passages; a number that is gone is left out."""
-        wanted = self._joined(_CANDIDATE, self._among(chunks.c.number, numbers))
-        return [_candidate(row) for row in self._connection.execute(wanted).all()]
+        return self._with_memories(self._rows(candidates.BY_NUMBER, numbers=numbers))
+
+    def first_candidates(self, memory_ids: Iterable[str]) -> list[Candidate]:
+        """The same of the first passage of each of these memories; one without passages is left out."""
+        return self._with_memories(self._rows(candidates.FIRST_OF, ids=memory_ids))
 
     def texts(self, numbers: Iterable[int]) -> dict[int, str]:
         """The texts of these passages."""
-        mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
-        return {
-            row.number: row.text
-            for row in self._connection.execute(select(chunks.c.number, chunks.c.text).where(*mine))
-        }
+        return {row.number: row.text for row in self._rows(_TEXTS, numbers=numbers)}
 
     def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""
         pair = (memories.c.number.label("memory_number"), chunks.c.number)
         wanted = self._joined(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
         return {row.memory_number: row.number for row in self._connection.execute(wanted)}
-
-    def first_by_id(self, memory_ids: Iterable[str]) -> dict[str, int]:
-        """The same by the memories' ids, without a look at the memories."""
-        mine = (self._mine(chunks), self._among(chunks.c.memory_id, memory_ids), chunks.c.position == 0)
-        wanted = select(chunks.c.memory_id, chunks.c.number).where(*mine)
-        return {row.memory_id: row.number for row in self._connection.execute(wanted)}
 
     def page(self, *, after: int = 0, limit: int = PAGE) -> list[IndexPassage]:
         """Up to `limit` passages in the order of their numbers, beginning after one of them."""
@@ -185,6 +141,12 @@ class Passages(Repository):
         wanted = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
         return [FolderCount(*row) for row in self._connection.execute(wanted.order_by(memories.c.folder))]
 
+    def _with_memories(self, passages: Sequence[Row[*tuple[Any, ...]]]) -> list[Candidate]:
+        wanted = {row.memory_id for row in passages}
+        found = map(CandidateMemory._make, self._rows(candidates.THEIR_MEMORIES, ids=wanted) if wanted else ())
+        own = {memory.id: memory for memory in found}
+        return [Candidate._make((*row, own[row.memory_id])) for row in passages]
+
     def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)
 
@@ -196,23 +158,6 @@ class Passages(Repository):
             items = func.json_each(_TAGS).table_valued("value")
             is_item = exists(select(items.c.value).where(items.c.value == tag_given))
             return and_(func.instr(_TAGS, written) > 0, is_item)
+        from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - see `rows.insert`
+
         return and_(func.strpos(_TAGS, written) > 0, func.jsonb_exists(cast(_TAGS, JSONB), tag_given))
-
-
-def _candidate(row: Sequence[Any]) -> Candidate:
-    """A row whose lists and times are still texts; most memories have no tags and have learned nothing."""
-    tags, learned = _TAGS_AT, _LEARNED_AT
-    return Candidate._make(
-        [
-            *row[:tags],
-            _list(row[tags]),
-            *row[tags + 1 : learned],
-            _list(row[learned]),
-            *(None if stored is None else read_moment(stored) for stored in row[learned + 1 :]),
-        ]
-    )
-
-
-def _list(stored: str) -> list[str]:
-    found: list[str] = [] if stored == "[]" else json.loads(stored)
-    return found

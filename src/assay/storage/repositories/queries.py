@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 
 from assay.errors import RecordNotFound, StoreCorrupt
 from assay.records import ChannelCandidates, LoggedQuery, Origin
-from assay.storage.repositories.base import Repository
+from assay.storage.repositories.base import Repository, mine
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import eval_candidates, eval_queries
 
@@ -31,6 +31,16 @@ class SessionQuery(NamedTuple):
     query_id: str
     result_ids: tuple[str, ...]
     created_at: datetime
+
+
+_ASKED = eval_queries.c
+_OF_SESSION = (
+    select(_ASKED.id, _ASKED.query_id, _ASKED.result_ids, _ASKED.created_at)
+    .where(mine(eval_queries), _ASKED.session_id == bindparam("session_id"), _ASKED.id > bindparam("after_id"))
+    .where(_ASKED.origin == bindparam("origin"))
+    .order_by(_ASKED.id.desc())
+    .limit(bindparam("limit"))
+)
 
 
 class Queries(Repository):
@@ -78,17 +88,10 @@ class Queries(Repository):
         self, session_id: str, *, after_id: int = 0, limit: int = 100, origin: Origin = Origin.USE
     ) -> list[SessionQuery]:
         """The newest queries of a session that were written after one of them, oldest first."""
-        asked = eval_queries.c
-        wanted = (
-            select(asked.id, asked.query_id, asked.result_ids, asked.created_at)
-            .where(self._mine(eval_queries), asked.session_id == session_id, asked.id > after_id)
-            .where(asked.origin == str(origin))
-            .order_by(asked.id.desc())
-            .limit(limit)
-        )
+        given = {"session_id": session_id, "after_id": after_id, "origin": str(origin), "limit": limit}
         found = [
             SessionQuery(row.id, row.query_id, tuple(row.result_ids), row.created_at)
-            for row in self._connection.execute(wanted)
+            for row in self._rows(_OF_SESSION, **given)
         ]
         return found[::-1]
 

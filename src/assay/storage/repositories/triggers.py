@@ -12,7 +12,7 @@ from sqlalchemy import delete, select
 
 from assay.records import MemoryRecord
 from assay.storage.full_text import trigger_phrases
-from assay.storage.repositories.base import Repository
+from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.tables import memories, memory_triggers
 
 
@@ -24,20 +24,22 @@ class TriggerMatch(NamedTuple):
     memory_id: str
 
 
+# Two questions: joined, SQLite would begin with every memory of the tenant.
+_HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
+    mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
+)
+_NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
+
+
 class Triggers(Repository):
     """The trigger phrases of one tenant."""
 
     def matching(self, phrases: Sequence[str]) -> list[TriggerMatch]:
         """Memories with one of these normalised phrases, superseded ones too; by phrase, then number."""
-        # Two questions: joined, SQLite would begin with every memory of the tenant.
-        asked = (self._mine(memory_triggers), self._among(memory_triggers.c.phrase, phrases))
-        pairs = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(*asked)
-        held = self._connection.execute(pairs).all() if phrases else []
+        held = self._rows(_HELD, phrases=phrases) if phrases else []
         if not held:
             return []
-        mine = (self._mine(memories), self._among(memories.c.id, {row.memory_id for row in held}))
-        known = self._connection.execute(select(memories.c.id, memories.c.number).where(*mine))
-        numbers = {row.id: row.number for row in known}
+        numbers = {row.id: row.number for row in self._rows(_NUMBERS, ids={row.memory_id for row in held})}
         return sorted(TriggerMatch(row.phrase, numbers[row.memory_id], row.memory_id) for row in held)
 
     def keep(self, saved: Sequence[MemoryRecord]) -> None:

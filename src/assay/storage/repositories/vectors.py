@@ -20,7 +20,7 @@ from assay.storage.repositories import vector_search
 from assay.storage.repositories.base import Bound, Repository
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, vector_row
-from assay.storage.repositories.meta import Meta
+from assay.storage.repositories.meta import Meta, model_key
 from assay.storage.repositories.vector_search import Near
 from assay.storage.rows import insert
 from assay.storage.tables import chunks, memories, vectors
@@ -65,11 +65,11 @@ class Vectors(Repository):
 
     def active(self) -> str | None:
         """The model that search uses; None before anything was embedded."""
-        return self._meta.get(self._active_key)
+        return self._meta.get(model_key(self._tenant))
 
     def activate(self, model: str) -> None:
         """Let search use this model from now on."""
-        self._meta.put(self._active_key, model)
+        self._meta.put(model_key(self._tenant), model)
 
     def put_many(self, model: str, rows: Sequence[NumberedVector]) -> None:
         """Keep vectors of chunks that were saved before; followers of the change log are told."""
@@ -164,10 +164,6 @@ class Vectors(Repository):
         return self._connection.dialect.name != "sqlite" and vector_search.has_index(
             self._connection, self._tenant, model
         )
-
-    @property
-    def _active_key(self) -> str:
-        return f"embedding_model:{self._tenant}"
 
     @property
     def _bytes(self) -> ColumnElement[Any]:

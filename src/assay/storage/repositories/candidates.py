@@ -1,0 +1,102 @@
+"""Candidates: what ranking wants to know of a passage but its text, and of its memory but its body.
+
+A search looks at hundreds and shows ten. So a memory is read once however many of its passages are candidates, and
+lists and times stay as they are stored until somebody looks at them.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import select, type_coerce
+
+from assay.storage.repositories.base import among, mine
+from assay.storage.tables import chunks, memories
+from assay.storage.types import TextType, read_moment
+
+
+class CandidateMemory(NamedTuple):
+    """The memory of a candidate. What is stored as JSON or as a time is read where it is asked for."""
+
+    id: str
+    number: int
+    title: str
+    tier: str
+    folder: str
+    rel_path: str
+    context_type: str
+    entity_type: str
+    confidence: float
+    validation_count: int
+    access_count: int
+    frequency: int
+    stored_tags: str
+    stored_learned_triggers: str
+    stored_created_at: str
+    stored_updated_at: str
+    stored_valid_from: str
+    stored_superseded_at: str | None
+
+    @property
+    def tags(self) -> list[str]:
+        """Its tags."""
+        return _list(self.stored_tags)
+
+    @property
+    def learned_triggers(self) -> list[str]:
+        """What it learned from use."""
+        return _list(self.stored_learned_triggers)
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was first saved."""
+        return read_moment(self.stored_created_at)
+
+    @property
+    def updated_at(self) -> datetime:
+        """When it was last changed."""
+        return read_moment(self.stored_updated_at)
+
+    @property
+    def valid_from(self) -> datetime:
+        """Since when it holds."""
+        return read_moment(self.stored_valid_from)
+
+    @property
+    def superseded_at(self) -> datetime | None:
+        """Until when it held; None while it does."""
+        return None if self.stored_superseded_at is None else read_moment(self.stored_superseded_at)
+
+
+class Candidate(NamedTuple):
+    """A passage and its memory."""
+
+    number: int
+    memory_id: str
+    position: int
+    token_count: int
+    heading_path: str
+    memory: CandidateMemory
+
+
+_PASSAGE = [chunks.c[name] for name in Candidate._fields[:-1]]
+_STORED = "stored_"
+BY_NUMBER = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
+"""Passages as `Candidate` has them, without their memories."""
+FIRST_OF = select(*_PASSAGE).where(mine(chunks), among(chunks.c.memory_id, "ids"), chunks.c.position == 0)
+"""The same, of the first passage of each of some memories."""
+THEIR_MEMORIES = select(
+    *(
+        type_coerce(memories.c[name.removeprefix(_STORED)], TextType) if name.startswith(_STORED) else memories.c[name]
+        for name in CandidateMemory._fields
+    )
+).where(mine(memories), among(memories.c.id, "ids"))
+"""Memories as `CandidateMemory` has them."""
+
+
+def _list(stored: str) -> list[str]:
+    # Most memories have no tags and have learned nothing.
+    found: list[str] = [] if stored == "[]" else json.loads(stored)
+    return found
