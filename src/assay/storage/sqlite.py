@@ -30,6 +30,9 @@ APPLICATION_ID = 0x41737931
 OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables came with it."""
 BUSY_TIMEOUT_MS = 5_000
+READER_TIMEOUT_S = 120.0
+"""How long a reader waits for a connection. Waiting readers are not served in order, so on a busy machine with many
+threads one may wait far longer than the others."""
 _MOST_DAMAGE = 5
 
 
@@ -259,6 +262,13 @@ def _engine(make: Callable[[], sqlite3.Connection], *, begin: str, size: int | N
     if size is None:
         engine = create_engine("sqlite://", creator=make, poolclass=StaticPool)
     else:
-        engine = create_engine("sqlite://", creator=make, poolclass=QueuePool, pool_size=size, max_overflow=0)
+        engine = create_engine(
+            "sqlite://",
+            creator=make,
+            poolclass=QueuePool,
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=READER_TIMEOUT_S,
+        )
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine

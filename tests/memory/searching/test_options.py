@@ -21,9 +21,9 @@ def test_without_adaptive_fusion_every_intent_has_the_weights_of_understand() ->
     assert all(options.weights_for(intent) == WEIGHTS[intent] for intent in Intent)
 
 
-def test_where_bm25_is_not_asked_fts5_has_its_weight() -> None:
+def test_where_bm25_is_not_asked_fts5_has_two_thirds_of_its_weight() -> None:
     quick = SearchOptions().weights_for(Intent.UNDERSTAND, channels=QUICK_CHANNELS)
-    assert quick == {**BASE_WEIGHTS, Channel.FTS5: BASE_WEIGHTS[Channel.BM25]}
+    assert quick == {**BASE_WEIGHTS, Channel.FTS5: pytest.approx(0.2)}
 
 
 @pytest.mark.parametrize(("documents", "most"), [(0, 1000), (20_000, 1000), (20_020, 1001), (1_000_000, 50_000)])

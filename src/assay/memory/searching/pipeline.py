@@ -92,6 +92,7 @@ class Pipeline:
         self._options = setting.options
         self._trace = trace
         self._guard = guard
+        self._fusing = self._fusing_of(self._plan)
 
     def run(self) -> Answer:
         """From the question to the hits."""
@@ -108,6 +109,8 @@ class Pipeline:
 
     def _rank(self, reach: Reach, plan: Plan) -> Ranking:
         """The stages between what may be looked at and the final list."""
+        # Of this plan: a search that falls back asks other channels, and weighs them as those.
+        self._fusing = self._fusing_of(plan)
         found = self._gather(reach, plan)
         lists, rows = self._filter(found, reach)
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
@@ -302,9 +305,10 @@ class Pipeline:
     def _plan(self) -> Plan:
         return modes.plan(self._asked.choice.mode, self._options)
 
-    @cached_property
-    def _fusing(self) -> Fusing:
-        weights = self._options.weights_for(self._asked.intent, adaptive=self._enabled("adaptive_fusion"))
+    def _fusing_of(self, plan: Plan) -> Fusing:
+        asked = plan.channels if self._request.channels is None else self._request.channels
+        adaptive = self._enabled("adaptive_fusion")
+        weights = self._options.weights_for(self._asked.intent, adaptive=adaptive, channels=asked)
         return Fusing(method=self._options.method, weights=weights, rrf_k=self._options.rrf_k)
 
     @cached_property

@@ -14,7 +14,7 @@ from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import edges
 
-MOST_EDGES = 2_000
+MOST_EDGES = 500
 """Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
 DECAY = 0.5
 
