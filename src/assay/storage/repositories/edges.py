@@ -14,7 +14,7 @@ from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import edges
 
-MOST_EDGES = 500
+MOST_EDGES = 250
 """Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
 DECAY = 0.5
 
@@ -70,7 +70,10 @@ class Edges(Repository):
         return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
 
     def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
-        """The memories within so many hops of any of these, whichever way the edges point; strongest first."""
+        """The memories within so many hops of any of these, whichever way the edges point; strongest first.
+
+        Each hop goes on from the `limit` strongest memories of the one before: near a hub there are always more.
+        """
         seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
         best: dict[str, Reached] = {}
         frontier = seeds
@@ -81,6 +84,7 @@ class Edges(Repository):
                 if step.memory_id not in seeds and step.memory_id not in best
             )
             best |= frontier
+            frontier = {one.memory_id: one for one in sorted(frontier.values(), key=_rank)[:limit]}
         return sorted(best.values(), key=_rank)[:limit]
 
     def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
