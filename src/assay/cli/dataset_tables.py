@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.grid import grid
 from assay.cli.plain import plain
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.datasets import Checked, Finding, Import, Imported, Overview

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from assay.cli.grid import grid
+from assay.formats.grid import grid
 from assay.records import Explanation, Hit, HitPassage, PassageScore, SearchRequest, SearchResult
 
 SNIPPET = 240

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.cli.grid import grid
 from assay.evaluation.results import RunResult
+from assay.formats.grid import grid
 from assay.metrics.entry import Better
 from assay.metrics.spec import MetricSpec
 

@@ -111,7 +111,7 @@ FLAGS = _table(
     ),
     Flag(
         name="multi_vector",
-        meaning="Title and content have vectors of their own.",
+        meaning="Title and content have vectors of their own. Not built yet: switching it on changes nothing.",
         owner="searching",
         default=False,
         graduation_threshold=0.03,

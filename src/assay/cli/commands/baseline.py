@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.grid import grid
 from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.evaluation.differences import number
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.baselines import Baseline

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.grid import grid
 from assay.cli.runs import RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.evaluation.differences import number
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.comparing import Compared, OneSided

@@ -21,11 +21,11 @@ from assay.cli.dataset_tables import (
     imported_row,
     overview_lines,
 )
-from assay.cli.grid import grid
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, NothingMeasured
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.datasets import Checked, Source

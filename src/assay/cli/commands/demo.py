@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
-from assay.cli.grid import grid
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.comparing import Compared

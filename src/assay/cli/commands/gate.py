@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.grid import grid
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.ci.outputs import Outputs

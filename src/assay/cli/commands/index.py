@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from assay import wiring
-from assay.cli.grid import grid
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.memory.reembedding import ModelState

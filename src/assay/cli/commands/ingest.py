@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
-from assay.cli.grid import grid
 from assay.cli.surface import Surface, command, print_json
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine

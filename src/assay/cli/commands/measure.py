@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.grid import grid
 from assay.cli.surface import Surface, command
 from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.measure import Measurement, RunComparison, RunResult

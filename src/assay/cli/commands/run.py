@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import typer
 
 from assay import wiring
+from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError, NothingMeasured
 
@@ -49,7 +50,6 @@ BudgetOption = Annotated[
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
 NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
-RunsOption = Annotated[Path | None, typer.Option("--runs", metavar="DIR", help="Where runs are kept; .assay/runs.")]
 TrecOption = Annotated[Path | None, typer.Option("--trec", metavar="FILE", help="Also write the rankings as a run.")]
 ExcludeOption = Annotated[
     bool, typer.Option("--exclude-unresolved", help="Leave out cases whose anchors lead nowhere.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
-from assay.cli.grid import grid
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
 from assay.records import MemoryRecord
 
 if TYPE_CHECKING:

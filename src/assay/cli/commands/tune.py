@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
-from assay.cli.grid import grid
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
+from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.memory.saving.thresholds import Cut, LabelledPair, ThresholdReport
