@@ -1,0 +1,105 @@
+"""The embedder the settings name, with what its similarities mean and how long its chunks are."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.clock import SystemClock
+from assay.errors import SettingError
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder, SimilarityProfile
+    from assay.memory.on_demand import OnDemandEmbedder
+    from assay.text.chunking import Chunker
+
+T = TypeVar("T")
+
+WORDS_WITHOUT_EMBEDDER = 200
+"""How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
+
+
+def configured_embedder(settings: Settings) -> Embedder:
+    """The embedder the settings name, with the thresholds they name; loaded when first asked."""
+    found = on_demand_embedder(settings, None, run_once=False)
+    if found is None:
+        raise SettingError("the setting embedder.kind is none", remedy="Set it to minilm, for example.")
+    return found
+
+
+def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
+    """The embedder the settings name, ready for work."""
+    threads = settings.embedder_threads or 0
+    if settings.embedder == "static":
+        from assay.embedding.static import load_static  # noqa: PLC0415 - see the package's docstring
+
+        return load_static()
+    if settings.embedder == "remote":
+        return _remote(settings)
+    if settings.embedder == "local":
+        from assay.embedding.local import load_local  # noqa: PLC0415 - see the package's docstring
+        from assay.embedding.onnx import OnnxOptions  # noqa: PLC0415 - the same
+
+        folder = _needed(settings.embedder_folder, "embedder.folder", "local")
+        return load_local(folder, options=OnnxOptions(threads=threads, run_once=run_once))
+    from assay.embedding.bundled import load_bundled  # noqa: PLC0415 - see the package's docstring
+
+    return load_bundled(threads=threads, run_once=run_once)
+
+
+def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: bool) -> OnDemandEmbedder | None:
+    """The embedder the settings name, or the one given, loaded when first needed; None where they ask for none."""
+    if given is None and settings.embedder == "none":
+        return None
+    from assay.memory.on_demand import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
+
+    def load() -> Embedder:
+        return given or load_embedder(settings, run_once=run_once)
+
+    return OnDemandEmbedder(load, profile=lambda loaded: _profile(settings, loaded))
+
+
+def _remote(settings: Settings) -> Embedder:
+    import numpy as np  # noqa: PLC0415 - see the package's docstring
+
+    from assay.embedding.remote import RemoteEmbedder  # noqa: PLC0415 - the same
+    from assay.models.endpoint import Endpoint, EndpointOptions, key_from  # noqa: PLC0415 - the same
+
+    url = _needed(settings.embedder_url, "embedder.url", "remote")
+    name = _needed(settings.embedder_model, "embedder.model", "remote")
+    options = EndpointOptions(url=url, key=key_from(os.environ, settings.embedder_key_variable))
+    endpoint = Endpoint(options, clock=SystemClock(), rng=np.random.default_rng())
+    if settings.embedder_dimension is None:
+        return RemoteEmbedder.connect(endpoint, name=name)
+    return RemoteEmbedder(endpoint, name=name, dimension=settings.embedder_dimension)
+
+
+def _needed(value: T | None, key: str, kind: str) -> T:
+    if not value:
+        raise SettingError(
+            f"the embedder {kind} needs the setting {key}", remedy=f"Set {key}, or another embedder.kind."
+        )
+    return value
+
+
+def _profile(settings: Settings, embedder: Embedder) -> SimilarityProfile:
+    """What similarities mean: as the settings say, else as the embedder does."""
+    from dataclasses import replace  # noqa: PLC0415 - nowhere else
+
+    own = {
+        "duplicate": settings.similarity_duplicate,
+        "merge": settings.similarity_merge,
+        "related": settings.similarity_related,
+    }
+    return replace(embedder.profile, **{name: value for name, value in own.items() if value is not None})
+
+
+def chunker_of(embedder: OnDemandEmbedder | None) -> Chunker:
+    """Chunks as long as the embedder reads; without one, of as many words as the bundled one would read tokens."""
+    from assay.text.chunking import Chunker  # noqa: PLC0415 - see the package's docstring
+    from assay.text.terms import words  # noqa: PLC0415 - the same
+
+    if embedder is None:
+        return Chunker(lambda text: len(words(text)), WORDS_WITHOUT_EMBEDDER)
+    return Chunker(embedder.count_tokens, embedder.token_limit)

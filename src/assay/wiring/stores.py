@@ -1,0 +1,77 @@
+"""The store the settings name, its options and its checkpoints."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.clock import Clock, SystemClock
+from assay.hashing import HASH_PREFIX, content_hash
+from assay.records import Scope
+from assay.settings import Settings, default_db, fit_to_show
+from assay.wiring.extras import need_extra
+
+if TYPE_CHECKING:
+    from assay.storage import Checkpoint, Restored, Store, StoreOptions
+
+
+def scope_of(settings: Settings) -> Scope:
+    """Whose rows are meant, and who acts."""
+    return Scope(tenant=settings.tenant, principal=settings.principal)
+
+
+def open_store(settings: Settings, *, clock: Clock | None = None, create: bool = True, migrate: bool = True) -> Store:
+    """The store the settings name."""
+    need_extra("memory", "sqlalchemy", "alembic")
+    from assay.storage import open_store as open_at  # noqa: PLC0415 - see the package's docstring
+
+    clock = clock or SystemClock()
+    options = store_options(settings)
+    return open_at(settings.db, clock=clock, create=create, migrate=migrate, options=options)
+
+
+def list_checkpoints(settings: Settings) -> list[Checkpoint]:
+    """The store's checkpoints, also when the store itself cannot be opened."""
+    need_extra("memory", "sqlalchemy", "alembic")
+    from assay.storage import list_checkpoints as list_at  # noqa: PLC0415 - see the package's docstring
+
+    return list_at(settings.db, store_options(settings))
+
+
+def restore_checkpoint(settings: Settings, wanted: str, *, clock: Clock | None = None) -> Restored:
+    """Bring the store back to a checkpoint, also when the store itself cannot be opened."""
+    need_extra("memory", "sqlalchemy", "alembic")
+    from assay.storage import restore_checkpoint as restore_at  # noqa: PLC0415 - see the package's docstring
+
+    return restore_at(settings.db, wanted, scope_of(settings), clock or SystemClock(), store_options(settings))
+
+
+def store_options(settings: Settings) -> StoreOptions:
+    """How the settings ask for the store to be opened."""
+    from assay.storage import StoreOptions  # noqa: PLC0415 - see the package's docstring
+
+    return StoreOptions(
+        lock_timeout_s=settings.lock_timeout_s,
+        readers=settings.readers,
+        flush_interval_s=settings.flush_interval_s,
+        log_capacity=settings.log_capacity,
+        postgres_schema=settings.postgres_schema,
+        checkpoint_folder=_checkpoint_folder(settings),
+        postgres_programs=settings.postgres_programs,
+    )
+
+
+def _checkpoint_folder(settings: Settings) -> Path | None:
+    from assay.storage import is_postgres  # noqa: PLC0415 - see the package's docstring
+
+    if not is_postgres(settings.db):
+        return settings.checkpoint_folder
+    # A server has no "beside": its checkpoints lie with the user's data, apart for each server and database.
+    folder = settings.checkpoint_folder or default_db(os.environ).parent / "checkpoints"
+    return folder / f"{settings.postgres_schema}-{short_hash(fit_to_show(settings.db))}"
+
+
+def short_hash(text: str) -> str:
+    """Eight letters that tell one place from another."""
+    return content_hash(text).removeprefix(HASH_PREFIX)[:8]

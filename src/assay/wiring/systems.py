@@ -1,0 +1,118 @@
+"""What can be evaluated, over which corpus, and where datasets and runs are kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import NothingMeasured
+from assay.hashing import HASH_PREFIX, content_hash
+from assay.records import DEFAULT_TENANT
+from assay.settings import Origin, Settings, default_cache, default_db, load_settings
+from assay.wiring.engines import open_engine
+from assay.wiring.extras import ENGINE_MODULES, need_extra
+from assay.wiring.stores import scope_of
+
+if TYPE_CHECKING:
+    from assay.evaluation.datasets import Registry
+    from assay.evaluation.lookup import Lookup
+    from assay.records.datasets import Dataset
+    from assay.systems.assay_engine import OnDocument
+    from assay.systems.protocol import System
+    from assay.systems.specs import Configuration, SystemSpec
+
+
+def registry_of(settings: Settings) -> Registry:
+    """Where imported datasets are kept."""
+    from assay.evaluation.datasets import Registry  # noqa: PLC0415 - see the package's docstring
+
+    return Registry(settings.datasets_folder or default_db(os.environ).parent / "datasets")
+
+
+def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> System:
+    """The system under test that a spec such as `assay:mode=quick` names, ready for a dataset's questions."""
+    from assay.systems.specs import parse_spec  # noqa: PLC0415 - see the package's docstring
+
+    spec = parse_spec(text, Path.cwd())
+    if spec.kind == "python":
+        from assay.systems.python_function import load_function  # noqa: PLC0415 - the same
+
+        return load_function(spec.target, Path.cwd())
+    if spec.kind == "http":
+        from assay.systems.http_service import load_service  # noqa: PLC0415 - the same
+
+        return load_service(Path(spec.target).expanduser())
+    if spec.kind == "run":
+        from assay.systems.run_file import RunFile  # noqa: PLC0415 - the same
+
+        return RunFile(Path(spec.target).expanduser())
+    return _open_assay(spec, dataset, on_document)
+
+
+def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | None) -> System:
+    """Assay over a dataset's documents, in a store of their own: never the user's."""
+    need_extra("memory", *ENGINE_MODULES)
+    from assay.systems.specs import Configuration  # noqa: PLC0415 - see the package's docstring
+
+    configuration = spec.configuration or Configuration()
+    if not dataset.documents:
+        raise NothingMeasured(
+            f"{dataset.name} has no documents for Assay to search",
+            remedy="Add its corpus, or evaluate what holds it: python:, http: or run:.",
+        )
+    settings = corpus_settings(configuration, dataset)
+    engine = open_engine(settings)
+    from assay.systems.assay_engine import AssaySystem, take_in  # noqa: PLC0415 - see the package's docstring
+
+    scope = scope_of(settings)
+    try:
+        take_in(engine, scope, dataset, on_document)
+        if engine.embedder is not None and engine.vector_models(scope).active != engine.embedder.model:
+            engine.reembed(scope)
+        made_of = _made_of(settings)
+        return AssaySystem(engine, scope, dataset, configuration, name=spec.text, made_of=made_of, close=engine.close)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
+    """The settings as file, environment and a configuration have them, over a cache store for these documents.
+
+    One store for each corpus and way of indexing it; what only searches differently shares one.
+    """
+    from dataclasses import replace  # noqa: PLC0415 - see the package's docstring
+
+    from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - the same
+
+    loaded = load_settings(options=dict(configuration.settings)).settings
+    origin = Origin("option", "--system")
+    flags = {**loaded.flags, **{name: (value, origin) for name, value in configuration.flags.items()}}
+    embedder = [loaded.embedder, str(loaded.embedder_folder), loaded.embedder_url, loaded.embedder_model]
+    edges = sorted([one.source_id, one.target_id, one.kind.value, one.strength] for one in dataset.edges)
+    key = content_hash([dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension])
+    place = default_cache(os.environ) / "corpora" / key.removeprefix(HASH_PREFIX)[:16] / "assay.db"
+    return replace(loaded, db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
+
+
+def _made_of(settings: Settings) -> dict[str, Any]:
+    """What the numbers of a run of Assay hang on, besides what the store itself tells."""
+    from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - see the package's docstring
+    from assay.text.terms import ANALYSIS_VERSION  # noqa: PLC0415 - the same
+
+    return {
+        "chunker": CHUNKER_VERSION,
+        "analysis": ANALYSIS_VERSION,
+        "fusion": settings.search_fusion,
+        "exact_below": settings.index_exact_below,
+        "embedder_kind": settings.embedder,
+    }
+
+
+def lookup_of(settings: Settings, *, runs: Path | None = None) -> Lookup:
+    """Where finished runs and their datasets are looked for."""
+    from assay.evaluation.lookup import Lookup  # noqa: PLC0415 - see the package's docstring
+    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
+
+    return Lookup(runs=runs or settings.runs_folder or DEFAULT_RUNS, registry=registry_of(settings))
