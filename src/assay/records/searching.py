@@ -123,6 +123,10 @@ class SearchRequest:
     channels: tuple[Channel, ...] | None = None
     """None: those of the mode."""
     session_id: str | None = None
+    working_memory: tuple[str, ...] = ()
+    """Memories that the caller holds already, as if the session's last search had given them."""
+    without: tuple[str, ...] = ()
+    """Flags that this one search does without, so that it can be compared with one that has them."""
     token_budget: int | None = None
     """At most this many tokens of text in the hits."""
     tokens_used: int = 0
@@ -143,6 +147,7 @@ class SearchRequest:
         require(self, one_of(FolderMode), "folder_mode")
         require(self, one_of(Origin), "origin")
         allow(self, values.short_label, "session_id")
+        require(self, values.labels, "working_memory", "without")
         allow(self, values.label, "context_type")
         require(self, values.short_label, "tool_name")
         allow(self, values.count, "token_budget")
@@ -190,9 +195,9 @@ class PassageScore:
     votes: tuple[Vote, ...]
     fused: float
 
-    def summed(self, *, above: float = 0.0) -> float:
-        """What the votes add up to, each by what it is above this."""
-        return math.fsum(vote.weight * (vote.scaled - above) for vote in self.votes)
+    def summed(self) -> float:
+        """What the votes add up to."""
+        return math.fsum(vote.weight * vote.scaled for vote in self.votes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,13 +218,13 @@ class Explanation:
     """The highest fused score possible; divides, so that a shown score lies in 0 to 1."""
     score: float
     floor: float = 0.0
-    """What a vote of weight 1 has to be above to count in a further passage; 0 for convex."""
+    """What a further passage has to be above to count."""
     reranked_from: int | None = None
     """The rank before reranking; None when nothing reranked."""
 
     def recomputed(self) -> float:
         """The score, made again from the numbers above."""
-        base, rest = self.passages[0].summed(), [one.summed(above=self.floor) for one in self.passages[1:]]
+        base, rest = self.passages[0].summed(), [max(one.summed() - self.floor, 0.0) for one in self.passages[1:]]
         if self.aggregated and rest:
             base += self.coefficient * math.fsum(rest) / math.sqrt(len(self.passages))
         factor = math.prod(boost.factor for boost in self.boosts)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.aggregation import AggregatedMemory, aggregate, mpab
+from assay.memory.searching.aggregation import AggregatedMemory, aggregate, floor_of, mpab
 from assay.memory.searching.boosts import combined
-from assay.memory.searching.fusion import FusedPassage, ceiling, floor, fuse
+from assay.memory.searching.fusion import FusedPassage, ceiling, fuse
 from assay.memory.searching.scales import shown
 from assay.records import Boost, Channel, Explanation, FusionMethod, PassageScore
 
@@ -78,10 +78,28 @@ def test_ten_passages_at_ranks_41_to_50_do_not_beat_the_one_at_rank_1_with_rrf(d
     lists = {Channel.VECTOR: [(number, 1.0 - number / 1000) for number in range(1, depth + 1)]}
     fused = fuse(lists, FusionMethod.RRF, WEIGHTS)
     memory_of = {number: 1000 if 41 <= number <= 50 else number for number in range(1, depth + 1)}
-    raised = aggregate(fused, memory_of, True, 0.3, floor=floor(depth, FusionMethod.RRF))
+    raised = aggregate(fused, memory_of, True, 0.3, floor=floor_of(fused, memory_of))
     assert raised[0].memory == 1
     # Without the floor they would: the guard is needed.
     assert aggregate(fused, memory_of, True, 0.3)[0].memory == 1000
+
+
+def test_further_passages_count_above_the_first_behind_the_ten_best() -> None:
+    fused = [passage(number, 1.0 - number / 20) for number in range(12)]
+    memory_of = {number: 1 if number in (0, 3, 11) else 50 + number for number in range(12)}
+    assert floor_of(fused, memory_of) == 0.5
+    found = aggregate(fused, memory_of, True, 0.3, floor=0.5)
+    assert found[0].score == pytest.approx(1.0 + 0.3 * (0.85 - 0.5) / math.sqrt(3))
+
+
+def test_passages_that_were_filtered_out_do_not_set_the_floor() -> None:
+    fused = [passage(number, 1.0 - number / 20) for number in range(12)]
+    assert floor_of(fused, dict.fromkeys(range(1, 12), 1)) == fused[11].fused
+
+
+def test_where_no_more_than_ten_were_found_every_passage_counts_whole() -> None:
+    fused = [passage(number, 1.0 - number / 20) for number in range(10)]
+    assert floor_of(fused, dict.fromkeys(range(10), 1)) == 0.0
 
 
 SCORES = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
@@ -140,9 +158,10 @@ def test_an_explanation_makes_the_score_again(
 ) -> None:
     boosts = tuple(Boost(name="any", factor=factor, reason="any") for factor in factors)
     most = ceiling(lists, method, WEIGHTS)
-    least = floor(max(map(len, lists.values())), method)
     memory_of = {number: number // 4 for number in range(31)}
-    for memory in aggregate(fuse(lists, method, WEIGHTS), memory_of, enabled, 0.3, floor=least):
+    fused = fuse(lists, method, WEIGHTS)
+    least = floor_of(fused, memory_of)
+    for memory in aggregate(fused, memory_of, enabled, 0.3, floor=least):
         explanation = explained(memory, method, enabled=enabled, boosts=boosts, most=most, least=least)
         assert explanation.recomputed() == pytest.approx(explanation.score, abs=1e-12)
         assert 0.0 <= explanation.score <= 1.0

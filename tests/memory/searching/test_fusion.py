@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.memory.searching.fusion import ceiling, floor, fuse, ordered, replay
+from assay.memory.searching.fusion import ceiling, fuse, ordered, replay
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 
 WEIGHTS = {
@@ -93,11 +93,6 @@ def test_the_ceiling_is_the_sum_of_the_weights_that_ran() -> None:
     assert ceiling(LISTS, FusionMethod.CONVEX, WEIGHTS) == pytest.approx(1.0)
     assert ceiling([Channel.BM25, Channel.BM25], FusionMethod.CONVEX, WEIGHTS) == 0.3
     assert ceiling(LISTS, FusionMethod.RRF, WEIGHTS, 60) == pytest.approx(1 / 61)
-
-
-def test_the_floor_is_a_vote_just_behind_the_longest_list() -> None:
-    assert floor(50, FusionMethod.CONVEX) == 0.0
-    assert floor(50, FusionMethod.RRF, 60) == 1 / 111
 
 
 @given(lists=FOUND, method=METHODS)

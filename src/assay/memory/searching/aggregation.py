@@ -3,19 +3,23 @@
 With N passages: none 0, one its own score, more `best + c * sum(the others) / sqrt(N)`. The best is taken out once,
 by place, so that of two equals the other still counts.
 
-RRF scores are flat: rank 50 is worth more than half of rank 1, and ten passages at ranks 41 to 50 would beat the one at
-rank 1. So the others count by what they have above the floor, the worth of a vote just behind the end of the longest
-list. Convex scores reach down to 0 by themselves; their floor is 0.
+Scores stay high far down a list: by RRF rank 50 is worth more than half of rank 1, and a long memory gathers by the
+dozen what nobody would be shown. So the others count by what they have above the floor: the score of the first passage
+behind the best `COUNTED`. Where there are no more than these, everything counts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
 from assay.memory.searching.fusion import FusedPassage
+
+COUNTED = 10
+"""How many of the best passages can add to their memory; what stands behind them is the floor."""
 
 
 class AggregatedMemory(NamedTuple):
@@ -42,6 +46,12 @@ def mpab(scores: Sequence[float], coefficient: float) -> float:
     place = max(range(len(scores)), key=scores.__getitem__)
     others = [score for at, score in enumerate(scores) if at != place]
     return _joined(scores[place], others, coefficient)
+
+
+def floor_of(fused: Sequence[FusedPassage[int]], memory_of: Mapping[int, int]) -> float:
+    """What a further passage has to be above to count."""
+    counting = (passage.fused for passage in fused if passage.number in memory_of)
+    return next(islice(counting, COUNTED, None), 0.0)
 
 
 def aggregate(
@@ -81,7 +91,7 @@ def _aggregated(
     place = position_of or {}
     in_document = sorted(passages, key=lambda one: place.get(one.number, one.number))
     ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
-    score = _joined(ranked[0].fused, [one.above(floor) for one in ranked[1:]], coefficient)
+    score = _joined(ranked[0].fused, [max(one.fused - floor, 0.0) for one in ranked[1:]], coefficient)
     return AggregatedMemory(memory, score, tuple(in_document), tuple(ranked))
 
 

@@ -55,10 +55,6 @@ class FusedPassage(NamedTuple, Generic[Key]):
         """Which channels found it."""
         return tuple(channel for channel, *_ in self.ballots)
 
-    def above(self, floor: float) -> float:
-        """What its votes add up to, each by what it is above the floor."""
-        return math.fsum(weight * (value - floor) for *_, value, weight in self.ballots) if floor else self.fused
-
 
 def fuse(
     lists: Mapping[Channel, Iterable[tuple[Key, float]]],
@@ -93,11 +89,6 @@ def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Chann
     """The highest fused score possible when these channels ran, with or without hits."""
     total = math.fsum(_weight(channel, weights) for channel in set(ran))
     return total if method is FusionMethod.CONVEX else total / (rrf_k + 1)
-
-
-def floor(longest: int, method: FusionMethod, rrf_k: int = 60) -> float:
-    """What a vote of weight 1 is worth just behind the end of the longest list; see `aggregation` for its use."""
-    return 0.0 if method is FusionMethod.CONVEX else 1.0 / (rrf_k + longest + 1)
 
 
 def _fused(

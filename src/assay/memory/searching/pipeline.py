@@ -19,7 +19,7 @@ import numpy as np
 from assay.flags import FlagStates
 from assay.index import View
 from assay.memory.searching import boosting, fusion, modes
-from assay.memory.searching.aggregation import aggregate
+from assay.memory.searching.aggregation import aggregate, floor_of
 from assay.memory.searching.boosting import Booster, Surroundings
 from assay.memory.searching.boosts import combined
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering
@@ -116,11 +116,12 @@ class Pipeline:
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
             fused = self._fusing(lists)
             stage.outputs = len(fused)
-        rules = self._rules(lists)
+        memory_of = {number: row.memory.number for number, row in rows.items()}
+        rules = self._rules(lists, floor_of(fused, memory_of))
         with self._trace.stage("aggregate", inputs=len(fused)) as stage:
             memories = aggregate(
                 fused,
-                {number: row.memory.number for number, row in rows.items()},
+                memory_of,
                 rules.aggregated,
                 rules.coefficient,
                 floor=rules.floor,
@@ -277,13 +278,13 @@ class Pipeline:
         there = view.document_count if reach.chosen is not None or reach.allowed is None else reach.allowed.count
         return len(ranking.order) < min(self._options.fallback_minimum, self._request.k, there)
 
-    def _rules(self, lists: Mapping[Channel, Offer]) -> Rules:
-        fusing, longest = self._fusing, max(map(len, lists.values()), default=0)
+    def _rules(self, lists: Mapping[Channel, Offer], floor: float) -> Rules:
+        fusing = self._fusing
         return Rules(
             method=fusing.method,
             # With no channel nothing has a score, and nothing is divided.
             ceiling=fusion.ceiling(lists, fusing.method, fusing.weights, fusing.rrf_k) or 1.0,
-            floor=fusion.floor(longest, fusing.method, fusing.rrf_k),
+            floor=floor,
             aggregated=self._enabled("docscore_aggregation"),
             coefficient=self._options.coefficient,
             bound=self._options.boost_bound,
@@ -299,7 +300,7 @@ class Pipeline:
         return tuple(one for one in wanted if one not in silent)
 
     def _enabled(self, flag: str) -> bool:
-        return self._setting.states.enabled(flag, self._asked.identity)
+        return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
 
     @cached_property
     def _plan(self) -> Plan:

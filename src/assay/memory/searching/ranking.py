@@ -20,7 +20,7 @@ class Rules(NamedTuple):
     ceiling: float
     """The highest fused score possible."""
     floor: float
-    """What a vote has to be above to count in a further passage."""
+    """What a further passage has to be above to count."""
     aggregated: bool
     coefficient: float
     bound: float

@@ -117,16 +117,20 @@ class Searcher:
         return made
 
     def _setting(self, work: Work, asked: Asked, guard: Guard) -> Setting:
-        session_id = asked.request.session_id
         return Setting(
             work=work,
             view=guard.run("index", work, lambda: self._indexes.view(work)),
             states=self._flags.states(work),
-            history=self._sessions.history(work, asked.scope, session_id) if session_id else History(),
+            history=self._history(work, asked),
             past=lambda: self._sessions.past(work, asked.scope),
             options=self._options,
             cross_encoder=self._cross_encoder,
         )
+
+    def _history(self, work: Work, asked: Asked) -> History:
+        request = asked.request
+        known = self._sessions.history(work, asked.scope, request.session_id) if request.session_id else History()
+        return known.holding(request.working_memory)
 
     def _pinned_memories(self, setting: Setting, asked: Asked) -> tuple[Pinned, ...]:
         position = None if setting.view is None else setting.view.position
