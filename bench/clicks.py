@@ -1,0 +1,114 @@
+"""Does taking the place out of clicks say more about relevance? Clicks over expected clicks beside raw click-through.
+
+`--data` names the folder of the collections; `ubi_esci` holds impressions and clicks of simulated shoppers, and grades
+of the products for the same queries. An item's showings are its impressions; a click without one counts as one. What is
+compared is how well each number tells the exact matches from the others (area under the ROC curve over all graded
+pairs, ties by half), with the interval of the difference from resampled pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.clicks import Attraction, Showing, attractions
+
+EXACT = 100.0
+RESAMPLES = 10_000
+CLICKS = ("click", "add_to_cart", "purchase")
+
+Values = NDArray[np.float64]
+
+
+class Graded(NamedTuple):
+    """An item that was shown for a query and that somebody judged."""
+
+    attraction: Attraction
+    exact: bool
+
+
+def showings(events: Path) -> list[Showing]:
+    """What was shown where, and whether it was clicked; one for each item of each search."""
+    found: dict[tuple[str, str], Showing] = {}
+    said = {
+        event["query_id"]: event["user_query"]
+        for event in _events(events)
+        if event.get("user_query") and event.get("query_id")
+    }
+    for event in _events(events):
+        seen = _seen(event, said)
+        if seen is not None:
+            key = (event["query_id"], seen.item)
+            clicked = seen.clicked or (key in found and found[key].clicked)
+            found[key] = found.get(key, seen)._replace(clicked=clicked)
+    return list(found.values())
+
+
+def _seen(event: dict[str, Any], said: dict[str, str]) -> Showing | None:
+    about = event.get("event_attributes") or {}
+    place, thing, action = about.get("position"), about.get("object"), event.get("action_name")
+    if not place or not thing or action not in ("impression", *CLICKS) or event["query_id"] not in said:
+        return None
+    return Showing(said[event["query_id"]], thing["object_id"], place["ordinal"] + 1, action in CLICKS)
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            read = json.loads(line)
+            if "index" not in read:
+                yield read
+
+
+def grades(path: Path) -> dict[tuple[str, str], float]:
+    """The grade of each product for each query."""
+    read = json.loads(path.read_text(encoding="utf-8"))["judgmentRatings"]
+    return {(one["query"], rating["docId"]): float(rating["rating"]) for one in read for rating in one["ratings"]}
+
+
+def area(scores: Values, positive: NDArray[np.bool_]) -> float:
+    """The chance that a positive one scores above a negative one; ties by half."""
+    above, below = scores[positive][:, None], scores[~positive][None, :]
+    return float(np.mean((above > below) + 0.5 * (above == below)))
+
+
+def differences(raw: Values, taken_out: Values, exact: NDArray[np.bool_], rng: np.random.Generator) -> Values:
+    """The gain in area over resampled pairs; a sample of one kind only says nothing and is left out."""
+    gains = []
+    for _ in range(RESAMPLES):
+        rows = rng.integers(0, exact.size, exact.size)
+        if 0 < exact[rows].sum() < exact.size:
+            gains.append(area(taken_out[rows], exact[rows]) - area(raw[rows], exact[rows]))
+    return np.asarray(gains)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the figures; 1 when the click model is not better."""
+    parser = argparse.ArgumentParser(prog="python -m bench.clicks", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
+    folder = parser.parse_args(arguments).data / "ubi_esci" / "raw"
+    seen = showings(folder / "ubi_queries_events.ndjson")
+    known = grades(folder / "esci_us_judgments.json")
+    pairs = [Graded(one, known[key] >= EXACT) for key, one in attractions(seen).items() if key in known]
+    exact = np.asarray([pair.exact for pair in pairs])
+    raw = np.asarray([pair.attraction.click_through for pair in pairs])
+    taken_out = np.asarray([pair.attraction.ratio for pair in pairs])
+    gains = differences(raw, taken_out, exact, np.random.default_rng(20))
+    low, high = np.quantile(gains, (0.025, 0.975))
+    before, after = area(raw, exact), area(taken_out, exact)
+    print(f"{len(seen):,} showings, {sum(one.clicked for one in seen)} clicked; {len(pairs)} pairs were graded, of")
+    print(f"which {int(exact.sum())} are exact and {sum(pair.attraction.clicks > 0 for pair in pairs)} were clicked.")
+    print(f"raw click-through          AUC {before:.3f}")
+    print(f"clicks over expected       AUC {after:.3f}   gain {after - before:+.3f} [{low:+.3f}, {high:+.3f}]")
+    return int(after <= before)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
