@@ -183,3 +183,23 @@ def test_an_interrupted_run_says_how_to_go_on(run: Run, tmp_path: Path) -> None:
     assert f"Go on with: assay run house.json --resume {only_run().name}" in told
     assert cases is not None
     assert cases.read_bytes().count(b"\n") == 3
+
+
+def test_the_labelled_saves_run_like_any_dataset(run: Run) -> None:
+    told = run("run", "save-scenarios", "--system", "assay:embedder.kind=static", "--sample", "0.05")
+    assert told.code == 0, told.err
+    assert "save_precision(decision=merge)" in told.out, "a parameter at its default is told beside the others"
+    assert "recall@5" not in told.out
+    told = run("run", "save-scenarios", "--system", "python:ten_lines_engine:search", "--sample", "0.05")
+    assert told.code == 2
+    assert "cannot save" in told.err
+
+
+def test_many_reasons_are_counted_and_told_when_asked(run: Run) -> None:
+    wanted = "mrr,dedup_tokens_saved,causal_chain_completeness@5,constitutional_surfacing@5,recall_any@5"
+    wanted += ",expansion_impact@5,fusion_reorder_rate@5,scope_miss_rate"
+    asked = ("run", "house.json", "--system", "python:ten_lines_engine:search", "--metrics", wanted)
+    told = run(*asked)
+    assert "for 7 reasons: --verbose tells them" in told.out
+    assert "the query has no causal chain" not in told.out
+    assert "the query has no causal chain" in run(*asked, "--verbose").out

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.remembered import CASES as MEMORY_CASES
+from tests.evaluation.remembered import given as retrieved
+from tests.evaluation.remembered import measured, memory
 from tests.systems.sample import CASES, Given, dataset, grades
 
 from assay.errors import MissingExtra, UnknownMetric
@@ -102,7 +105,9 @@ def test_cases_with_nothing_to_find_are_not_applicable_and_said_once() -> None:
     cases = (*CASES, Case(id="q5", query="who won", grades=grades(pool=0), answerable=False))
     result = scored(dataset(cases=cases), {**LISTS, "q5": ["pool"]}, "mrr,recall@5")
     assert result.per_case("mrr")["q5"].kind == "not_applicable"
-    assert result.notes == ("1 cases are not applicable under mrr, recall@5: nothing relevant to find.",)
+    assert result.notes == (
+        "1 cases are not applicable under mrr, recall@5: the question has no answer among the documents.",
+    )
 
 
 def test_notes_of_cases_are_added_up() -> None:
@@ -236,3 +241,38 @@ def test_a_result_becomes_a_table_where_pandas_is_installed() -> None:
         frame = result.to_frame()
         assert list(frame.columns) == ["case", "metric", "value", "outcome", "reason"]
         assert len(frame) == 4
+
+
+def test_breakdowns_add_up_to_the_whole() -> None:
+    """Every case stands in one part of each label, in as many parts of `tags` as it has tags."""
+    whole = memory(
+        tuple(replace(one, difficulty="easy" if one.answerable else "", vault="work") for one in MEMORY_CASES)
+    )
+    lists = {one.id: retrieved("imp", "crit", "norm") for one in MEMORY_CASES}
+    result = measured(lists, "mrr,recall@5,importance_weighted_recall@10,tier_precision@5,cold_start_ratio@10", whole)
+    assert set(result.breakdowns) >= {"category", "difficulty", "tags", "vault", "tier", "answerable"}
+    weights = {one.id: max(len(one.tags), 1) for one in MEMORY_CASES}
+    for label, parts in result.breakdowns.items():
+        for spec, total in result.aggregates.items():
+            added = [one[spec] for one in parts.values()]
+            counted = weights if label == "tags" else dict.fromkeys(weights, 1)
+            values = {case: one.value for case, one in result.scores[spec].items() if one.value is not None}
+            assert sum(one.cases for one in added) == sum(counted.values()), (label, spec)
+            assert sum(one.scored for one in added) == sum(counted[case] for case in values), (label, spec)
+            total_value = sum(counted[case] * value for case, value in values.items())
+            assert math.fsum((one.value or 0.0) * one.scored for one in added) == pytest.approx(total_value), (
+                label,
+                spec,
+            )
+            if label != "tags":
+                assert total.scored == sum(one.scored for one in added)
+
+
+def test_a_dataset_that_asks_for_answers_says_when_there_are_none() -> None:
+    gold = GoldAnchors(supports=(GoldSupport(rel_path="a.md"),))
+    case = Case(id="a1", query="where", anchors=gold)
+    result = scored(dataset(cases=(case,)), {"a1": ["pool"]}, "recall_any@5")
+    told = [note for note in result.notes if note.startswith("The system gives no answers")]
+    assert len(told) == 1
+    assert "attribution_hit_rate" in told[0]
+    assert "groundedness" in told[0]

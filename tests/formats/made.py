@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.records import Edge, EdgeKind, Format, Intent, JudgmentSource, Tier
 from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport
-from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext
+from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext, Turn
 from assay.records.equivalence import EquivalenceClasses
 
 letters = st.characters(codec="utf-8", exclude_characters="\x00")
@@ -57,6 +57,7 @@ def grades(document_ids: list[str]) -> st.SearchStrategy[tuple[Grade, ...]]:
     return st.one_of(few, many).map(tuple)
 
 
+histories = st.lists(st.builds(Turn, speaker=st.sampled_from(["user", "agent"]), text=texts), max_size=2).map(tuple)
 supports = st.builds(
     GoldSupport,
     rel_path=visible,
@@ -96,6 +97,8 @@ def anchored_cases(draw: Any, ident: str) -> Case:
         vault=draw(texts),
         intent=draw(st.none() | st.sampled_from(list(Intent))),
         folder_mode=draw(st.sampled_from(list(FolderMode))),
+        history=draw(histories),
+        rubric=draw(st.lists(texts, max_size=2).map(tuple)),
     )
 
 
@@ -123,6 +126,9 @@ def cases(draw: Any, ident: str, document_ids: list[str]) -> Case:
         equivalence=None if classes is None else EquivalenceClasses(classes=(frozenset(classes),) if classes else ()),
         causal_chain=draw(labels),
         harvested_at=draw(st.none() | moments),
+        history=draw(histories),
+        asked_at=draw(st.none() | moments),
+        rubric=from_anchors.rubric,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.made import ids, labels, metadata, texts, visible
+from tests.formats.made import histories, ids, labels, metadata, texts, visible
 
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.beir_dataset import read_beir, stream_corpus, write_beir
@@ -35,6 +35,9 @@ def any_dataset(draw: Any) -> Dataset:
             difficulty=draw(texts),
             tags=draw(labels),
             reference_answer=draw(st.none() | texts),
+            answerable=draw(st.booleans()),
+            history=draw(histories),
+            rubric=draw(st.lists(texts, max_size=2).map(tuple)),
         )
         for number in range(draw(st.integers(0, 3)))
     )

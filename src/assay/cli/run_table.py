@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from assay.evaluation.channel_metrics import SHARES
 from assay.evaluation.results import RunResult
 from assay.formats.grid import grid
 from assay.metrics.entry import Better
+from assay.metrics.ranking import KERNELS
 from assay.metrics.spec import MetricSpec
 
 LATENCIES = ("p50", "p95", "p99")
+_SHARE = {"channel_contribution": "found", "exclusive_contribution": "found alone"}
 
 
 def table(runs: Sequence[RunResult], floors: Mapping[str, float]) -> str:
@@ -21,13 +24,43 @@ def table(runs: Sequence[RunResult], floors: Mapping[str, float]) -> str:
     return "\n".join(grid([[*head, *(["floor", "status"] if floors else [])], *rows]))
 
 
+def channel_table(runs: Sequence[RunResult]) -> str:
+    """One line a channel: of the results shown, how many it found, and how many it alone; empty if no run tells."""
+    specs = [one for one in _specs(runs) if one.name in SHARES]
+    if not any(run.value(one) is not None for run in runs for one in specs if one in run.aggregates):
+        return ""
+    names = dict.fromkeys((one.name, one.cutoff) for one in specs)
+    head = ["channel", *(f"{run.name}: {_SHARE[name]} @{cutoff}" for run in runs for name, cutoff in names)]
+    channels = dict.fromkeys(one.parameter("channel") for one in specs)
+    return "\n".join(grid([head, *([channel, *_shares(runs, channel, names)] for channel in channels)]))
+
+
+def _shares(runs: Sequence[RunResult], channel: str, names: Iterable[tuple[str, int | None]]) -> Iterator[str]:
+    for run in runs:
+        for name, cutoff in names:
+            spec = MetricSpec(name=name, parameters=(("channel", channel),), cutoff=cutoff)
+            yield _number(run.value(spec)) if spec in run.aggregates else "-"
+
+
+def _specs(runs: Sequence[RunResult]) -> list[MetricSpec]:
+    return list(dict.fromkeys(spec for run in runs for spec in run.aggregates))
+
+
 def _metrics(runs: Sequence[RunResult]) -> list[str]:
-    return list(dict.fromkeys(str(spec) for run in runs for spec in run.aggregates))
+    return [str(spec) for spec in _specs(runs) if spec.name not in SHARES]
+
+
+def _called(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
+    """A metric's name; with the parameters in which it differs from others of its name, also those at their default."""
+    alike = [one for one in all_of_them if one.name == spec.name]
+    told = sorted({name for one in alike for name, _ in one.parameters})
+    inner = ",".join(f"{name}={spec.parameter(name)}" for name in told)
+    return f"{spec.name}{f'({inner})' if inner else ''}{'' if spec.cutoff is None else f'@{spec.cutoff}'}"
 
 
 def _cells(runs: Sequence[RunResult], name: str) -> Iterator[str]:
-    yield name
     spec = MetricSpec.parse(name)
+    yield str(spec) if spec.name in KERNELS else _called(spec, _specs(runs))
     for run in runs:
         one = run.aggregates.get(spec)
         yield "-" if one is None or one.value is None else f"{one.value:.3f}"
@@ -75,4 +108,6 @@ def ended(run: RunResult) -> str:
     """How the cases ended, in a line."""
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts.items() if count)
     repeats = f", {run.manifest.repeats} times each" if run.manifest.repeats > 1 else ""
-    return f"{run.name}: {len(run.manifest.case_ids):,} cases of {run.manifest.dataset}{repeats}: {counts}."
+    took = sum(one.total_ms or 0.0 for one in run.cases) / 1000.0
+    cases = f"{len(run.manifest.case_ids):,} cases of {run.manifest.dataset}{repeats}"
+    return f"{run.name}: {cases}: {counts}. {took:.1f} s in all."

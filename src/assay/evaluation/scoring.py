@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 import statistics as plain_statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay.errors import NothingMeasured
-from assay.evaluation.case_metrics import NEEDS_ANSWER, case_outcome
+from assay.evaluation.asked import Asked
+from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
+from assay.evaluation.cold_start import NAME as RATIO
+from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
+from assay.evaluation.memory_metrics import leading_tier
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
 from assay.metrics import outcomes, ranking
@@ -35,13 +39,20 @@ from assay.records.runs import CaseRun, CaseStatus
 PerCase = dict[str, Outcome]
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 _FEW = 5
+NO_ANSWER = "the question has no answer among the documents"
+LAST_TURN = 6
+"""From this question of a conversation on, questions are counted together."""
 BREAKDOWNS: Mapping[str, Callable[[Case], str | tuple[str, ...]]] = {
     "category": lambda case: case.category,
     "difficulty": lambda case: case.difficulty,
     "tags": lambda case: case.tags,
     "intent": lambda case: "" if case.intent is None else case.intent.value,
     "vault": lambda case: case.vault,
+    "turn": lambda case: f"turn {min(case.turn, LAST_TURN)}{'+' * (case.turn >= LAST_TURN)}",
+    "answerable": lambda case: "yes" if case.answerable else "no",
 }
+_CONTRASTS = frozenset({"turn", "answerable"})
+"""Labels that every case has: a breakdown says something only where they differ."""
 
 
 def instrument_of(dataset: Dataset, k: int) -> Instrument:
@@ -78,7 +89,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
         cases=sheet.cases,
         scores=scores,
         noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
-        aggregates={spec: aggregate(column, sheet.instrument) for spec, column in columns.items()},
+        aggregates={spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()},
         breakdowns=_breakdowns(sheet, columns),
         latency=latency_by_stage(runs),
         rates=rates,
@@ -119,8 +130,19 @@ class _Sheet:
     def specs(self) -> tuple[MetricSpec, ...]:
         """Those of the manifest that have a value a case, and those of answers when there are any."""
         asked = [MetricSpec.parse(text) for text in self.manifest.metrics]
-        answers = [MetricSpec(name=name) for name in NEEDS_ANSWER] if self._answers else []
+        answers = [MetricSpec(name=name) for name in self.of_answers] if self._answers else []
         return tuple(dict.fromkeys(one for one in [*asked, *answers] if one.entry.family != "operations"))
+
+    @property
+    def of_answers(self) -> tuple[str, ...]:
+        """What the dataset asks of answers, where there are any."""
+        return (*NEEDS_ANSWER, *(NEEDS_CITATIONS if any(case.anchors for case in self.asked) else ()))
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the dataset asks for answers and the system gave none."""
+        wanted = any(case.anchors or case.reference_answer for case in self.asked)
+        return wanted and not self._answers
 
     @property
     def _answers(self) -> bool:
@@ -142,12 +164,22 @@ class _Sheet:
     def each(self, spec: MetricSpec, repeat: int) -> PerCase:
         """What became of every case in one repeat."""
         results = self.by_repeat[repeat]
-        known = self.ranked[repeat].get(spec)
+        known = ratio_outcomes(self.came_back(spec, repeat)) if spec.name == RATIO else self.ranked[repeat].get(spec)
         return {
             case.id: _untried(results[case.id])
             or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
             for case in self.asked
         }
+
+    def came_back(self, spec: MetricSpec, repeat: int) -> list[Asked]:
+        """The cases of one repeat for which the system gave something."""
+        given = {case: one.retrieved for case, one in self.by_repeat[repeat].items() if one.retrieved is not None}
+        return [Asked(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
+
+    def aggregated(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
+        """One metric over the run."""
+        whole = aggregate(column, self.instrument)
+        return with_doubt_in_both(whole, per_case, self.came_back(spec, 0)) if spec.name == RATIO else whole
 
     @cached_property
     def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
@@ -181,11 +213,17 @@ def _ranked(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, Ca
         run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
     rules = Rules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
     measured = measure_mappings(qrels, run, specs, rules)
-    return {spec: _outcomes(measured.topics, column) for spec, column in measured.scores.items()}
+    unanswerable = {case.id for case in sheet.asked if not case.answerable}
+    return {spec: _outcomes(measured.topics, column, unanswerable) for spec, column in measured.scores.items()}
 
 
-def _outcomes(topics: Sequence[str], column: Scores) -> PerCase:
-    return {topic: column.outcome(place) for place, topic in enumerate(topics)}
+def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
+    """A case without an answer says so where it has no value; where it has grades all the same, they count."""
+    found = {topic: column.outcome(place) for place, topic in enumerate(topics)}
+    return {
+        topic: outcomes.not_applicable(NO_ANSWER) if one.value is None and topic in unanswerable else one
+        for topic, one in found.items()
+    }
 
 
 def _untried(one: CaseResult) -> Outcome | None:
@@ -204,9 +242,10 @@ def _breakdowns(
     sheet: _Sheet, columns: Mapping[MetricSpec, Scores]
 ) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
     found: dict[str, dict[str, dict[MetricSpec, Aggregate]]] = {}
-    for label, of in BREAKDOWNS.items():
-        given = [of(case) for case in sheet.asked]
-        if not any(given):
+    labels = {label: [of(case) for case in sheet.asked] for label, of in BREAKDOWNS.items()}
+    labels["tier"] = [leading_tier(case, sheet.dataset) for case in sheet.asked]
+    for label, given in labels.items():
+        if not any(given) or (label in _CONTRASTS and len(set(given)) == 1):
             continue
         parts = found.setdefault(label, {})
         for spec, column in columns.items():
@@ -239,7 +278,8 @@ def _refuse_strangers(sheet: _Sheet) -> None:
 
 
 def _notes(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[str]:
-    return [*_failed(sheet.cases), *_told(sheet.cases), *_unscored(scores)]
+    silent = f"The system gives no answers, so nothing is known of {_listed(sheet.of_answers, most=20)}."
+    return [*_failed(sheet.cases), *_told(sheet.cases), *([silent] if sheet.unanswered else []), *_unscored(scores)]
 
 
 def _unscored(scores: Mapping[MetricSpec, PerCase]) -> list[str]:
@@ -258,9 +298,9 @@ def _unscored(scores: Mapping[MetricSpec, PerCase]) -> list[str]:
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+def _listed(names: Sequence[str], most: int = _FEW) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _failed(cases: Sequence[CaseResult]) -> list[str]:

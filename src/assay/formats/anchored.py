@@ -19,6 +19,7 @@ from assay.formats.files import inside, write_lines
 from assay.formats.golden_entities import read_content
 from assay.formats.keys import Keys, texts
 from assay.formats.strict_json import Refuse, made, one_line, raise_it, read_lines
+from assay.formats.turns import turn_fields, turns
 from assay.records.anchors import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.memory import Format
@@ -86,6 +87,8 @@ def case(value: Any) -> Case:
         "answerable": answerable,
         "anchors": anchors(keys, answerable=answerable) or GoldAnchors(answerable=answerable),
         "tags": texts(keys.take("tags", []), "tags"),
+        "history": turns(keys.take("history", []), "history"),
+        "rubric": texts(keys.take("rubric", []), "rubric"),
         **keys.given(category="category", difficulty="difficulty", vault="vault", reference_answer="reference_answer"),
         **keys.given(folder_mode="folder_mode", intent="intent"),
     }
@@ -106,6 +109,8 @@ def case_fields(one: Case) -> dict[str, Any]:
         "vault": one.vault,
         "folder_mode": None if one.folder_mode is FolderMode.OFF else one.folder_mode.value,
         "intent": one.intent and one.intent.value,
+        "history": turn_fields(one.history),
+        "rubric": list(one.rubric),
     }
     return {
         "id": one.id,

@@ -1,8 +1,8 @@
 """BEIR folders: `corpus.jsonl`, `queries.jsonl`, and judgments in `qrels.tsv` or one file a split in `qrels/`.
 
-Kept of a document are id, title, text and metadata; of a query id, text and what its metadata calls answer, category
-(or type), difficulty (or level) and tags. Each file may be gzipped. With a folder of splits only the queries that the
-chosen split judges are cases: the others belong to other splits.
+Kept of a document are id, title, text and metadata; of a query id, text and what `query_metadata` reads in its
+metadata. Each file may be gzipped. With a folder of splits only the queries that the chosen split judges are cases: the
+others belong to other splits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from assay.errors import BadValue, InputError
 from assay.formats.files import write_lines, writing
 from assay.formats.grades import Grades, read_grades
-from assay.formats.keys import Keys, an_object, texts
+from assay.formats.keys import Keys, an_object
+from assay.formats.query_metadata import case_said, said_of_case
 from assay.formats.strict_json import Placed, Refuse, made, one_line, raise_it, read_lines
 from assay.formats.writing import write_beir_qrels
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -38,15 +39,20 @@ def read_beir(
     grades = read_grades(qrels)
     chosen = (lambda ident, _: ident in grades) if qrels.parent.name == "qrels" else _of_split(folder, split)
     documents = tuple(stream_corpus(_file(folder, CORPUS), refuse=refuse, on_read=on_read))
-    cases = tuple(_cases(_file(folder, QUERIES), grades, chosen, refuse))
-    _refuse_unknown(qrels, grades, {one.id for one in cases}, whole=split is None)
+    cases = tuple(cases_of(read_lines(_file(folder, QUERIES), refuse), grades, chosen, refuse))
+    refuse_unknown(qrels, grades, {one.id for one in cases}, whole=split is None)
     return Dataset(name=name or folder.resolve().name, documents=documents, cases=cases, **scale_of(grades))
 
 
 def stream_corpus(path: Path, *, refuse: Refuse = raise_it, on_read: OnRead | None = None) -> Iterator[Document]:
     """The documents of a corpus, one line at a time."""
+    return documents_of(read_lines(path, refuse), refuse, on_read)
+
+
+def documents_of(places: Iterable[Placed], refuse: Refuse, on_read: OnRead | None = None) -> Iterator[Document]:
+    """The documents of lines or rows."""
     lines: dict[str, int] = {}
-    for place in read_lines(path, refuse):
+    for place in places:
         one: Document | None = _first_of_its_id(place, made(place, _document, refuse), lines, refuse)
         if one is not None:
             yield one
@@ -56,8 +62,8 @@ def stream_corpus(path: Path, *, refuse: Refuse = raise_it, on_read: OnRead | No
 
 def write_beir(folder: Path, dataset: Dataset, *, split: str | None = None) -> None:
     """A BEIR folder; with a split its judgments stand in `qrels/SPLIT.tsv`."""
-    write_lines(folder / CORPUS, (one_line(_document_fields(one)) for one in dataset.documents))
-    write_lines(folder / QUERIES, (one_line(_query_fields(one)) for one in dataset.cases))
+    write_lines(folder / CORPUS, (one_line(document_fields(one)) for one in dataset.documents))
+    write_lines(folder / QUERIES, (one_line(query_fields(one)) for one in dataset.cases))
     place = folder / QRELS if split is None else folder / "qrels" / f"{split}.tsv"
     with writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -130,44 +136,33 @@ def _document(value: Any) -> Document:
     return Document(id=ident, text=text, title=title, metadata={**own, **metadata}, format=Format.TEXT)
 
 
-def _document_fields(one: Document) -> dict[str, Any]:
+def document_fields(one: Document) -> dict[str, Any]:
+    """A document as its line."""
     more = {"metadata": dict(one.metadata)} if one.metadata else {}
     return {"_id": one.id, "title": one.title, "text": one.text, **more}
 
 
-def _cases(path: Path, grades: Grades, chosen: Callable[[str, dict[str, Any]], bool], refuse: Refuse) -> Iterator[Case]:
+def cases_of(
+    places: Iterable[Placed], grades: Grades, chosen: Callable[[str, dict[str, Any]], bool], refuse: Refuse
+) -> Iterator[Case]:
+    """The cases of lines or rows that are chosen by id and metadata."""
     lines: dict[str, int] = {}
 
     def make(value: Any) -> Case | None:
         keys = Keys(value, "the query")
         ident, text = _id(keys.need("_id")), keys.need("text")
         said = an_object(keys.take("metadata") or {}, "metadata")
-        return with_grades(ident, text, grades.get(ident, {}), **_said(said)) if chosen(ident, said) else None
+        return with_grades(ident, text, grades.get(ident, {}), **said_of_case(said)) if chosen(ident, said) else None
 
-    for place in read_lines(path, refuse):
+    for place in places:
         one: Case | None = _first_of_its_id(place, made(place, make, refuse), lines, refuse)
         if one is not None:
             yield one
 
 
-def _said(metadata: dict[str, Any]) -> dict[str, Any]:
-    names = {
-        "reference_answer": ("reference_answer", "answer"),
-        "category": ("category", "type"),
-        "difficulty": ("difficulty", "level"),
-    }
-    found = {
-        field: next((metadata[key] for key in keys if isinstance(metadata.get(key), str)), None)
-        for field, keys in names.items()
-    }
-    tags = texts(metadata.get("tags") or [], "metadata.tags")
-    return {**{field: value for field, value in found.items() if value is not None}, "tags": tags}
-
-
-def _query_fields(one: Case) -> dict[str, Any]:
-    optional = {"category": one.category, "difficulty": one.difficulty, "tags": list(one.tags)}
-    answer = {} if one.reference_answer is None else {"reference_answer": one.reference_answer}
-    metadata = {**answer, **{key: value for key, value in optional.items() if value}}
+def query_fields(one: Case) -> dict[str, Any]:
+    """A case as its line."""
+    metadata = case_said(one)
     return {"_id": one.id, "text": one.query, **({"metadata": metadata} if metadata else {})}
 
 
@@ -186,7 +181,7 @@ def _first_of_its_id(place: Placed, one: Record | None, lines: dict[str, int], r
     return one
 
 
-def _refuse_unknown(qrels: Path, grades: Grades, known: Iterable[str], *, whole: bool) -> None:
+def refuse_unknown(qrels: Path, grades: Grades, known: Iterable[str], *, whole: bool) -> None:
     """Judgments of a query that nobody wrote down cannot be asked."""
     missing = sorted(set(grades) - set(known)) if whole else []
     if missing:

@@ -12,6 +12,7 @@ from typing import Any
 from assay.errors import BadValue
 from assay.formats.anchor_fields import anchor_fields, anchors
 from assay.formats.keys import Keys, a_list, a_moment, an_object, texts
+from assay.formats.turns import turn_fields, turns
 from assay.records.anchors import FolderMode
 from assay.records.datasets import Case, Grade, SessionContext
 from assay.records.equivalence import EquivalenceClasses
@@ -29,6 +30,8 @@ def query(value: Any, *, level: int) -> Case:
         "tags": texts(keys.take("tags", []), "tags"),
         "causal_chain": texts(keys.take("causal_chain", []), "causal_chain"),
     }
+    given["history"] = turns(keys.take("history", []), "history")
+    given["rubric"] = texts(keys.take("rubric", []), "rubric")
     given["anchors"] = anchors(keys, answerable=given.get("answerable", True))
     expected = keys.need("expected_results") if given["anchors"] is None else keys.take("expected_results", {})
     given |= _expected(expected, level) | _situation(keys)
@@ -48,6 +51,9 @@ def query_fields(one: Case, level: int) -> dict[str, Any]:
         "session": one.session and _session_fields(one.session),
         "causal_chain": list(one.causal_chain),
         "harvested_at": one.harvested_at and one.harvested_at.isoformat(),
+        "history": turn_fields(one.history),
+        "asked_at": one.asked_at and one.asked_at.isoformat(),
+        "rubric": list(one.rubric),
     }
     return {
         "query_id": one.id,
@@ -121,12 +127,13 @@ def _judgment_fields(one: Grade) -> dict[str, Any]:
 
 
 def _situation(keys: Keys) -> dict[str, Any]:
-    session, classes, harvested = keys.take("session"), keys.take("equivalence"), keys.take("harvested_at")
+    session, classes = keys.take("session"), keys.take("equivalence")
+    moments = {name: keys.take(name) for name in ("harvested_at", "asked_at")}
     groups = None if classes is None else a_list(classes, "equivalence", lambda one: frozenset(texts(one, "a class")))
     return {
         "session": None if session is None else _session(session),
         "equivalence": None if groups is None else EquivalenceClasses(classes=groups),
-        "harvested_at": None if harvested is None else a_moment(harvested, "harvested_at"),
+        **{name: None if one is None else a_moment(one, name) for name, one in moments.items()},
     }
 
 

@@ -1,7 +1,7 @@
 """JSON files that people edit: read strictly, and every part of a list knows its line.
 
 What RFC 8259 does not allow is refused (NaN, Infinity, comments, a comma too many), and so is a key given twice, which
-most readers settle in silence. `read_object` reads a whole file, `read_lines` streams one value a line.
+most readers settle in silence. `read_object` and `read_list` read a whole file, `read_lines` streams one value a line.
 """
 
 from __future__ import annotations
@@ -58,6 +58,15 @@ def read_object(path: Path) -> dict[str, Placed]:
     text = read_text(path)
     try:
         return dict(_Walk(text, path).members())
+    except json.JSONDecodeError as problem:
+        raise _explained(path, text, problem.pos, problem.msg) from problem
+
+
+def read_list(path: Path) -> list[Placed]:
+    """The elements of the list that a file holds."""
+    text = read_text(path)
+    try:
+        return _Walk(text, path).whole_list()
     except json.JSONDecodeError as problem:
         raise _explained(path, text, problem.pos, problem.msg) from problem
 
@@ -154,6 +163,14 @@ class _Walk:
             seen.add(key)
             self._expect(":", "Expecting ':'")
             yield key, self._value()
+        self._end()
+
+    def whole_list(self) -> list[Placed]:
+        found = list(self._elements())
+        self._end()
+        return found
+
+    def _end(self) -> None:
         self._skip()
         if self._at != len(self._text):
             raise json.JSONDecodeError("Extra data", self._text, self._at)

@@ -46,6 +46,10 @@ class History(NamedTuple):
         """Whether the session has no history yet."""
         return not self.turns
 
+    def holding(self, memory_ids: tuple[str, ...]) -> History:
+        """The same with memories that the caller says it holds, as the last that it was given."""
+        return History((*self.turns, Turn("", memory_ids))) if memory_ids else self
+
     def given(self) -> frozenset[str]:
         """Every memory it was given."""
         return frozenset(one for turn in self.turns for one in turn.memory_ids)
@@ -57,6 +61,11 @@ class History(NamedTuple):
             for one in turn.memory_ids:
                 held.setdefault(one, DECAY**back)
         return held
+
+
+def earlier(turns: tuple[Turn, ...], before: str | None) -> tuple[Turn, ...]:
+    """The searches that came before a query; all of them without one. Ids of queries grow with time."""
+    return turns if before is None else tuple(turn for turn in turns if turn.query_id < before)
 
 
 class Sessions:
@@ -87,6 +96,12 @@ class Sessions:
             own = tuple(self._own.get((scope.tenant, session_id), ()))
         # Ids of queries grow with time, whichever process made them.
         return History(tuple(sorted([*written, *(turn for turn in own if turn.query_id not in known)])))
+
+    def newest(self, scope: Scope, session_id: str) -> Turn | None:
+        """The last search that this process knows of the session; the log may not have written it yet."""
+        with self._lock:
+            own = self._own.get((scope.tenant, session_id))
+            return own[-1] if own else None
 
     def past(self, work: Work, scope: Scope) -> tuple[Turn, ...]:
         """The newest searches of the tenant, in any session: the log's when first asked, this process's besides."""

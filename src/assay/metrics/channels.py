@@ -290,12 +290,13 @@ ENTRIES = (
         formula="1 - distinct folders / results",
         lowest=0,
         highest=1,
-        better=Better.LOWER,
+        better=Better.NEITHER,
         cutoff=Cutoff.OPTIONAL,
         citation=f"{_SECTION[:-1]}; after C.-N. Ziegler et al., Improving recommendation lists through topic"
         " diversification, WWW 2005.",
         disagreement="The document files it under diversity, but it grows with similarity. Ziegler's is the mean"
-        " similarity over pairs. n results of one folder give 1 - 1/n, never 1.",
+        " similarity over pairs. n results of one folder give 1 - 1/n, never 1. Neither way is better: a question about"
+        " one folder is answered from one folder.",
         example="Five results from three folders: 1 - 3/5 = 0.4",
     ),
 )

@@ -10,6 +10,7 @@ What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` 
 from assay.records.anchors import ConflictRule, FolderChoice, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.equivalence import EquivalenceClasses
+from assay.records.erasing import Erased, ErasurePlan, Forget, Titled
 from assay.records.evidence import (
     AbTest,
     AbTestStatus,
@@ -51,7 +52,18 @@ from assay.records.searching import (
     Telemetry,
     Vote,
 )
-from assay.records.sessions import SessionQuery
+from assay.records.sessions import (
+    KnownFile,
+    SessionMemory,
+    SessionQuery,
+    SessionSummary,
+    SessionTotals,
+    SummarisedQuery,
+    TaskEnded,
+    TaskOutcome,
+    TaskRecord,
+    TaskReport,
+)
 from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
 
 __all__ = [
@@ -74,6 +86,8 @@ __all__ = [
     "Edge",
     "EdgeKind",
     "EquivalenceClasses",
+    "Erased",
+    "ErasurePlan",
     "EvalResult",
     "EventType",
     "Explanation",
@@ -81,6 +95,7 @@ __all__ = [
     "Filters",
     "FolderChoice",
     "FolderMode",
+    "Forget",
     "Format",
     "FusionMethod",
     "GivenAnswer",
@@ -95,6 +110,7 @@ __all__ = [
     "JudgeCall",
     "Judgment",
     "JudgmentSource",
+    "KnownFile",
     "LogPosition",
     "LoggedQuery",
     "Mask",
@@ -119,12 +135,21 @@ __all__ = [
     "Scope",
     "SearchRequest",
     "SearchResult",
+    "SessionMemory",
     "SessionQuery",
+    "SessionSummary",
+    "SessionTotals",
     "ShadowRun",
     "Stage",
     "Step",
+    "SummarisedQuery",
+    "TaskEnded",
+    "TaskOutcome",
+    "TaskRecord",
+    "TaskReport",
     "Telemetry",
     "Tier",
+    "Titled",
     "TokenPrice",
     "Vote",
 ]

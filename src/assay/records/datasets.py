@@ -21,6 +21,7 @@ from assay.records.equivalence import EquivalenceClasses
 from assay.records.evidence import JudgmentSource
 from assay.records.memory import Edge, Format, Tier
 from assay.records.searching import Intent
+from assay.records.writes import SaveTask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +89,26 @@ class SessionContext:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """Something that was said earlier in a conversation."""
+
+    speaker: str
+    text: str
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "speaker")
+        require(self, values.text, "text")
+
+    @property
+    def by_user(self) -> bool:
+        """Whether whoever asks said it, and not whoever answers."""
+        return self.speaker.casefold() in _WHO_ASKS
+
+
+_WHO_ASKS = frozenset({"user", "human"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
     """One query and what a good system does with it."""
 
@@ -111,6 +132,14 @@ class Case:
     equivalence: EquivalenceClasses | None = None
     causal_chain: tuple[str, ...] = ()
     harvested_at: datetime | None = None
+    history: tuple[Turn, ...] = ()
+    """What was said before the query in the same conversation, oldest first."""
+    asked_at: datetime | None = None
+    """When the query is asked, where its answer hangs on that."""
+    rubric: tuple[str, ...] = ()
+    """What a good answer must say or do, one demand each; for judges."""
+    save: SaveTask | None = None
+    """What is to be saved, where the case is a save and not a question."""
 
     def __post_init__(self) -> None:
         require(self, values.short_label, "id")
@@ -123,7 +152,8 @@ class Case:
         require(self, values.labels, "tags", "causal_chain")
         allow(self, one_of(Intent), "intent")
         require(self, one_of(FolderMode), "folder_mode")
-        allow(self, values.moment, "harvested_at")
+        allow(self, values.moment, "harvested_at", "asked_at")
+        object.__setattr__(self, "rubric", tuple(values.text(one, "rubric") for one in self.rubric))
         if self.anchors is not None and self.anchors.answerable != self.answerable:
             raise BadValue(
                 f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
@@ -134,6 +164,11 @@ class Case:
             raise BadValue(
                 f"case {self.id!r} grades {twice[0]!r} twice by the same judge", remedy="Keep one of the two grades."
             )
+
+    @property
+    def turn(self) -> int:
+        """Which question of its conversation this is, from 1."""
+        return 1 + sum(one.by_user for one in self.history)
 
     @property
     def labels(self) -> dict[str, int]:

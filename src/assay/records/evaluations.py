@@ -17,11 +17,15 @@ from assay.records.anchors import RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.checked import allow, one_of, require
 from assay.records.runs import CaseStatus
+from assay.records.writes import Written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What a system can tell of how it got to its list; what it cannot tell is None. Feeds the evidence waterfall."""
+    """What a system can tell of how it got to its list; what it cannot tell is None.
+
+    Feeds the evidence waterfall, and what channels and sessions are worth.
+    """
 
     indexed: tuple[str, ...] | None = None
     """Of the documents the case is about, those the index holds."""
@@ -29,8 +33,18 @@ class Seen:
     """Each channel's list of documents, best first."""
     excluded: tuple[str, ...] | None = None
     """Documents that a scope or filter took out."""
+    shut_out: tuple[str, ...] | None = None
+    """Documents outside the folders that were chosen at first, also where a fallback searched them later."""
     fused: tuple[str, ...] | None = None
     """The list after fusion, before reranking."""
+    channel_scores: Mapping[str, tuple[float, ...]] | None = None
+    """What each channel gave the documents of its list, on its own scale."""
+    unboosted: tuple[str, ...] | None = None
+    """The list that the same search gives without the session's boost; told where the session has a history."""
+    only_expanded: tuple[str, ...] | None = None
+    """Of the list given, what the query finds only because it was expanded; told where it was."""
+    tokens_saved: int | None = None
+    """By not giving again what the session has; told where the session has a history."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +60,8 @@ class Retrieved:
     """Milliseconds by stage."""
     seen: Seen | None = None
     answer: GivenAnswer | None = None
+    saved: Written | None = None
+    """What became of a save, where the case is one."""
     cost: float | None = None
     """What it cost, in money, where the system says."""
     notes: tuple[str, ...] = ()

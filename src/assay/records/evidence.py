@@ -105,6 +105,10 @@ class LoggedQuery:
     trace_id: str | None = None
     is_eval_corpus: bool = False
     eval_category: str | None = None
+    tokens_saved: int | None = None
+    """By not giving again what the session had already been given; None outside a session."""
+    held_back: int | None = None
+    """How many memories that were; None outside a session."""
     candidates: tuple[ChannelCandidates, ...] = ()
 
     def __post_init__(self) -> None:
@@ -120,6 +124,7 @@ class LoggedQuery:
         allow(self, values.json_object, "fusion_weights")
         allow(self, values.finite, "total_latency_ms", "quality_proxy_score")
         require(self, values.flag, "is_eval_corpus")
+        allow(self, values.count, "tokens_saved", "held_back")
         require(self, _one_list_a_channel, "candidates")
 
     @property
@@ -307,9 +312,17 @@ class ShadowRun:
     ndcg_delta: float | None = None
     control_latency_ms: float | None = None
     treatment_latency_ms: float | None = None
+    rbo: float | None = None
+    classified: str | None = None
+    """`identical`, `minor`, `major` or `incompatible`; None when there was nothing to compare."""
+    problem: str | None = None
+    """Why the treatment gave no result; None when it did."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "query_id", "feature_id")
+        allow(self, values.finite, "rbo")
+        allow(self, values.label, "classified")
+        allow(self, values.text, "problem")
         require(self, values.identifiers, "control_result_ids", "treatment_result_ids")
         require(self, values.moment, "created_at")
         allow(self, values.finite, "rank_correlation", "set_overlap", "mrr_delta", "ndcg_delta")

@@ -227,6 +227,13 @@ class Explanation:
         base, rest = self.passages[0].summed(), [max(one.summed() - self.floor, 0.0) for one in self.passages[1:]]
         if self.aggregated and rest:
             base += self.coefficient * math.fsum(rest) / math.sqrt(len(self.passages))
+        return self._shown(base)
+
+    def passage_scores(self) -> dict[int, float]:
+        """What each passage would score as a memory of its own, by position: by these, passages of all hits compare."""
+        return {one.position: self._shown(one.fused) for one in self.passages}
+
+    def _shown(self, base: float) -> float:
         factor = math.prod(boost.factor for boost in self.boosts)
         factor = min(max(factor, 1.0 / self.bound), self.bound)
         return min(max(base / self.scale * factor, 0.0), 1.0)

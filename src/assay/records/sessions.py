@@ -1,11 +1,22 @@
-"""A search inside a session, as the session metrics read it."""
+"""Sessions and the tasks done in them: what an agent says of itself before and after, and what a session came to.
+
+`SessionQuery` is what the session metrics read. `TaskReport` comes in twice, before a task and after it; `TaskRecord`
+is what is kept of both, and `TaskRecord.outcome` the one place where the difference is computed. `SessionSummary` joins
+the searches of a session with what was read, what was validated and how its task ended.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
+from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import require
+from assay.records.checked import allow, require
+
+_MEASURED = ("knowledge", "uncertainty", "context")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,3 +31,190 @@ class SessionQuery:
     def __post_init__(self) -> None:
         require(self, values.labels, "ranking")
         require(self, values.flag, "cold")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskReport:
+    """What an agent says of itself, before a task or after it; each number from 0 to 1."""
+
+    task_id: str
+    knowledge: float
+    """How much of what the task needs it knows."""
+    uncertainty: float
+    """How unsure it is of what it knows."""
+    context: float
+    """How much of what surrounds the task (files, decisions, people) it has in view."""
+    session_id: str | None = None
+    """The session whose searches belong to the task. Said before, it need not be said again after."""
+    folder: str = ""
+    goal: str = ""
+    """What is to be done. Before only."""
+    result: str = ""
+    """How it ended. After only."""
+    useful: tuple[str, ...] = ()
+    """Memories that helped. After only."""
+    not_useful: tuple[str, ...] = ()
+    """Memories that did not. After only."""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "task_id")
+        require(self, values.share, *_MEASURED)
+        allow(self, values.short_label, "session_id")
+        require(self, values.optional_short_label, "folder")
+        require(self, values.optional_label, "goal", "result")
+        require(self, values.identifiers, "useful", "not_useful")
+        both = sorted({*self.useful} & {*self.not_useful})
+        if both:
+            raise BadValue(f"{both[0]} is called useful and not useful", remedy="Say one of the two.")
+
+
+class TaskOutcome(NamedTuple):
+    """What a task changed, by the agent's own numbers; each from -1 to 1, and more is better."""
+
+    knowledge_delta: float
+    uncertainty_reduction: float
+    context_gain: float
+    learning_index: float
+    """The mean of the three: nothing is known that would weigh one above another."""
+    duration_minutes: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRecord:
+    """A task as it is kept. What was said after is None until it has been said."""
+
+    task_id: str
+    session_id: str | None = None
+    folder: str = ""
+    goal: str = ""
+    knowledge_before: float
+    uncertainty_before: float
+    context_before: float
+    begun_at: datetime
+    knowledge_after: float | None = None
+    uncertainty_after: float | None = None
+    context_after: float | None = None
+    ended_at: datetime | None = None
+    result: str = ""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "task_id")
+        allow(self, values.short_label, "session_id")
+        require(self, values.optional_short_label, "folder")
+        require(self, values.optional_label, "goal", "result")
+        require(self, values.share, *(f"{name}_before" for name in _MEASURED))
+        allow(self, values.share, *(f"{name}_after" for name in _MEASURED))
+        require(self, values.moment, "begun_at")
+        allow(self, values.moment, "ended_at")
+
+    @property
+    def outcome(self) -> TaskOutcome | None:
+        """What it changed; None while it has not ended."""
+        if (
+            self.knowledge_after is None
+            or self.uncertainty_after is None
+            or self.context_after is None
+            or self.ended_at is None
+        ):
+            return None
+        better = (
+            self.knowledge_after - self.knowledge_before,
+            self.uncertainty_before - self.uncertainty_after,
+            self.context_after - self.context_before,
+        )
+        # A clock that was set back makes no negative durations.
+        minutes = max(0.0, (self.ended_at - self.begun_at).total_seconds() / 60)
+        return TaskOutcome(*better, math.fsum(better) / len(better), minutes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionMemory:
+    """One memory as a session met it."""
+
+    memory_id: str
+    title: str | None
+    """None: the memory is no longer there."""
+    shown: int
+    """In how many results it stood."""
+    read: bool
+    """Whether it was opened, or its words were used."""
+    useful: bool | None
+    """The last verdict of this session; None: there is none yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummarisedQuery:
+    """One search of a session with what came of it."""
+
+    query_id: str
+    query: str
+    asked_at: datetime
+    intent: str | None
+    result_ids: tuple[str, ...]
+    selected_ids: tuple[str, ...]
+    """Read or used after this search."""
+    validated: tuple[tuple[str, bool], ...]
+    """Memories with the verdict that was tied to this search."""
+    searched_again: bool
+    """A later search asked for nearly the same."""
+    tokens_saved: int | None
+    """By not giving again what the session had. None: not known."""
+
+
+class SessionTotals(NamedTuple):
+    """The numbers of a session."""
+
+    total_searches: int
+    total_memories_accessed: int
+    """Distinct memories that were read or used."""
+    avg_mrr: float | None
+    """Over the searches that were judged; None when none was."""
+    re_search_rate: float | None
+    """The share of searches that were asked again; None without searches."""
+    session_duration_minutes: float
+    """From the first thing known of the session to the last."""
+    memories_given: int
+    tokens_saved: int
+    held_back: int
+    """Results that were not given again, because the session had them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionSummary:
+    """What happened in one session."""
+
+    session_id: str
+    began_at: datetime
+    queries: tuple[SummarisedQuery, ...]
+    """Oldest first."""
+    memories: tuple[SessionMemory, ...]
+    """Those that were read first, then by how often they were shown."""
+    tasks: tuple[TaskRecord, ...]
+    totals: SessionTotals
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskEnded:
+    """A task after its postflight."""
+
+    task: TaskRecord
+    outcome: TaskOutcome
+    validated: int
+    """Verdicts that came with the report and were new."""
+    to_validate: tuple[SessionMemory, ...]
+    """What the session read and has given no verdict on: for one batch of validations."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownFile:
+    """A file outside the database that holds rows of it: erasing must look there too."""
+
+    path: str
+    kind: str
+    """`archive`, or whatever else wrote it, such as `export`."""
+    noted_at: datetime
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "path")
+        require(self, values.identifier, "kind")
+        require(self, values.moment, "noted_at")

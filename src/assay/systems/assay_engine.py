@@ -1,24 +1,37 @@
 """Assay itself as a system, in any configuration: every case is one search of the engine, asked as an evaluation.
 
 `take_in` puts a dataset's documents into a store, each under its id as the source; `AssaySystem` leads from memories
-back to documents by it. How a list came about is read from the query log once the clock has stopped: each channel's
-candidates as they were fused, and the fused list before boosts and reranking.
+back to documents by it. A case that stands in a session is asked with what the session holds. Where a case names places
+in documents, the passages come in the order of their own scores. `assay_seen` tells how a list came about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.memory.engine import Engine
-from assay.memory.searching.fusion import replay
-from assay.records import Channel, Draft, Filters, FolderMode, Hit, Origin, RetrievedChunk, Scope, SearchRequest
+from assay.metrics.indexing import index_coverage
+from assay.records import (
+    Draft,
+    EdgeKind,
+    Filters,
+    FolderMode,
+    Hit,
+    HitPassage,
+    Origin,
+    RetrievedChunk,
+    Scope,
+    SearchRequest,
+)
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved, Seen
-from assay.records.evidence import ChannelCandidates, LoggedQuery
+from assay.records.evidence import LoggedQuery
+from assay.records.indexed import IndexedDocument
 from assay.records.searching import MAX_RESULTS, SearchResult
+from assay.systems.assay_seen import Searched, Telling
 from assay.systems.protocol import System
 from assay.systems.specs import Configuration
 
@@ -28,7 +41,14 @@ FOLD_FROM = 1_000
 """Documents from which it pays to fold what was taken in at once."""
 LOG_KEPT = timedelta(days=1)
 """A run reads its own searches in the log right after them; older ones only make the store larger."""
-_RRF_K = 60
+
+
+class Trail(NamedTuple):
+    """A search, its line of the log with each channel's list, and the documents behind the memories in it."""
+
+    result: SearchResult
+    logged: LoggedQuery
+    document_of: Mapping[str, str]
 
 
 def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocument | None = None) -> None:
@@ -42,6 +62,7 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
             on_document(done, len(missing))
     if missing and dataset.edges:
         _link(engine, scope, dataset)
+    _replace(engine, scope, dataset)
     if len(missing) >= FOLD_FROM:
         engine.indexes.compact(scope)
 
@@ -80,14 +101,26 @@ def _link(engine: Engine, scope: Scope, dataset: Dataset) -> None:
                 work.edges.put(replace(one, source_id=ends[0], target_id=ends[1]))
 
 
+def _replace(engine: Engine, scope: Scope, dataset: Dataset) -> None:
+    """What the dataset says was superseded is so in the store too, as after the save that did it."""
+    replaced = {one.target_id: one.created_at for one in dataset.edges if one.kind is EdgeKind.SUPERSEDES}
+    if not replaced:
+        return
+    with engine.store.writing(scope) as work:
+        for document, at in replaced.items():
+            for memory in work.memories.by_source(document):
+                if memory.superseded_at is None:
+                    work.memories.update(replace(memory, superseded_at=at))
+
+
 def _sources(engine: Engine, scope: Scope) -> dict[str, str]:
-    """Every current memory that came from a document, with the document's id."""
+    """Every memory that came from a document, with the document's id; also those that were superseded."""
     found: dict[str, str] = {}
     after = ""
     with engine.store.reading(scope) as work:
         while page := work.memories.page(after=after):
             after = page[-1].id
-            found |= {one.id: one.source_id for one in page if one.source_id and one.superseded_at is None}
+            found |= {one.id: one.source_id for one in page if one.source_id}
     return found
 
 
@@ -114,33 +147,44 @@ class AssaySystem(System):
         self._close = close
         self._document_of = _sources(engine, scope)
         self._held = frozenset(self._document_of.values())
-        self._results: dict[str, SearchResult] = {}
+        self._memory_of = {document: memory for memory, document in self._document_of.items()}
+        self._searched: dict[str, Searched] = {}
+        self._telling = Telling(engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document)
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
         """One search."""
-        asked = self._configuration
-        request = SearchRequest(
+        request = self._request(query, k, case)
+        result = self._engine.searcher.search(self._scope, request)
+        self._searched[case.id] = Searched(request, result)
+        return self._retrieved(result, ranked=request.explain)
+
+    def _request(self, query: str, k: int, case: Case) -> SearchRequest:
+        asked, session = self._configuration, case.session
+        held = () if session is None else session.working_memory
+        return SearchRequest(
             query=query,
             k=min(k, MAX_RESULTS),
             mode=asked.mode,
             channels=asked.channels,
             folder_mode=case.folder_mode if asked.folder_mode is FolderMode.OFF else asked.folder_mode,
             filters=Filters(),
+            session_id=None if session is None else session.session_id,
+            working_memory=tuple(self._memory_of[one] for one in held if one in self._memory_of),
+            # The scores of single passages are told in explanations only.
+            explain=case.anchors is not None,
             origin=Origin.EVALUATION,
             tool_name="assay run",
         )
-        result = self._engine.searcher.search(self._scope, request)
-        self._results[case.id] = result
-        return self._retrieved(result)
 
-    def _retrieved(self, result: SearchResult) -> Retrieved:
+    def _retrieved(self, result: SearchResult, *, ranked: bool) -> Retrieved:
         stages: dict[str, float] = {"embedding": result.telemetry.embedding_latency_ms}
         for one in result.stages:
             stages[one.name] = stages.get(one.name, 0.0) + one.duration_ms
+        shown = _ranked_passages(result.hits) if ranked else ((hit, one) for hit in result.hits for one in hit.passages)
         return Retrieved(
             ids=tuple(self._document(hit.memory_id) for hit in result.hits),
             scores=tuple(hit.score for hit in result.hits),
-            passages=tuple(chunk for hit in result.hits for chunk in self._passages(hit)),
+            passages=tuple(self._chunk(hit, passage) for hit, passage in shown),
             pinned=tuple(self._document(one.memory_id) for one in result.pinned),
             stages=stages,
             notes=result.degraded,
@@ -149,41 +193,27 @@ class AssaySystem(System):
     def _document(self, memory_id: str) -> str:
         return self._document_of.get(memory_id, memory_id)
 
-    def _passages(self, hit: Hit) -> Iterator[RetrievedChunk]:
-        place = hit.rel_path or self._document(hit.memory_id)
-        for one in hit.passages:
-            chunk_id = f"{self._document(hit.memory_id)}:chunk:{one.position}"
-            yield RetrievedChunk(rel_path=place, heading_path=one.heading_path, text=one.text, chunk_id=chunk_id)
-
-    def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - the log knows more
-        """What the log says of the search for a case."""
-        result = self._results.pop(case.id, None)
-        if result is None:
-            return None
-        self._engine.store.log.flush()
-        with self._engine.store.reading(self._scope) as work:
-            logged = work.queries.get(result.query_id)
-        about = self._about(case)
-        return Seen(
-            indexed=tuple(one for one in about if one in self._held),
-            channels={one.channel: self._documents(one.ids) for one in logged.candidates},
-            excluded=tuple(one for one in about if self._shut_out(one, result.excluded_folders)),
-            fused=self._documents(_fused(logged, result)),
+    def _chunk(self, hit: Hit, passage: HitPassage) -> RetrievedChunk:
+        document = self._document(hit.memory_id)
+        return RetrievedChunk(
+            rel_path=hit.rel_path or document,
+            heading_path=passage.heading_path,
+            text=passage.text,
+            chunk_id=f"{document}:chunk:{passage.position}",
         )
 
-    def _about(self, case: Case) -> tuple[str, ...]:
-        """The documents a case is about: those graded, and those its anchors stand in."""
-        places = {one.rel_path for one in case.anchors.supports} if case.anchors else set()
-        anchored = [one.id for one in self._dataset.documents if one.rel_path in places] if places else []
-        return tuple(dict.fromkeys([*case.labels, *anchored]))
+    def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - the log knows more
+        """What the log says of the search for a case, and what the same search gives without session or expansion."""
+        searched = self._searched.pop(case.id, None)
+        return None if searched is None else self._telling.seen(case, searched)
 
-    def _shut_out(self, document: str, folders: Collection[str]) -> bool:
-        folder = self._dataset.by_id[document].folder if document in self._dataset.by_id else ""
-        return any(folder == one or folder.startswith(f"{one}/") for one in folders)
-
-    def _documents(self, passage_ids: Iterable[str]) -> tuple[str, ...]:
-        """Documents of passages (`memory#position`), each at its first place."""
-        return tuple(dict.fromkeys(self._document(one.rpartition("#")[0]) for one in passage_ids))
+    def trail(self, case: Case, k: int) -> Trail:
+        """One search for a case with everything that fusion was given, for whoever replays it."""
+        self.retrieve(case.query, k, case)
+        result = self._searched.pop(case.id).result
+        self._engine.store.log.flush()
+        with self._engine.store.reading(self._scope) as work:
+            return Trail(result, work.queries.get(result.query_id), self._document_of)
 
     def holds(self, document_ids: Collection[str]) -> frozenset[str]:
         """Which of these are in the store."""
@@ -199,6 +229,7 @@ class AssaySystem(System):
             "configuration": self._configuration.as_json(),
             "embedder": models.active,
             "chunks": models.chunks,
+            "index": {} if models.active is None else _indexed(self._engine, self._scope, models.active),
             "flags": {name: states.enabled(name, self._scope.principal) for name in sorted(states)},
             **self._made_of,
         }
@@ -209,8 +240,25 @@ class AssaySystem(System):
             self._close()
 
 
-def _fused(logged: LoggedQuery, result: SearchResult) -> list[str]:
-    weights = {Channel(name): weight for name, weight in result.weights.items()}
-    rrf_k = (logged.fusion_weights or {}).get("rrf_k", _RRF_K)
-    candidates: tuple[ChannelCandidates, ...] = logged.candidates
-    return [one.number for one in replay(candidates, result.fusion, weights, rrf_k)]
+def _indexed(engine: Engine, scope: Scope, model: str) -> dict[str, Any]:
+    """How the documents were split and embedded, so that a run shows when that changes."""
+    with engine.store.reading(scope) as work:
+        rows = work.indexed.documents(model)
+    told = index_coverage([IndexedDocument(chunk_tokens=one.chunk_tokens, skipped=one.skipped) for one in rows])
+    return {
+        "documents": told.no_chunks.of,
+        "without_chunks": told.no_chunks.hits,
+        "attempted": told.attempted,
+        "embedded": told.embedded,
+        "skipped": dict(told.skipped),
+        "tokens_per_chunk": None if told.tokens is None else asdict(told.tokens),
+    }
+
+
+def _ranked_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:
+    """Every passage that is shown, best first by its own score: hits give theirs in the order of the document."""
+    worth: list[tuple[float, Hit, HitPassage]] = []
+    for hit in hits:
+        scores = {} if hit.explanation is None else hit.explanation.passage_scores()
+        worth += [(scores.get(one.position, 0.0), hit, one) for one in hit.passages]
+    return [(hit, one) for _, hit, one in sorted(worth, key=lambda one: -one[0])]

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from assay.errors import AssayError, BadValue
+from assay.records.asking import Asking, asked
 from assay.records.datasets import Case
 from assay.records.evaluations import CaseResult, Retrieved
 from assay.records.runs import CaseStatus
@@ -40,6 +41,8 @@ class Terms:
     """For one case; None: it may take as long as it likes."""
     known: Collection[str] = field(default_factory=frozenset)
     """The dataset's documents; empty: not known."""
+    asking: Asking = Asking.LAST
+    """What of a conversation is the query."""
     stopwatch: Stopwatch = time.perf_counter
 
 
@@ -99,10 +102,11 @@ class Asker:
         return _Timed(given, (self._terms.stopwatch() - begun) * 1000.0)
 
     def _given(self, case: Case) -> Retrieved:
-        found = self._system.retrieve(case.query, self._terms.k, case)
+        query = asked(case, self._terms.asking)
+        found = self._system.retrieve(query, self._terms.k, case) if case.save is None else self._system.save(case)
         if not isinstance(found, Retrieved):
             raise BadValue(f"the system returned {type(found).__name__}", remedy="Return Retrieved.")
-        answer = self._system.answer(case.query, case)
+        answer = self._system.answer(query, case)
         return found if answer is None else replace(found, answer=answer)
 
     def _with_seen(self, case: Case, given: Retrieved) -> Retrieved:
@@ -206,7 +210,9 @@ def _first_places(ids: tuple[str, ...]) -> list[int]:
 
 def _notes(given: Retrieved, places: list[int], terms: Terms) -> list[str]:
     shown = [given.ids[place] for place in places[: terms.k]]
-    foreign = [one for one in shown if one not in terms.known] if terms.known else []
+    # What a save made is of course not among the documents that were there before.
+    compared = terms.known and given.saved is None
+    foreign = [one for one in shown if one not in terms.known] if compared else []
     told = (
         (len(given.ids) - len(places), "repeated results dropped"),
         (max(0, len(places) - terms.k), "results beyond k dropped"),

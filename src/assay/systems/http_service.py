@@ -22,15 +22,11 @@ Also in [response]: `text`, `rel_path`, `heading_path`, `chunk_id` within a resu
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -40,13 +36,13 @@ from assay.hashing import content_hash
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
+from assay.systems.descriptions import at_path, filled, headers_for, read_toml, refuse_unknown
 from assay.systems.protocol import System
 from assay.systems.replies import read_reply
 
 _TOP = ("url", "method", "timeout_s", "attempts", "headers", "request", "response")
 _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")
 _RESPONSE = ("results", *_WITHIN, "answer", "cost")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +74,7 @@ class HttpService(System):
         self._endpoint = Endpoint(
             EndpointOptions(
                 url=described.url,
-                headers=_filled_headers(described, os.environ if environment is None else environment),
+                headers=headers_for(described.url, described.headers, environment),
                 attempts=described.attempts,
                 deadline_s=described.timeout_s,
             ),
@@ -88,7 +84,7 @@ class HttpService(System):
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - services know no cases
         """What the service replies, read by the file's paths."""
-        asked = {path: _filled(value, query, k) for path, value in self._described.request.items()}
+        asked = filled(self._described.request, {"query": query, "k": k})
         if self._described.method == "GET":
             return self._read(self._endpoint.get(f"?{urlencode(asked)}" if asked else ""))
         return self._read(self._endpoint.post("", _nested(asked)))
@@ -101,19 +97,19 @@ class HttpService(System):
 
     def _read(self, reply: Any) -> Retrieved:
         paths = self._described.response
-        results = _at(reply, paths.get("results", ""))
+        results = at_path(reply, paths.get("results", ""))
         if not isinstance(results, list):
             raise BadValue(
                 f"the reply has no list at {paths.get('results') or 'its top'!r}", remedy="Mend [response] results."
             )
-        whole = {name: _at(reply, paths[name], default=None) for name in ("answer", "cost") if name in paths}
+        whole = {name: at_path(reply, paths[name], default=None) for name in ("answer", "cost") if name in paths}
         return read_reply({"results": [self._result(one) for one in results], **whole})
 
     def _result(self, one: Any) -> Any:
         paths = self._described.response
         if not paths.get("id"):
             return one
-        return {name: _at(one, paths[name], default=None) for name in _WITHIN if paths.get(name)}
+        return {name: at_path(one, paths[name], default=None) for name in _WITHIN if paths.get(name)}
 
 
 def load_service(path: Path) -> HttpService:
@@ -123,26 +119,11 @@ def load_service(path: Path) -> HttpService:
 
 def read_description(path: Path) -> ServiceDescription:
     """What a file says, checked: unknown keys are refused with the nearest names."""
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as problem:
-        raise UnknownSystem(
-            f"there is no file {path}", remedy="Give the service's description: http:FILE."
-        ) from problem
-    except (OSError, ValueError) as problem:
-        raise UnknownSystem(f"cannot read {path}: {problem}", remedy="Write it as TOML in UTF-8.") from problem
-    _known(path, found, _TOP)
-    _known(path, found.get("response", {}), _RESPONSE)
+    found = read_toml(path, "the service's description: http:FILE")
+    refuse_unknown(path, found, _TOP)
+    refuse_unknown(path, found.get("response", {}), _RESPONSE)
     _check(path, found)
     return ServiceDescription(**found)
-
-
-def _known(path: Path, found: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for key in found:
-        if key not in names:
-            near = difflib.get_close_matches(key, names, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise UnknownSystem(f"{path} has the key {key!r}", remedy=f"{hint}Known: {', '.join(names)}.")
 
 
 def _check(path: Path, found: Mapping[str, Any]) -> None:
@@ -168,27 +149,6 @@ def _all_text(table: Any) -> bool:
     return not isinstance(table, dict) or all(isinstance(one, str) for one in table.values())
 
 
-def _filled_headers(described: ServiceDescription, environment: Mapping[str, str]) -> dict[str, str]:
-    """Headers with `${NAME}` replaced by the environment's value; a secret never leaves the machine unencrypted."""
-    address = urlsplit(described.url)
-    open_road = address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1")
-    filled = {}
-    for name, value in described.headers.items():
-        missing = [one for one in _VARIABLE.findall(value) if not environment.get(one)]
-        if missing:
-            raise UnknownSystem(f"the header {name} needs the environment variable {missing[0]}", remedy="Set it.")
-        if open_road and _VARIABLE.search(value):
-            raise UnknownSystem(f"the header {name} would go to {address.hostname} unencrypted", remedy="Use https.")
-        filled[name] = _VARIABLE.sub(lambda found: environment[found[1]], value)
-    return filled
-
-
-def _filled(value: Any, query: str, k: int) -> Any:
-    if value == "{k}":
-        return k
-    return value.replace("{k}", str(k)).replace("{query}", query) if isinstance(value, str) else value
-
-
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for path, value in flat.items():
@@ -198,20 +158,3 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
             into = into.setdefault(name, {})
         into[last] = value
     return body
-
-
-_REFUSE = object()
-
-
-def _at(value: Any, path: str, *, default: Any = _REFUSE) -> Any:
-    """What stands at a dotted path."""
-    for name in path.split(".") if path else ():
-        if isinstance(value, Mapping) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        elif default is not _REFUSE:
-            return default
-        else:
-            raise BadValue(f"the reply has nothing at {path!r}", remedy="Mend the path in [response].")
-    return value

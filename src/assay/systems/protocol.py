@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from assay.errors import InputError
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved, Seen
@@ -31,6 +32,13 @@ class System(ABC):
     def answer(self, question: str, case: Case) -> GivenAnswer | None:  # noqa: ARG002 - for those that answer
         """An answer in words; None: it only retrieves, or its answer came with what it retrieved."""
         return None
+
+    def save(self, case: Case) -> Retrieved:
+        """Save what a case gives beside the document that is there already; what became of it is in `saved`."""
+        raise InputError(
+            f"{self.name} cannot save: it only searches, and {case.id} is a save",
+            remedy="Run a dataset of questions, or evaluate assay.",
+        )
 
     def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - for those that know
         """How it came to the list it gave for a case; asked when the clock has stopped. None: it cannot tell."""

@@ -1,4 +1,4 @@
-"""How a system is named: `assay`, `assay:mode=quick`, `python:pkg.module:search`, `http:service.toml`, `run:file.trec`.
+"""How a system is named, such as `assay:mode=quick`, `python:pkg.module:search`, `http:service.toml`, `run:file.trec`.
 
 What follows `assay:` is a list of `key=value` with commas between, or the path of a TOML file. A key is `mode`,
 `channels` (joined by `+`) or `folder_mode`, which go into every search, or a setting such as `search.fusion`, or a
@@ -18,8 +18,10 @@ from assay.errors import UnknownSystem
 from assay.records import Channel, FolderMode, Mode
 from assay.records.checked import one_of
 
-KINDS = ("assay", "python", "http", "run")
-_EXAMPLES = "Such as assay, assay:mode=quick, python:my_module:search, http:service.toml, run:file.trec."
+KINDS = ("assay", "python", "http", "mcp", "run")
+_EXAMPLES = (
+    "Such as assay, assay:mode=quick, python:my_module:search, http:service.toml, mcp:server.toml, run:file.trec."
+)
 _FLAGS = "flags."
 
 

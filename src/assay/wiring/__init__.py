@@ -1,8 +1,9 @@
 """The only place that builds concrete objects from settings, one module for each kind of thing built.
 
-`stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `extras`
-refuses what is not installed. What is heavy or optional is imported inside the function that needs it: the base install
-has no SQLAlchemy, and `assay --help` must not wait for it.
+`stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `tuning` what
+is tuned, `keeping` how long what is kept, `online` what runs beside a memory in use, `tracing` spans of what it does;
+`extras` refuses what is not installed. What is heavy or optional is imported inside the function that needs it: the
+base install has no SQLAlchemy, and `assay --help` must not wait for it.
 """
 
 from __future__ import annotations
@@ -10,22 +11,44 @@ from __future__ import annotations
 from assay.wiring.embedders import configured_embedder, load_embedder
 from assay.wiring.engines import flags_of, open_engine
 from assay.wiring.extras import need_extra
+from assay.wiring.keeping import create_checkpoint, delete_checkpoint, restore_archive, run_retention
+from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
+from assay.wiring.online import interleaved_search, ladder_of, shadow_of, treatment_of
+from assay.wiring.simulating import open_simulation
 from assay.wiring.stores import list_checkpoints, open_store, restore_checkpoint, scope_of, store_options
 from assay.wiring.systems import corpus_settings, lookup_of, open_system, registry_of
+from assay.wiring.tracing import trace
+from assay.wiring.tuning import open_tunable
 
 __all__ = [
+    "JudgeChoice",
     "configured_embedder",
     "corpus_settings",
+    "create_checkpoint",
+    "delete_checkpoint",
     "flags_of",
+    "has_model",
+    "interleaved_search",
+    "ladder_of",
     "list_checkpoints",
     "load_embedder",
     "lookup_of",
     "need_extra",
     "open_engine",
+    "open_judge",
+    "open_judging",
+    "open_model",
+    "open_simulation",
     "open_store",
     "open_system",
+    "open_tunable",
     "registry_of",
+    "restore_archive",
     "restore_checkpoint",
+    "run_retention",
     "scope_of",
+    "shadow_of",
     "store_options",
+    "trace",
+    "treatment_of",
 ]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LEAST_CHUNK = 64
+"""Tokens; with fewer, a title and its headings leave no room for the text under them."""
 WORDS_WITHOUT_EMBEDDER = 200
 """How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
 
@@ -95,11 +97,23 @@ def _profile(settings: Settings, embedder: Embedder) -> SimilarityProfile:
     return replace(embedder.profile, **{name: value for name, value in own.items() if value is not None})
 
 
-def chunker_of(embedder: OnDemandEmbedder | None) -> Chunker:
-    """Chunks as long as the embedder reads; without one, of as many words as the bundled one would read tokens."""
+def chunker_of(embedder: OnDemandEmbedder | None, *, most: int | None = None) -> Chunker:
+    """Chunks as long as the embedder reads; without one, of as many words as the bundled one would read tokens.
+
+    `most` makes them shorter, never longer: what an embedder does not read cannot be found by it.
+    """
     from assay.text.chunking import Chunker  # noqa: PLC0415 - see the package's docstring
     from assay.text.terms import words  # noqa: PLC0415 - the same
 
     if embedder is None:
-        return Chunker(lambda text: len(words(text)), WORDS_WITHOUT_EMBEDDER)
-    return Chunker(embedder.count_tokens, embedder.token_limit)
+        return Chunker(lambda text: len(words(text)), _limit(WORDS_WITHOUT_EMBEDDER, most))
+    return Chunker(embedder.count_tokens, _limit(embedder.token_limit, most))
+
+
+def _limit(reads: int, most: int | None) -> int:
+    if most is not None and not LEAST_CHUNK <= most <= reads:
+        raise SettingError(
+            f"chunking.max_tokens {most} is not from {LEAST_CHUNK} to {reads}, which is as much as is read",
+            remedy=f"Give {LEAST_CHUNK} to {reads}, or leave it out.",
+        )
+    return reads if most is None else most

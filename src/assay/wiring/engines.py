@@ -10,6 +10,7 @@ from assay.records import FusionMethod
 from assay.settings import Settings
 from assay.wiring.embedders import chunker_of, on_demand_embedder
 from assay.wiring.extras import ENGINE_MODULES, need_extra
+from assay.wiring.learning import learning_policy
 from assay.wiring.stores import open_store, short_hash
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from assay.memory.ingesting.metering import Meter
     from assay.memory.on_demand import OnDemandEmbedder
     from assay.memory.saving import Saver
+    from assay.memory.searching import SearchOptions
     from assay.storage import Store
 
 
@@ -41,7 +43,7 @@ def open_engine(
     from assay.embedding.cached import CachedEmbedder  # noqa: PLC0415 - see the package's docstring
     from assay.index import Indexes, IndexOptions  # noqa: PLC0415 - the same
     from assay.memory.engine import Engine  # noqa: PLC0415 - the same
-    from assay.memory.searching import Searcher, SearchOptions  # noqa: PLC0415 - the same
+    from assay.memory.searching import Searcher  # noqa: PLC0415 - the same
 
     clock = clock or SystemClock()
     flags = flags_of(settings, clock=clock)
@@ -59,7 +61,7 @@ def open_engine(
         indexes=indexes,
         flags=flags,
         clock=clock,
-        options=SearchOptions(method=FusionMethod(settings.search_fusion)),
+        options=search_options(settings),
     )
     return Engine(
         store=store,
@@ -67,8 +69,25 @@ def open_engine(
         indexes=indexes,
         flags=flags,
         searcher=searcher,
-        make_saver=_make_saver(store, chosen, indexes, flags, clock),
+        make_saver=_make_saver(settings, store, chosen, indexes, flags, clock),
         clock=clock,
+        learning_policy=learning_policy(settings),
+    )
+
+
+def search_options(settings: Settings) -> SearchOptions:
+    """How the settings weigh and fuse; what they leave open is as Assay has it."""
+    from assay.memory.searching import SearchOptions  # noqa: PLC0415 - see the package's docstring
+    from assay.memory.searching.options import BASE_WEIGHTS, weights_over  # noqa: PLC0415 - the same
+
+    named = {one: getattr(settings, f"search_weights_{one.value}") for one in BASE_WEIGHTS}
+    base = {one: weight if named[one] is None else named[one] for one, weight in BASE_WEIGHTS.items()}
+    own = SearchOptions()
+    return SearchOptions(
+        method=FusionMethod(settings.search_fusion),
+        weights=weights_over(base),
+        rrf_k=own.rrf_k if settings.search_rrf_k is None else settings.search_rrf_k,
+        coefficient=own.coefficient if settings.search_coefficient is None else settings.search_coefficient,
     )
 
 
@@ -79,14 +98,19 @@ def flags_of(settings: Settings, *, clock: Clock | None = None) -> Flags:
     return Flags(overrides_from(settings.flags), clock=clock or SystemClock())
 
 
-def _make_saver(
-    store: Store, embedder: OnDemandEmbedder | None, indexes: Indexes, flags: Flags, clock: Clock
+def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order it is built
+    settings: Settings,
+    store: Store,
+    embedder: OnDemandEmbedder | None,
+    indexes: Indexes,
+    flags: Flags,
+    clock: Clock,
 ) -> MakeSaver:
     def make(meter: Meter | None) -> Saver:
         from assay.memory.ingesting.metering import MeteredChunker, MeteredEmbedder  # noqa: PLC0415 - see the docstring
         from assay.memory.saving import Saver  # noqa: PLC0415 - the same
 
-        chunker = chunker_of(embedder)
+        chunker = chunker_of(embedder, most=settings.chunking_max_tokens)
         return Saver(
             store=store,
             embedder=embedder if meter is None or embedder is None else MeteredEmbedder(embedder, meter),

@@ -12,6 +12,7 @@ from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, default_db, load_settings
 from assay.wiring.engines import open_engine
 from assay.wiring.extras import ENGINE_MODULES, need_extra
+from assay.wiring.saves import open_saves
 from assay.wiring.stores import scope_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None =
         from assay.systems.http_service import load_service  # noqa: PLC0415 - the same
 
         return load_service(Path(spec.target).expanduser())
+    if spec.kind == "mcp":
+        need_extra("mcp", "mcp")
+        from assay.systems.mcp_server import open_server  # noqa: PLC0415 - the same
+
+        return open_server(Path(spec.target).expanduser(), dataset, on_document)
     if spec.kind == "run":
         from assay.systems.run_file import RunFile  # noqa: PLC0415 - the same
 
@@ -62,6 +68,8 @@ def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | No
             remedy="Add its corpus, or evaluate what holds it: python:, http: or run:.",
         )
     settings = corpus_settings(configuration, dataset)
+    if any(case.save is not None for case in dataset.cases):
+        return open_saves(settings, configuration, dataset, spec.text, _made_of(settings), on_document)
     engine = open_engine(settings)
     from assay.systems.assay_engine import AssaySystem, take_in  # noqa: PLC0415 - see the package's docstring
 
@@ -91,7 +99,9 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
     flags = {**loaded.flags, **{name: (value, origin) for name, value in configuration.flags.items()}}
     embedder = [loaded.embedder, str(loaded.embedder_folder), loaded.embedder_url, loaded.embedder_model]
     edges = sorted([one.source_id, one.target_id, one.kind.value, one.strength] for one in dataset.edges)
-    key = content_hash([dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension])
+    made = [dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension]
+    # Only where it is said, so that what was indexed without it is still found.
+    key = content_hash([*made, *([] if loaded.chunking_max_tokens is None else [loaded.chunking_max_tokens])])
     place = default_cache(os.environ) / "corpora" / key.removeprefix(HASH_PREFIX)[:16] / "assay.db"
     return replace(loaded, db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
 
@@ -105,8 +115,22 @@ def _made_of(settings: Settings) -> dict[str, Any]:
         "chunker": CHUNKER_VERSION,
         "analysis": ANALYSIS_VERSION,
         "fusion": settings.search_fusion,
+        **{name: value for name, value in _tuned(settings).items() if value is not None},
         "exact_below": settings.index_exact_below,
         "embedder_kind": settings.embedder,
+    }
+
+
+def _tuned(settings: Settings) -> dict[str, Any]:
+    """What was set instead of what Assay has, None where nothing was."""
+    weights = {
+        name: getattr(settings, f"search_weights_{name}") for name in ("vector", "fts5", "bm25", "graph", "trigger")
+    }
+    return {
+        "weights": {name: weight for name, weight in weights.items() if weight is not None} or None,
+        "rrf_k": settings.search_rrf_k,
+        "coefficient": settings.search_coefficient,
+        "max_tokens": settings.chunking_max_tokens,
     }
 
 

@@ -49,7 +49,7 @@ def test_metrics_are_those_the_dataset_can_answer() -> None:
     anchored = Case(id="a1", query="where", anchors=gold, folder_mode=FolderMode.ON)
     assert {one.name for one in default_metrics(dataset())} == {"recall", "precision", "mrr", "ndcg"}
     only = default_metrics(dataset(cases=(anchored,)))
-    assert {one.entry.family for one in only} == {"anchors"}
+    assert {one.entry.family for one in only} == {"anchors", "channels"}
     assert "scope_miss_rate" in {one.name for one in only}
     assert len(default_metrics(dataset(cases=(*CASES, anchored)))) == len(only) + 7
 

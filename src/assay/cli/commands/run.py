@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_SYSTEM = "assay"
+MOST_REASONS = 5
+"""Reasons why metrics do not apply that are told without being asked."""
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
 SystemOption = Annotated[
     list[str],
-    typer.Option("--system", "-s", metavar="SPEC", help="assay[:...], python:MODULE:NAME, http:FILE or run:FILE."),
+    typer.Option(
+        "--system", "-s", metavar="SPEC", help="assay[:...], python:MODULE:NAME, http:FILE, mcp:FILE, run:FILE."
+    ),
 ]
 MetricsOption = Annotated[
     list[str], typer.Option("--metrics", "-m", metavar="LIST", help="Such as ndcg@10,mrr; see `assay metrics`.")
@@ -50,6 +54,10 @@ BudgetOption = Annotated[
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
 NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
+AskingOption = Annotated[
+    str | None,
+    typer.Option("--asking", metavar="WHAT", help="Of a conversation: last (the default), user or conversation."),
+]
 TrecOption = Annotated[Path | None, typer.Option("--trec", metavar="FILE", help="Also write the rankings as a run.")]
 ExcludeOption = Annotated[
     bool, typer.Option("--exclude-unresolved", help="Leave out cases whose anchors lead nowhere.")
@@ -69,6 +77,7 @@ class _Given:
     name: str
     threads: int
     budget: str | None
+    asking: str | None
 
 
 def register(app: typer.Typer) -> None:
@@ -92,6 +101,7 @@ def register(app: typer.Typer) -> None:
         runs: RunsOption = None,
         trec: TrecOption = None,
         exclude_unresolved: ExcludeOption = False,
+        asking: AskingOption = None,
     ) -> None:
         """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
         # Numpy is loaded when there is something to measure, not to show the help.
@@ -108,9 +118,11 @@ def register(app: typer.Typer) -> None:
             name=name,
             threads=threads,
             budget=budget,
+            asking=asking,
         )
         place = runs or surface.settings.runs_folder or _default_runs()
-        doing = _Doing(surface, dataset, for_scoring(found, exclude_unresolved=exclude_unresolved), given, place)
+        scored = for_scoring(found, exclude_unresolved=exclude_unresolved)
+        doing = _Doing(surface, dataset, scored, given, place)
         if resume is not None and len(system) > 1:
             raise InputError("--resume goes on with one run, and there are several --system", remedy="Name one.")
         if resume is not None:
@@ -118,6 +130,8 @@ def register(app: typer.Typer) -> None:
         else:
             results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
         _finish(surface, results, trec)
+        if scored.note:
+            surface.note(scored.note)
 
 
 def _default_runs() -> Path:
@@ -152,6 +166,8 @@ class _Doing(NamedTuple):
     def _options(self, spec: str, there: RunManifest | None) -> RunOptions:
         from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
         from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+        from assay.records.asking import Asking  # noqa: PLC0415 - the same
+        from assay.records.checked import one_of  # noqa: PLC0415 - the same
 
         given, before = self.given, RunOptions() if there is None else _options_of(there)
         return RunOptions(
@@ -161,9 +177,10 @@ class _Doing(NamedTuple):
             sample=_first(given.sample, before.sample),
             seed=before.seed if given.seed is None else given.seed,
             timeout_s=_first(given.timeout, before.timeout_s),
+            asking=before.asking if given.asking is None else one_of(Asking)(given.asking, "--asking"),
             name=given.name,
             spec=spec,
-            instrument=self.scored.instrument if self.scored.excluded else {},
+            instrument=self.scored.instrument,
         )
 
     def _run(self, spec: str, options: RunOptions, resume: Path | None) -> RunResult:
@@ -200,6 +217,7 @@ def _options_of(there: RunManifest) -> RunOptions:
     """How a run was begun."""
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+    from assay.records.asking import Asking  # noqa: PLC0415 - the same
 
     return RunOptions(
         metrics=parse_specs(there.metrics),
@@ -208,6 +226,7 @@ def _options_of(there: RunManifest) -> RunOptions:
         sample=there.sample,
         seed=there.seed,
         timeout_s=there.subject.get("timeout_s"),
+        asking=Asking(there.subject.get("asking", Asking.LAST)),
     )
 
 
@@ -220,7 +239,7 @@ def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseRe
 
 
 def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> None:
-    from assay.cli.run_table import ended, table  # noqa: PLC0415 - see the command
+    from assay.cli.run_table import channel_table, ended, table  # noqa: PLC0415 - see the command
     from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
 
     for result in results:
@@ -230,14 +249,25 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> No
     first = next(iter(results[0].aggregates), None)
     said = [*map(ended, results), sentence(results, first) if first else ""]
     said += [f"Written to {result.folder}" for result in results]
-    shown = "\n".join([table(results, floors), "", *filter(None, said)])
+    channels = channel_table(results)
+    shown = "\n".join([table(results, floors), "", *([channels, ""] if channels else []), *filter(None, said)])
     surface.result({"runs": [_as_json(one) for one in results]}, shown)
     for result in results:
-        for note in result.notes:
+        for note in _told(result, every=surface.common.verbose):
             surface.note(f"{result.name}: {note}" if len(results) > 1 else note)
     for note in filter(None, notes):
         surface.note(note)
     _refuse_nothing(results)
+
+
+def _told(result: RunResult, *, every: bool) -> list[str]:
+    """What must be known of the numbers; of many reasons why metrics do not apply, only how many there are."""
+    inapplicable = [note for note in result.notes if " not applicable under " in note]
+    if every or len(inapplicable) <= MOST_REASONS:
+        return list(result.notes)
+    others = [note for note in result.notes if note not in inapplicable]
+    counted = f"Not every metric applies to every case, for {len(inapplicable)} reasons: --verbose tells them."
+    return [*others, counted]
 
 
 def _refuse_nothing(results: list[RunResult]) -> None:

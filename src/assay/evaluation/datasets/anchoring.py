@@ -1,8 +1,11 @@
 """Whether gold anchors still lead somewhere, and where those that do not may have gone.
 
 An anchor resolves when its file is there and some section lies under its heading path. One that does not gets
-proposals: the section that holds one of its snippets, the same heading elsewhere, the heading most like it. A proposal
-is clear when nothing else comes near it; only clear ones are applied without a person.
+proposals: the section with the words it led to, where the notes as they were are known; the section that holds one of
+its snippets; the same heading elsewhere; the heading most like it. A proposal is clear when nothing else comes near it;
+only clear ones are applied without a person. Where it is known what an anchor led to, by the notes as they were or by
+its snippets, a heading alone makes nothing clear: a section whose words are gone was removed or written anew, and which
+of the two nobody can tell from a heading.
 """
 
 from __future__ import annotations
@@ -10,19 +13,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path, PurePosixPath
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
+from assay.evaluation.datasets.wording import Worded, Wording
 from assay.formats.anchored import read_notes
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.heading_path import SEPARATOR, lies_under
 from assay.records.memory import Format
-from assay.text.markdown import sections
+from assay.text.markdown import Section, sections
 
 LIKE = 0.6
 """How alike two headings are at least for one to be proposed for the other."""
+LAST_LIKE = 0.65
+"""The same for the last heading of a path alone."""
+SAME = 0.9
+"""How alike the same last heading under others is."""
 CLEAR = 0.1
 """How much better the best proposal is than the next to be applied without a person."""
 MOST_PROPOSALS = 3
@@ -35,6 +43,10 @@ class Place(NamedTuple):
     heading_path: str
     text: str
     """White space made even."""
+    words: str = ""
+    """What stands under the heading; where nothing does, what stands under the headings below it."""
+    bare: bool = False
+    """Whether nothing stands under the heading itself."""
 
     def __str__(self) -> str:
         return f"{self.rel_path}{f' > {self.heading_path}' if self.heading_path else ''}"
@@ -48,6 +60,10 @@ class Relocation:
     heading_path: str
     reason: str
     score: float
+    by_words: bool = True
+    """Whether words of the section speak for it, not its heading or its file alone."""
+    sure: bool = True
+    """Whether it may be applied where nothing else comes near it."""
 
     def __str__(self) -> str:
         return f"{self.rel_path}{f' > {self.heading_path}' if self.heading_path else ''} ({self.reason})"
@@ -69,18 +85,19 @@ class Unresolved:
     @property
     def clear(self) -> Relocation | None:
         """The one proposal that nothing else comes near."""
-        if not self.proposals:
+        if not self.proposals or not self.proposals[0].sure:
             return None
         best, *others = self.proposals
         return best if not others or best.score - others[0].score >= CLEAR else None
 
 
 class Notes:
-    """The sections of every note that anchors may name."""
+    """The sections of every note that anchors may name; `before` are those of the notes as they were."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], before: Notes | None = None) -> None:
         self._documents = {one.rel_path or one.id: one for one in documents}
         self._read: dict[str, list[Place]] = {}
+        self._before = before
 
     def __contains__(self, rel_path: object) -> bool:
         return rel_path in self._documents
@@ -96,10 +113,20 @@ class Notes:
         """Every section there is."""
         return [place for rel_path in self._documents for place in self.of(rel_path)]
 
+    @cached_property
+    def wording(self) -> Wording | None:
+        """What became of the words of the notes as they were; None where those are not known."""
+        return None if self._before is None else Wording(_worded(self._before), _worded(self))
+
 
 def notes_of(dataset: Dataset, corpus_root: Path | None = None) -> Notes:
-    """The notes a dataset's anchors are about: those under a folder, or its own documents."""
-    return Notes(tuple(read_notes(corpus_root)) if corpus_root is not None else dataset.documents)
+    """The notes a dataset's anchors are about: those under a folder, or its own documents.
+
+    With a folder, its own documents are the notes as they were when the anchors were written.
+    """
+    if corpus_root is None:
+        return Notes(dataset.documents)
+    return Notes(tuple(read_notes(corpus_root)), Notes(dataset.documents) if dataset.documents else None)
 
 
 def unresolved_anchors(dataset: Dataset, notes: Notes) -> Iterator[Unresolved]:
@@ -116,12 +143,17 @@ def _unresolved(case: Case, position: int, notes: Notes) -> Unresolved | None:
     problem, blocks = ("", False) if support is None else _problem(support, notes)
     if support is None or not problem:
         return None
-    proposals = tuple(_proposals(support, notes))
+    alike = _Alike.of(support, notes)
+    proposals = tuple(_proposals(support, notes, alike))
     if not blocks:
         # The place is still there: only the words themselves say where it should lead instead.
-        proposals = tuple(one for one in proposals if one.reason == _BY_SNIPPET)
+        proposals = tuple(one for one in proposals if one.by_words)
     return Unresolved(
-        case_id=case.id, support=position, problem=problem, blocks_scoring=blocks, proposals=proposals[:MOST_PROPOSALS]
+        case_id=case.id,
+        support=position,
+        problem=problem,
+        blocks_scoring=blocks,
+        proposals=proposals[:MOST_PROPOSALS],
     )
 
 
@@ -137,47 +169,106 @@ def _problem(support: GoldSupport, notes: Notes) -> tuple[str, bool]:
     return "", False
 
 
-_BY_SNIPPET = "its snippet stands there"
+class _Alike(NamedTuple):
+    """What the words that an anchor led to say of today's sections."""
+
+    known: bool
+    shares: Mapping[tuple[str, str], float]
+    counterpart: str | None
+    """The file that its file became."""
+
+    @classmethod
+    def of(cls, support: GoldSupport, notes: Notes) -> _Alike:
+        """Nothing, where the notes as they were are not known."""
+        wording = notes.wording
+        if wording is None:
+            return cls(False, {}, None)
+        found = wording.now_at(support.rel_path, support.heading_path) if support.heading_path else []
+        shares = {(one.rel_path, one.heading_path): one.share for one in reversed(found)}
+        counterpart = wording.counterpart(support.rel_path)
+        known = (
+            wording.knows(support.rel_path, support.heading_path) if support.heading_path else counterpart is not None
+        )
+        return cls(known, shares, counterpart)
 
 
-def _proposals(support: GoldSupport, notes: Notes) -> list[Relocation]:
+def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Relocation]:
     """One for each section that speaks for itself, best first."""
-    found: Mapping[tuple[str, str], Relocation] = {
-        (one.rel_path, one.heading_path): one for one in (_proposed(support, place) for place in notes.all) if one
-    }
+    found: dict[tuple[str, str], Relocation] = {}
+    for one in (_proposed(support, place, alike) for place in notes.all):
+        if one is not None:
+            best = found.get((one.rel_path, one.heading_path))
+            found[one.rel_path, one.heading_path] = one if best is None or one.score > best.score else best
     return sorted(found.values(), key=lambda one: (-one.score, one.rel_path, one.heading_path))
 
 
-def _proposed(support: GoldSupport, place: Place) -> Relocation | None:
+def _proposed(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
     """What speaks for a section: its words first, then its heading, then its file."""
-    words = _holds(place, support)
-    likeness, reason = _likeness(support, place)
-    if not words and likeness < LIKE:
+    snippet = _holds(place, support)
+    became = not support.heading_path and place.rel_path == alike.counterpart
+    share = 1.0 if became else alike.shares.get((place.rel_path, place.heading_path), 0.0)
+    same_file = place.rel_path in {support.rel_path, alike.counterpart}
+    same_name = _name(place.rel_path) == _name(support.rel_path)
+    near = same_file or same_name
+    likeness, reason = _likeness(support, place, near_file=near)
+    if not snippet and not share and likeness < LIKE:
         return None
-    same_file = place.rel_path == support.rel_path
-    same_name = PurePosixPath(place.rel_path).name == PurePosixPath(support.rel_path).name
-    score = 2.0 * words + likeness + 0.3 * same_file + 0.2 * same_name
-    heading = place.heading_path if support.heading_path or words else ""
+    score = 3.0 * share + 2.0 * snippet + likeness + 0.3 * same_file + 0.2 * same_name
+    said = "its file went there" if became else "its words stand there" if share else ""
     return Relocation(
         rel_path=place.rel_path,
-        heading_path=heading,
-        reason=_BY_SNIPPET if words else reason,
+        heading_path=_heading(support, place, snippet=snippet and not share),
+        reason=said or ("its snippet stands there" if snippet else reason),
         score=round(score, 6),
+        by_words=bool(share or snippet),
+        sure=bool(share) or _sure_without(support, place, alike, snippet=snippet, same=near and likeness >= SAME),
     )
 
 
-def _likeness(support: GoldSupport, place: Place) -> tuple[float, str]:
+def _sure_without(support: GoldSupport, place: Place, alike: _Alike, *, snippet: bool, same: bool) -> bool:
+    """Whether less than the words an anchor led to is enough.
+
+    Where those are known and gone, a snippet in another file is somebody else's sentence. Where nothing is known, the
+    same heading in its own file, or the whole path of several elsewhere, is the best there can be; a heading that is
+    only like it never is.
+    """
+    if snippet:
+        return not alike.known or place.rel_path in {support.rel_path, alike.counterpart}
+    elsewhere = SEPARATOR in support.heading_path and place.heading_path == support.heading_path
+    return not alike.known and not support.snippets and (same or elsewhere)
+
+
+def _heading(support: GoldSupport, place: Place, *, snippet: bool) -> str:
+    """Where in the file: an anchor to a whole file stays one, and a snippet may stand below the section it is for."""
     if not support.heading_path:
-        same = PurePosixPath(place.rel_path).name == PurePosixPath(support.rel_path).name
+        return ""
+    depth = len(support.heading_path.split(SEPARATOR)) if snippet else None
+    return SEPARATOR.join(place.heading_path.split(SEPARATOR)[:depth])
+
+
+def _likeness(support: GoldSupport, place: Place, *, near_file: bool) -> tuple[float, str]:
+    """How alike the headings are; one that is only like it counts in a file that may be its own, and nowhere else."""
+    if not support.heading_path:
+        same = _name(place.rel_path) == _name(support.rel_path)
         return (1.0 if same else 0.0), "a file of the same name"
     if place.heading_path == support.heading_path:
         return 1.0, "the same heading path"
     if _last(place.heading_path) == _last(support.heading_path):
-        return 0.9, "the same heading"
-    matcher = difflib.SequenceMatcher(None, support.heading_path.casefold(), place.heading_path.casefold())
-    if matcher.real_quick_ratio() < LIKE or matcher.quick_ratio() < LIKE:
-        return 0.0, ""
-    return 0.8 * matcher.ratio() if matcher.ratio() >= LIKE / 0.8 else 0.0, "the heading most like it"
+        return SAME, "the same heading"
+    return (_worded_alike(support.heading_path, place.heading_path) if near_file else 0.0), "the heading most like it"
+
+
+def _worded_alike(one: str, other: str) -> float:
+    """How alike two heading paths are; 0 where what they share is the headings above them."""
+    whole = difflib.SequenceMatcher(None, one.casefold(), other.casefold())
+    if whole.real_quick_ratio() < LIKE or whole.quick_ratio() < LIKE or whole.ratio() < LIKE / 0.8:
+        return 0.0
+    last = difflib.SequenceMatcher(None, _last(one), _last(other))
+    return 0.8 * whole.ratio() if last.ratio() >= LAST_LIKE else 0.0
+
+
+def _name(rel_path: str) -> str:
+    return rel_path.rsplit("/", 1)[-1]
 
 
 def _last(path: str) -> str:
@@ -185,11 +276,31 @@ def _last(path: str) -> str:
 
 
 def _holds(place: Place, support: GoldSupport) -> bool:
-    return any(" ".join(snippet.split()) in place.text for snippet in support.snippets)
+    return any(snippet in place.text for snippet in _even(support.snippets))
+
+
+@lru_cache(maxsize=1024)
+def _even(snippets: tuple[str, ...]) -> tuple[str, ...]:
+    """White space made even, as in a place's text."""
+    return tuple(" ".join(one.split()) for one in snippets)
 
 
 def _places(rel_path: str, document: Document) -> list[Place]:
     if document.format is not Format.MARKDOWN:
-        return [Place(rel_path, "", " ".join(document.text.split()))]
-    made = [Place(rel_path, one.heading_path, " ".join(one.text.split())) for one in sections(document.text)]
+        return [Place(rel_path, "", " ".join(document.text.split()), document.text)]
+    found = sections(document.text)
+    made = [
+        Place(rel_path, one.heading_path, " ".join(one.text.split()), _words(one, found), one.is_bare) for one in found
+    ]
     return made or [Place(rel_path, "", "")]
+
+
+def _words(one: Section, found: Sequence[Section]) -> str:
+    if not one.is_bare:
+        return one.text[one.opening :]
+    below = [other for other in found if other is not one and lies_under(other.heading_path, one.heading_path)]
+    return " ".join(other.text[other.opening :] for other in below) if one.heading_path else ""
+
+
+def _worded(notes: Notes) -> Iterator[Worded]:
+    return (Worded(one.rel_path, one.heading_path, one.words, one.bare) for one in notes.all)

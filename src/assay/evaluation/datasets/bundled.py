@@ -26,6 +26,12 @@ class Requirements:
     difficulties: Mapping[str, int] = field(default_factory=dict)
 
 
+_KINDS = (
+    *("changed_number", "negation", "update", "version_bump", "date_change", "name_change", "reversed_arguments"),
+    *("paraphrase", "restatement", "extension", "both_true", "unrelated"),
+)
+"""What a newer note does to an older one."""
+
 REQUIREMENTS = {
     "hotel": Requirements(
         documents=60,
@@ -67,8 +73,12 @@ REQUIREMENTS = {
         },
         difficulties={"easy": 30, "medium": 30, "hard": 30},
     ),
+    "save-scenarios": Requirements(documents=150, cases=150, categories=dict.fromkeys(_KINDS, 5)),
+    "save-scenarios-held-out": Requirements(documents=50, cases=50, categories=dict.fromkeys(_KINDS, 2)),
 }
 """By the name of the bundled dataset."""
+_FILES = {"save-scenarios": "save_scenarios.jsonl", "save-scenarios-held-out": "save_scenarios_held_out.jsonl"}
+"""Those that are one file; the others are a folder with a golden file."""
 
 
 def bundled_names() -> list[str]:
@@ -78,7 +88,7 @@ def bundled_names() -> list[str]:
 
 def bundled_path(name: str) -> Path | None:
     """Where a bundled dataset lies; None if there is none of that name."""
-    place = Path(str(files("assay"))) / "datasets" / name / "golden.json"
+    place = Path(str(files("assay"))) / "datasets" / _FILES.get(name, f"{name}/golden.json")
     return place if name in REQUIREMENTS and place.is_file() else None
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import BadValue, MalformedFile
 from assay.evaluation.datasets.anchoring import Unresolved, notes_of, unresolved_anchors
 from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_path, missing_kinds
 from assay.evaluation.datasets.findings import Finding, Severity, error, warning, worst_first
+from assay.evaluation.datasets.generated import unlabelled_cases
 from assay.evaluation.datasets.leakage import leaks
 from assay.evaluation.datasets.loading import Source, load_dataset
 from assay.evaluation.datasets.registry import Registry
@@ -73,7 +74,9 @@ def check_path(
 def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unresolved: bool) -> Iterator[Finding]:
     yield from misfits(dataset)
     yield from (_anchor_finding(one, excluded=exclude_unresolved) for one in unresolved)
-    yield from leaks(dataset)
+    # A note that is saved after another on the same subject repeats its words: that is what it is for.
+    yield from leaks(replace(dataset, cases=tuple(case for case in dataset.cases if case.save is None)))
+    yield from unlabelled_cases(dataset)
 
 
 def _unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from assay.errors import NothingMeasured, UnresolvedAnchors
 from assay.evaluation.datasets.anchoring import Relocation, Unresolved, notes_of, unresolved_anchors
 from assay.evaluation.datasets.findings import some
+from assay.evaluation.datasets.generated import is_unlabelled
 from assay.formats.anchored import read_notes
 from assay.records.datasets import Case, Dataset
 
@@ -21,17 +22,31 @@ class ForScoring:
     dataset: Dataset
     excluded: tuple[str, ...]
     """Cases left out because an anchor of theirs leads nowhere."""
+    unlabelled: tuple[str, ...] = ()
+    """Cases left out because they were generated and nobody has looked at them."""
 
     @property
     def instrument(self) -> Mapping[str, Any]:
         """What a run must keep with its numbers: another choice of cases is another instrument."""
-        return {"excluded_unresolved": list(self.excluded)}
+        left_out = {"excluded_unresolved": list(self.excluded), "excluded_unlabelled": list(self.unlabelled)}
+        return {name: cases for name, cases in left_out.items() if cases}
+
+    @property
+    def note(self) -> str:
+        """What whoever reads the numbers has to know; empty when every generated case was labelled."""
+        if not self.unlabelled:
+            return ""
+        return f"{len(self.unlabelled):,} generated cases are not labelled yet and do not count: see `assay label`."
 
 
 def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_root: Path | None = None) -> ForScoring:
-    """The cases that may be scored; anchors that lead nowhere block it unless their cases are left out on purpose."""
+    """The cases that may be scored; anchors that lead nowhere block it unless their cases are left out on purpose.
+
+    Generated cases that nobody has labelled are left out always.
+    """
     if not dataset.cases:
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
+    dataset, unlabelled = _labelled(dataset)
     gone = unresolved_anchors(dataset, notes_of(dataset, corpus_root)) if _has_notes(dataset, corpus_root) else ()
     wrong = tuple(dict.fromkeys(one.case_id for one in gone if one.blocks_scoring))
     if wrong and not exclude_unresolved:
@@ -44,7 +59,22 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
         raise NothingMeasured(
             f"every case of {dataset.name} has an anchor that leads nowhere", remedy="Repair the anchors first."
         )
-    return ForScoring(dataset=replace(dataset, cases=kept) if wrong else dataset, excluded=wrong)
+    chosen = replace(dataset, cases=kept) if wrong else dataset
+    return ForScoring(dataset=chosen, excluded=wrong, unlabelled=unlabelled)
+
+
+def _labelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
+    """Without the cases that nobody has looked at, and which those are."""
+    unlabelled = tuple(one.id for one in dataset.cases if is_unlabelled(one))
+    if not unlabelled:
+        return dataset, ()
+    kept = tuple(one for one in dataset.cases if not is_unlabelled(one))
+    if not kept:
+        raise NothingMeasured(
+            f"all {len(unlabelled):,} cases of {dataset.name} were generated, and nobody has labelled them yet",
+            remedy="Look at them first: `assay label`, then `assay label --apply`.",
+        )
+    return replace(dataset, cases=kept), unlabelled
 
 
 def apply_relocations(

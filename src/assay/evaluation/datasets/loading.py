@@ -14,15 +14,18 @@ from pathlib import Path
 from assay.errors import InputError, RecordNotFound
 from assay.evaluation.datasets.bundled import bundled_names, bundled_path
 from assay.evaluation.datasets.registry import Registry
-from assay.formats import anchored, golden
+from assay.evaluation.datasets.saves import SETS, saves_dataset
+from assay.formats import anchored, golden, longmemeval, parquet, ragas
 from assay.formats.beir_dataset import CORPUS, read_beir, write_beir
-from assay.formats.strict_json import Refuse, raise_it
+from assay.formats.source import blocks
+from assay.formats.strict_json import LONGEST, Refuse, raise_it
 from assay.formats.trec_dataset import QRELS, TOPICS, read_topics_and_qrels, read_trec, write_trec
 from assay.records.datasets import Dataset
 
-FORMATS = ("golden", "golden-files", "golden-lines", "anchored", "beir", "trec")
-READABLE = ("golden", "anchored", "beir", "trec")
+FORMATS = ("golden", "golden-files", "golden-lines", "anchored", "beir", "trec", "ragas", "longmemeval", "parquet")
 OnRead = Callable[[int], None]
+_LOOKED_AT = 1 << 16
+"""Bytes at the beginning of a file that are enough to tell its format."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +52,8 @@ def load_dataset(
     """The dataset of that name or at that path."""
     asked = str(name_or_path)
     bundled = bundled_path(asked)
+    if bundled is not None and asked in SETS:
+        return saves_dataset(asked)
     if bundled is not None:
         return golden.read_golden(bundled, name=asked, refuse=refuse, on_read=on_read)
     kept = registry.path_of(asked) if registry is not None else None
@@ -72,15 +77,18 @@ def read_path(
     kind = source.format or format_at(path, source)
     if source.split is not None and kind != "beir":
         raise InputError(f"{path} has no splits", remedy="--split chooses judgments of a BEIR folder.")
-    if kind == "anchored":
-        return anchored.read_anchored(path, name=name, vault=source.vault, refuse=refuse)
-    if kind == "beir":
-        return read_beir(path, name=name, split=source.split, refuse=refuse, on_read=on_read)
-    if kind == "trec":
-        return _read_trec(path, name, source, refuse)
-    if kind != "golden":
-        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(READABLE)}.")
-    found = golden.read_golden(path, refuse=refuse, on_read=on_read)
+    readers: dict[str, Callable[[], Dataset]] = {
+        "golden": lambda: golden.read_golden(path, refuse=refuse, on_read=on_read),
+        "anchored": lambda: anchored.read_anchored(path, name=name, vault=source.vault, refuse=refuse),
+        "beir": lambda: read_beir(path, name=name, split=source.split, refuse=refuse, on_read=on_read),
+        "trec": lambda: _read_trec(path, name, source, refuse),
+        "ragas": lambda: ragas.read_ragas(path, name=name, refuse=refuse),
+        "longmemeval": lambda: longmemeval.read_longmemeval(path, name=name, refuse=refuse),
+        "parquet": lambda: parquet.read_parquet(path, name=name, refuse=refuse, on_read=on_read),
+    }
+    if kind not in readers:
+        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(readers)}.")
+    found = readers[kind]()
     return found if name is None else replace(found, name=name)
 
 
@@ -91,52 +99,80 @@ def format_at(path: Path, source: Source) -> str:
     if source.qrels is not None:
         return "trec"
     ending = path.name.removesuffix(".gz")
-    if ending.endswith((".jsonl", ".ndjson")):
-        return "anchored"
-    if ending.endswith(".json"):
-        return "golden"
+    if ending.endswith(parquet.SUFFIX):
+        return "parquet"
+    if ending.endswith(".csv"):
+        return "ragas"
+    if ending.endswith((".jsonl", ".ndjson", ".json")):
+        return _told_by_keys(path) or ("golden" if ending.endswith(".json") else "anchored")
     raise InputError(
         f"{path} is no dataset that Assay can tell by its name",
-        remedy="Give a golden .json, an anchored .jsonl, a BEIR or TREC folder, or topics with --qrels.",
+        remedy="Give a .json, .jsonl, .csv or .parquet file, a BEIR or TREC folder, or topics with --qrels.",
     )
+
+
+def _told_by_keys(path: Path) -> str | None:
+    """Files of one ending are told apart by keys that only one format has, near the beginning."""
+    beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LONGEST)), b"")
+    known = {ragas.USER_INPUT: "ragas", longmemeval.HAYSTACK: "longmemeval", "question_id": "longmemeval"}
+    return next((kind for key, kind in known.items() if f'"{key}"'.encode() in beginning), None)
 
 
 def export_dataset(
     dataset: Dataset, path: Path, *, kind: str = "golden", split: str | None = None, encode_ids: bool = False
 ) -> Path:
     """Write a dataset; gives back the file or folder that holds it. What is there already is replaced, file by file."""
-    if kind == "golden":
-        file = path if path.name.removesuffix(".gz").endswith(".json") else path / golden.FILE_NAME
-        golden.write_golden(file, dataset)
-        return file
+    if any(case.save is not None for case in dataset.cases):
+        raise InputError(f"{dataset.name} holds saves, which no format has", remedy="Export a dataset of questions.")
+    file = _file_for(path, kind)
     writers: dict[str, Callable[[], None]] = {
+        "golden": lambda: golden.write_golden(file, dataset),
         "golden-files": lambda: golden.write_golden_files(path, dataset),
         "golden-lines": lambda: golden.write_golden_lines(path, dataset),
         "anchored": lambda: anchored.write_anchored(path, dataset),
         "beir": lambda: write_beir(path, dataset, split=split),
         "trec": lambda: write_trec(path, dataset, encode_ids=encode_ids),
+        "ragas": lambda: ragas.write_ragas(file, dataset),
+        "longmemeval": lambda: longmemeval.write_longmemeval(file, dataset),
+        "parquet": lambda: parquet.write_parquet(path, dataset),
     }
     if kind not in writers:
         raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(FORMATS)}.")
     writers[kind]()
-    return path
+    return file
+
+
+def _file_for(path: Path, kind: str) -> Path:
+    """The file of a format that is one file, in the folder that was named or as it was named; else the folder."""
+    name = {
+        "golden": golden.FILE_NAME,
+        "ragas": ragas.FILE_NAME,
+        "longmemeval": longmemeval.FILE_NAME,
+    }.get(kind)
+    is_file = name is None or path.name.removesuffix(".gz").endswith(Path(name).suffix)
+    return path if is_file else path / str(name)
 
 
 def _format_in(folder: Path) -> str:
     def has(*names: str) -> bool:
         return any((folder / name).is_file() or (folder / f"{name}.gz").is_file() for name in names)
 
-    if has(golden.FILE_NAME):
-        return "golden"
-    if has(CORPUS):
-        return "beir"
-    if has(anchored.FILE_NAME):
-        return "anchored"
-    if has(*TOPICS) and has(*QRELS):
-        return "trec"
+    lies_there = {
+        "golden": has(golden.FILE_NAME),
+        "beir": has(CORPUS),
+        "parquet": parquet.is_parquet_folder(folder),
+        "anchored": has(anchored.FILE_NAME),
+        "ragas": has(ragas.FILE_NAME),
+        "longmemeval": has(longmemeval.FILE_NAME),
+        "trec": has(*TOPICS) and has(*QRELS),
+    }
+    for kind, found in lies_there.items():
+        if found:
+            return kind
     raise InputError(
         f"{folder} holds no dataset",
-        remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, {anchored.FILE_NAME}, or topics.tsv with qrels.txt.",
+        remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, corpus.parquet, {anchored.FILE_NAME}, or topics.tsv "
+        "with qrels.txt.",
     )
 
 

@@ -29,7 +29,8 @@ def misfits(dataset: Dataset) -> Iterator[Finding]:
 
 def is_judged(case: Case) -> bool:
     """Whether anybody has said what the case expects. That there is no answer is an expectation, too."""
-    return bool(case.grades) or bool(case.anchors and case.anchors.supports) or not case.answerable
+    found = bool(case.grades) or bool(case.anchors and case.anchors.supports) or case.save is not None
+    return found or not case.answerable
 
 
 def _sizes(dataset: Dataset) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ has and the run does not: beyond the ceiling the run is `inconclusive`, whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import Question
@@ -22,7 +22,7 @@ def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     """One verdict."""
     run, baseline = question.run, question.baseline
     missing = set() if baseline is None else set(baseline.cases) - set(run.cases)
-    without = unjudgeable(run) | missing
+    without = unjudgeable(run, question.diagnostic) | missing
     whole = len(set(run.cases) | missing)
     share = len(without) / whole
     ceiling = question.options.unjudgeable
@@ -36,6 +36,12 @@ def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     )
 
 
-def unjudgeable(run: Reading) -> set[str]:
-    """Cases that have no value under some metric for no reason of the system's."""
-    return {case for cases in run.outcomes.values() for case, outcome in cases.items() if outcome.kind in UNJUDGEABLE}
+def unjudgeable(run: Reading, diagnostic: Collection[str] = ()) -> set[str]:
+    """Cases that have no value for no reason of the system's, under some metric that may decide something."""
+    return {
+        case
+        for metric, cases in run.outcomes.items()
+        if metric not in diagnostic
+        for case, outcome in cases.items()
+        if outcome.kind in UNJUDGEABLE
+    }

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.evaluation.comparing import Compared
+from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.readings import Reading
 from assay.evaluation.scoring import named_floors
+from assay.metrics.spec import MetricSpec
 
 FAILURE_CEILINGS = {"error_rate": 0.05}
 """In force unless floors say otherwise; errors, timeouts and empty responses together."""
@@ -44,6 +46,12 @@ class Question:
     def baseline(self) -> Reading | None:
         """What the run is held against."""
         return None if self.compared is None else self.compared.control
+
+    @property
+    def diagnostic(self) -> frozenset[str]:
+        """Metrics that decide nothing: a judge without a current calibration gave their values."""
+        names = untrusted(self.run.subject)
+        return frozenset(one for one in self.run.metrics if MetricSpec.parse(one).name in names)
 
     @property
     def floors(self) -> dict[str, float]:

@@ -16,6 +16,7 @@ from assay.evaluation.gating.question import GateOptions, Question
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.pairing import MetricChange
 from assay.evaluation.readings import lower_is_better
+from assay.metrics.spec import MetricSpec
 
 RULE = "relative"
 
@@ -26,11 +27,19 @@ def judge_relative(question: Question) -> Iterator[RuleVerdict]:
         yield RuleVerdict(rule=RULE, status=Status.NOT_APPLICABLE, sentence="there is no baseline to compare with")
         return
     for metric, change in question.compared.metrics.items():
+        if not has_share(metric) or metric in question.diagnostic:
+            continue
         if change.before is None or change.after is None:
             yield _unpaired(metric, question.compared)
         else:
             worse = worsening(metric, change.before, change.after)
             yield _judge(metric, change, worse, question.options)
+
+
+def has_share(metric: str) -> bool:
+    """Whether a share of a metric's value means anything: not of a difference, which may be 0 or below."""
+    lowest = MetricSpec.parse(metric).entry.lowest
+    return lowest is not None and lowest >= 0.0
 
 
 def _unpaired(metric: str, compared: Compared) -> RuleVerdict:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from assay.evaluation.gating.agent_memory import judge_agent_memory
 from assay.evaluation.gating.coverage import judge_coverage
+from assay.evaluation.gating.diagnostic import judge_judges
 from assay.evaluation.gating.failures import judge_failures
 from assay.evaluation.gating.floors import judge_floors
 from assay.evaluation.gating.guarantees import judge_guarantees
@@ -27,8 +29,9 @@ ALWAYS: tuple[Rule, ...] = (
     judge_lost,
     judge_guarantees,
     judge_failures,
+    judge_judges,
 )
-OF_DATASET: Mapping[str, tuple[Rule, ...]] = {}
+OF_DATASET: Mapping[str, tuple[Rule, ...]] = {"agent-memory": (judge_agent_memory,)}
 """By the name of the dataset."""
 
 

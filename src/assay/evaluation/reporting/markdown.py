@@ -176,7 +176,8 @@ def _queries(report: Report) -> Iterator[str]:
 def _query(one: Query) -> Iterator[str]:
     yield f"- Retrieved: {', '.join(plain(given.id) for given in one.given[:_SHOWN]) or 'nothing'}"
     yield f"- Expected: {', '.join(map(_gold, one.expected)) or 'nothing, or not known'}"
-    values = ", ".join(f"{plain(name)} {wording.number(value)}" for name, value in one.values.items())
+    scored = {name: value for name, value in one.values.items() if value is not None}
+    values = ", ".join(f"{plain(name)} {wording.number(value)}" for name, value in scored.items())
     yield f"- Values: {values or 'none'}"
     if one.milliseconds is not None:
         yield f"- Latency: {wording.number(one.milliseconds, 'ms')}"

@@ -9,6 +9,7 @@ from assay.evaluation.readings import Reading
 from assay.evaluation.reporting.content import Given, Query
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import Fate, Waterfall
+from assay.metrics.entry import Better
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult
 from assay.records.runs import CaseStatus
@@ -51,9 +52,7 @@ def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: 
         text="" if case is None else case.query,
         category="" if case is None else case.category,
         status=result.status.value,
-        values={
-            str(spec): cases[result.case_id].value for spec, cases in run.scores.items() if result.case_id in cases
-        },
+        values=_values(run, result.case_id),
         before=_before(result.case_id, beside.baseline),
         expected=fates,
         titles=_titles(dataset, [one.item for one in fates]),
@@ -62,6 +61,12 @@ def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: 
         error=result.error,
         notes=() if retrieved is None else retrieved.notes,
     )
+
+
+def _values(run: RunResult, case_id: str) -> dict[str, float | None]:
+    """By metric. Those of which neither end is better, such as a channel's share, say nothing about one query."""
+    told = {spec: cases for spec, cases in run.scores.items() if spec.entry.better is not Better.NEITHER}
+    return {str(spec): cases[case_id].value for spec, cases in told.items() if case_id in cases}
 
 
 def _before(case_id: str, baseline: Reading | None) -> dict[str, float | None]:

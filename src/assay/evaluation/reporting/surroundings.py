@@ -48,7 +48,8 @@ def default_baseline() -> str | None:
 
 def measured_on(run: RunResult, dataset: Dataset) -> Dataset | None:
     """The dataset as the run saw it, less what was excluded from scoring; None: it is another one by now."""
-    excluded = run.manifest.instrument.get("excluded_unresolved", ())
+    instrument = run.manifest.instrument
+    excluded = {*instrument.get("excluded_unresolved", ()), *instrument.get("excluded_unlabelled", ())}
     kept = tuple(one for one in dataset.cases if one.id not in excluded)
     scored = replace(dataset, cases=kept) if excluded else dataset
     return scored if scored.content_hash == run.manifest.instrument.get("dataset") else None

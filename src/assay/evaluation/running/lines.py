@@ -6,7 +6,7 @@ Whatever is at its default is left out, so that a line stays short and a new fie
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -15,6 +15,7 @@ from typing import Any
 from assay.records.anchors import RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
+from assay.records.writes import Written
 
 Plain = dict[str, Any]
 
@@ -60,6 +61,8 @@ def _retrieved(found: Plain) -> Retrieved:
     if "answer" in known:
         answer = known["answer"]
         known["answer"] = GivenAnswer(**{**answer, "references": _chunks(answer.get("references", []))})
+    if "saved" in known:
+        known["saved"] = Written(**known["saved"])
     return Retrieved(**known)
 
 
@@ -68,9 +71,12 @@ def _chunks(found: list[Plain]) -> tuple[RetrievedChunk, ...]:
 
 
 def _seen(found: Plain) -> Seen:
-    channels = found.get("channels")
-    lists = {name: tuple(found[name]) for name in ("indexed", "excluded", "fused") if found.get(name) is not None}
-    return Seen(**lists, channels=None if channels is None else {name: tuple(ids) for name, ids in channels.items()})
+    read: Mapping[str, Callable[[Any], Any]] = {"channels": _tuples, "channel_scores": _tuples, "tokens_saved": int}
+    return Seen(**{name: read.get(name, tuple)(given) for name, given in found.items() if given is not None})
+
+
+def _tuples(found: Mapping[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
+    return {name: tuple(listed) for name, listed in found.items()}
 
 
 def manifest_json(manifest: RunManifest) -> Plain:

@@ -15,12 +15,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from assay.errors import BadValue, NotCovered, NothingMeasured
+from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
 from assay.evaluation.scoring import floors_of, instrument_of
 from assay.metrics.fingerprint import DEFINITIONS
 from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.anchors import FolderMode
+from assay.records.asking import Asking
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import RunManifest
 from assay.systems.protocol import System
@@ -46,6 +48,8 @@ class RunOptions:
     name: str = ""
     spec: str = ""
     """The system as it was asked for; empty: its own name."""
+    asking: Asking = Asking.LAST
+    """What is asked where a question stands in a conversation."""
     instrument: Mapping[str, Any] = field(default_factory=dict)
     """What else moves the numbers, such as cases that were left out."""
 
@@ -77,7 +81,7 @@ def plan_run(
         dataset_version=dataset.version,
         system=options.spec or system.name,
         instrument=_instrument(dataset, specs, k, options),
-        subject=_subject(system, options),
+        subject=_subject(dataset, system, options),
         metrics=tuple(map(str, specs)),
         k=k,
         repeats=options.repeats,
@@ -91,6 +95,8 @@ def plan_run(
 
 def default_metrics(dataset: Dataset) -> tuple[MetricSpec, ...]:
     """Those that the dataset can answer."""
+    if any(case.save is not None for case in dataset.cases):
+        return parse_specs(write_metrics.DEFAULTS)
     graded = any(case.grades for case in dataset.cases)
     anchored = any(case.anchors is not None for case in dataset.cases)
     scoped = anchored and any(case.folder_mode is not FolderMode.OFF for case in dataset.cases)
@@ -98,6 +104,8 @@ def default_metrics(dataset: Dataset) -> tuple[MetricSpec, ...]:
         *([RANKING_METRICS] if graded or not anchored else []),
         *([ANCHOR_METRICS] if anchored else []),
         *(["scope_miss_rate"] if scoped else []),
+        *memory_metrics.default_metrics(dataset),
+        *([channel_metrics.default_metrics(dataset)] if anchored or dataset.edges else []),
     ]
     return parse_specs(",".join(wanted))
 
@@ -133,8 +141,10 @@ def _instrument(dataset: Dataset, specs: Sequence[MetricSpec], k: int, options: 
     }
 
 
-def _subject(system: System, options: RunOptions) -> dict[str, Any]:
-    return {**system.subject(), "timeout_s": options.timeout_s, "assay": _version()}
+def _subject(dataset: Dataset, system: System, options: RunOptions) -> dict[str, Any]:
+    in_conversations = any(case.history for case in dataset.cases)
+    asking = {"asking": options.asking.value} if in_conversations else {}
+    return {**system.subject(), "timeout_s": options.timeout_s, **asking, "assay": _version()}
 
 
 def _version() -> str:

@@ -59,7 +59,7 @@ def run(
     guard_coverage(dataset, system, manifest.case_ids)
     if running.on_start is not None:
         running.on_start(manifest, folder)
-    terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys())
+    terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
     cases = _Loop(dataset, manifest, system, terms, running).results(folder)
     result = score_run(dataset, manifest, with_skipped(manifest, cases))
     return result if folder is None else result.save_result(folder)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from assay.memory.learning.policy import beliefs
 from assay.memory.searching import boosts
 from assay.memory.searching.channels.graph import Neighbour
 from assay.memory.searching.options import SearchOptions
@@ -32,6 +33,8 @@ class Surroundings:
     attention: Mapping[str, float] = field(default_factory=dict)
     together: Mapping[str, float] = field(default_factory=dict)
     neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
+    learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How much each learned trigger is believed; what is not there has ended."""
 
 
 def spread(work: Work, attention: Mapping[str, float]) -> dict[str, float]:
@@ -52,6 +55,12 @@ def found_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, f
         for one in frozenset(ids) - wanted:
             counts[one] = counts.get(one, 0) + 1
     return {one: count / len(holding) for one, count in counts.items()}
+
+
+def learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
+    """What these memories have learned, and how much of it is still believed."""
+    holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
+    return beliefs(work.learned_terms.applied(holding), now)
 
 
 class Booster:
@@ -82,7 +91,7 @@ class Booster:
             options.session_strength if around.attention else 0.0,
             options.causal_strength if around.neighbours else 0.0,
             options.coactivation_strength if around.together else 0.0,
-            options.learned_strength if self._learned else 0.0,
+            options.learned_strength if self._learned and around.learned else 0.0,
             boosts.MOST_CONFIDENCE_FACTOR - 1.0,
             options.context_strength if self._request.context_type is not None else 0.0,
             options.recency_strength,
@@ -116,5 +125,9 @@ class Booster:
     def _learned_triggers(self, row: Candidate) -> Boost | None:
         if not self._learned:
             return None
-        matched = [one for one in row.memory.learned_triggers if normalised_phrase(one) in self._runs]
-        return boosts.learned_triggers(matched, 1.0, self._options.learned_weight, self._options.learned_strength)
+        held = self._around.learned.get(row.memory_id, {})
+        matched = {one: belief for one, belief in held.items() if normalised_phrase(one) in self._runs}
+        belief = max(matched.values(), default=0.0)
+        return boosts.learned_triggers(
+            tuple(matched), belief, self._options.learned_weight, self._options.learned_strength
+        )

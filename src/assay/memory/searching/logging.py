@@ -40,6 +40,8 @@ def logged_query(
         fusion_weights=_weights(result.fusion, result.weights, rrf_k),
         quality_proxy_score=result.telemetry.quality_proxy_score,
         trace_id=result.trace_id,
+        tokens_saved=result.tokens_saved if request.session_id else None,
+        held_back=len(result.deduplicated) if request.session_id else None,
         candidates=tuple(_candidates(channel, offered, passage_ids) for channel, offered in lists.items()),
     )
 

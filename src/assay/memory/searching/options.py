@@ -39,9 +39,25 @@ _SHIFTS: Mapping[Intent, Weights] = {
 its own terms, a decision hangs on what it led to. Shifts are small, since they rest on reasons and not on a measurement
 by kind of query."""
 
-WEIGHTS: Mapping[Intent, Weights] = MappingProxyType(
-    {intent: MappingProxyType({**BASE_WEIGHTS, **_SHIFTS.get(intent, {})}) for intent in Intent}
-)
+
+def weights_over(base: Weights) -> Mapping[Intent, Weights]:
+    """The weights of every intent over another base: an intent shifts it in the proportion in which it shifts ours."""
+    return MappingProxyType({intent: MappingProxyType(_shifted(base, _SHIFTS.get(intent, {}))) for intent in Intent})
+
+
+def _shifted(base: Weights, shifts: Weights) -> dict[Channel, float]:
+    # Over our own base a shift stands as it is written, not as rounding would give it back.
+    return {
+        channel: weight
+        if channel not in shifts
+        else shifts[channel]
+        if weight == BASE_WEIGHTS[channel]
+        else weight * shifts[channel] / BASE_WEIGHTS[channel]
+        for channel, weight in base.items()
+    }
+
+
+WEIGHTS: Mapping[Intent, Weights] = weights_over(BASE_WEIGHTS)
 
 ALL_CHANNELS = tuple(Channel)
 QUICK_SHARE = 2 / 3

@@ -50,6 +50,8 @@ class Asked:
     choice: ModeChoice
     vector: QueryVector | None
     now: datetime
+    before: str | None = None
+    """The query up to which history counts; None: all of it."""
 
     @property
     def identity(self) -> str:
@@ -99,6 +101,7 @@ class Pipeline:
         with self._trace.stage("folder-choice") as stage:
             reach = self._scoping.reach(self._request)
             stage.inputs, stage.outputs = reach.folders_known, reach.folders_searched
+            stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=len(ranking.order)) as stage:
             shown = finish(self._setting.work, ranking, self._request, self._setting.history.given())
@@ -210,7 +213,12 @@ class Pipeline:
         together: Mapping[str, float] = {}
         if attention and self._enabled("coactivation"):
             together = boosting.found_together(attention, self._setting.past())
-        return Surroundings(attention=attended, together=together, neighbours={one.memory_id: one for one in near})
+        learned: Mapping[str, Mapping[str, float]] = {}
+        if self._enabled("learn_from_selection"):
+            rows, now = [one.row for one in order], self._asked.now
+            learned = self._guard.run("learned triggers", work, lambda: boosting.learned(work, rows, now)) or {}
+        neighbours = {one.memory_id: one for one in near}
+        return Surroundings(attention=attended, together=together, neighbours=neighbours, learned=learned)
 
     def _rerank(self, order: list[Ranked], plan: Plan) -> list[Ranked]:
         with self._trace.stage("rerank", inputs=len(order)) as stage:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
-from assay.flags import Flags
+from assay.flags import Flags, known
 from assay.index import Indexes
 from assay.memory.searching import modes
 from assay.memory.searching.embedding import Embedded, embed_query
@@ -29,12 +30,14 @@ from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
 from assay.memory.searching.rerank import CrossEncoder
 from assay.memory.searching.telemetry import Circumstances, telemetry
 from assay.memory.searching.trace import Stopwatch, Trace
-from assay.memory.sessions import History, Sessions, Turn
+from assay.memory.sessions import History, Sessions, Turn, earlier
 from assay.records import Channel, Mode, Origin, Pinned, Scope, SearchRequest, SearchResult
 from assay.storage import Store, Work
 
 Observer = Callable[[Scope, SearchRequest, SearchResult], None]
 """Told of every finished search."""
+Blend = Callable[[SearchResult], SearchResult]
+"""Makes one result of this one and another."""
 
 
 class Searcher:
@@ -67,8 +70,26 @@ class Searcher:
         self.failures = Failures()
         """What failed in this process, by part and kind of error."""
 
-    def search(self, scope: Scope, request: SearchRequest) -> SearchResult:
-        """Answer a question. Fails only when the store itself cannot be read."""
+    def watch(self, observer: Observer) -> None:
+        """Tell an observer of every search from now on."""
+        self._observers = (*self._observers, observer)
+
+    def with_flags(self, flags: Flags) -> Searcher:
+        """One that searches the same memories and sessions under other flags, and whom nobody observes."""
+        other = copy(self)
+        other._flags, other._observers = flags, ()  # noqa: SLF001 - its own copy
+        return other
+
+    def search(
+        self, scope: Scope, request: SearchRequest, *, before: str | None = None, blend: Blend | None = None
+    ) -> SearchResult:
+        """Answer a question. Fails only when the store itself cannot be read.
+
+        `before` names a query: the session's history counts up to it, so that what it was asked can be asked again.
+        `blend` may mix another's hits in; what it returns is what is logged and returned.
+        """
+        for name in request.without:
+            known(name)
         trace = Trace(self._store.ids.new("tr"), self._stopwatch)
         guard = Guard(self.failures)
         pressure = modes.pressure(request.token_budget, request.tokens_used, options=self._options)
@@ -81,6 +102,7 @@ class Searcher:
             choice=choice,
             vector=embedded.vector,
             now=self._clock.now(),
+            before=before,
         )
         with self._store.reading(scope) as work:
             setting = self._setting(work, asked, guard)
@@ -95,8 +117,14 @@ class Searcher:
             history=setting.history,
         )
         result = self._result(asked, answer, pinned, trace, around)
+        result = result if blend is None else blend(result)
         self._leave(asked, answer, result)
         return result
+
+    @property
+    def sessions(self) -> Sessions:
+        """What each session was given, as this process knows it."""
+        return self._sessions
 
     def match_triggers(self, scope: Scope, text: str, limit: int = 10) -> SearchResult:
         """The memories one of whose trigger phrases stands in a text: the trigger channel alone."""
@@ -122,15 +150,15 @@ class Searcher:
             view=guard.run("index", work, lambda: self._indexes.view(work)),
             states=self._flags.states(work),
             history=self._history(work, asked),
-            past=lambda: self._sessions.past(work, asked.scope),
+            past=lambda: earlier(self._sessions.past(work, asked.scope), asked.before),
             options=self._options,
             cross_encoder=self._cross_encoder,
         )
 
     def _history(self, work: Work, asked: Asked) -> History:
         request = asked.request
-        known = self._sessions.history(work, asked.scope, request.session_id) if request.session_id else History()
-        return known.holding(request.working_memory)
+        there = self._sessions.history(work, asked.scope, request.session_id) if request.session_id else History()
+        return History(earlier(there.turns, asked.before)).holding(request.working_memory)
 
     def _pinned_memories(self, setting: Setting, asked: Asked) -> tuple[Pinned, ...]:
         position = None if setting.view is None else setting.view.position

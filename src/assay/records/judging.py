@@ -1,0 +1,299 @@
+"""What a judge is given and what it says: inputs, verdicts of three kinds, and how a judge was calibrated.
+
+A verdict without a value says why in its `outcome`: a reply that could not be read is not a score of 0, and neither is
+a judge that could not be asked. `JudgedAnswer` is one verdict with everything needed to say later where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from assay.errors import BadValue
+from assay.hashing import content_hash
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+
+JudgeKind = Literal["builtin", "model"]
+"""Whether rules judged or a model did; stands in every record."""
+HIGHEST_SCORE = 5.0
+"""Of the rubrics that score; the lowest is 0."""
+
+
+class RubricKind(StrEnum):
+    """What is judged."""
+
+    GROUNDEDNESS = "groundedness"
+    """Is every claim of the answer supported by the passages?"""
+    CORRECTNESS = "correctness"
+    """Does the answer address the question rightly?"""
+    ABSTENTION = "abstention"
+    """Did the answer decline to answer?"""
+
+
+class VerdictOutcome(StrEnum):
+    """What became of one judging."""
+
+    SCORED = "scored"
+    UNREADABLE = "unreadable"
+    """The judge replied, and no verdict could be read from it, also after it was asked once more."""
+    UNAVAILABLE = "unavailable"
+    """The judge could not be asked: its endpoint failed or took too long."""
+    SKIPPED = "skipped"
+    """It was not asked: the budget was spent, or there was nothing to judge."""
+    CONTESTED = "contested"
+    """The judged text carries instructions to the judge, and the verdict moves when they are cut out."""
+    VOID = "void"
+    """The judge followed a planted instruction in the same run: nothing it said there counts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroundednessVerdict:
+    """Whether an answer is supported by its passages."""
+
+    score: float | None
+    """From 0 to 5; None unless the outcome is `scored`."""
+    probability: float | None = None
+    """How likely every claim is supported, from 0 to 1, where the judge can say."""
+    supported_claims: tuple[str, ...] = ()
+    unsupported_claims: tuple[str, ...] = ()
+    outcome: VerdictOutcome = VerdictOutcome.SCORED
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        allow(self, _score, "score")
+        allow(self, values.share, "probability")
+        _check_verdict(self, self.score is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CorrectnessVerdict:
+    """Whether an answer is right."""
+
+    score: float | None
+    """From 0 to 5; None unless the outcome is `scored`."""
+    probability: float | None = None
+    outcome: VerdictOutcome = VerdictOutcome.SCORED
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        allow(self, _score, "score")
+        allow(self, values.share, "probability")
+        _check_verdict(self, self.score is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbstentionVerdict:
+    """Whether an answer declines to answer."""
+
+    abstained: bool | None
+    """None unless the outcome is `scored`."""
+    probability: float | None = None
+    """That it abstained."""
+    outcome: VerdictOutcome = VerdictOutcome.SCORED
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        allow(self, values.flag, "abstained")
+        allow(self, values.share, "probability")
+        _check_verdict(self, self.abstained is not None)
+
+
+Verdict = GroundednessVerdict | CorrectnessVerdict | AbstentionVerdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeInput:
+    """Everything a judge is shown of one case. Kept, so that another judge can be asked later."""
+
+    kind: RubricKind
+    question: str
+    answer: str
+    passages: tuple[str, ...] = ()
+    reference: str = ""
+    """A right answer, where the dataset has one."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(RubricKind), "kind")
+        require(self, values.text, "question", "answer", "reference")
+        object.__setattr__(self, "passages", tuple(values.text(one, "passages") for one in self.passages))
+
+    @property
+    def input_hash(self) -> str:
+        """The same for the same content, whoever judges it."""
+        return content_hash([self.kind.value, self.question, self.answer, list(self.passages), self.reference])
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "kind": self.kind.value,
+            "question": self.question,
+            "answer": self.answer,
+            "passages": list(self.passages),
+            "reference": self.reference,
+        }
+
+    @staticmethod
+    def from_json(stored: Mapping[str, Any]) -> JudgeInput:
+        """From what was stored."""
+        return JudgeInput(**{**stored, "passages": tuple(stored.get("passages", ()))})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeFingerprint:
+    """Which judge it was: everything that moves its verdicts. Two judges are one if and only if these are equal."""
+
+    judge: str
+    """What people call it, such as `groundedness by qwen3:14b`."""
+    judge_kind: JudgeKind
+    rubric: str
+    rubric_version: str
+    prompt_hash: str
+    """Of the whole prompt with its schema."""
+    parser_version: str
+    model: str = ""
+    """Empty for one that asks no model."""
+    model_digest: str | None = None
+    """Of the weights, where the server tells it."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """One short name for all of it."""
+        return "j_" + content_hash(self.as_json()).split(":")[-1][:16]
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored, without its id."""
+        return {
+            "judge": self.judge,
+            "judge_kind": self.judge_kind,
+            "rubric": self.rubric,
+            "rubric_version": self.rubric_version,
+            "prompt_hash": self.prompt_hash,
+            "parser_version": self.parser_version,
+            "model": self.model,
+            "model_digest": self.model_digest,
+            "parameters": dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedAnswer:
+    """One verdict, and where it came from."""
+
+    input: JudgeInput
+    verdict: Verdict
+    fingerprint: JudgeFingerprint
+    raw: tuple[str, ...] = ()
+    """Every reply of the judge as it came, readable or not."""
+    flags: tuple[str, ...] = ()
+    """What was suspicious in the judged text, by name."""
+    repeat: int = 0
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached: bool = False
+
+    def __post_init__(self) -> None:
+        require(self, values.count, "repeat")
+        allow(self, values.finite, "latency_ms")
+        allow(self, values.count, "prompt_tokens", "completion_tokens")
+
+    @property
+    def score(self) -> float | None:
+        """The verdict as one number: 0 to 5, or 1 and 0 for an abstention; None where there is none."""
+        return score_of(self.verdict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredVerdict:
+    """One verdict as it is kept: of which run and case, by which judge, over which input."""
+
+    run_id: str
+    case_id: str
+    repeat: int = 0
+    kind: RubricKind
+    fingerprint_id: str
+    input_hash: str
+    outcome: VerdictOutcome
+    score: float | None = None
+    """0 to 5; for an abstention 1 or 0."""
+    reason: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """Claims, flags, the raw replies, tokens, time."""
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "run_id", "case_id", "fingerprint_id", "input_hash")
+        require(self, values.count, "repeat")
+        require(self, one_of(RubricKind), "kind")
+        require(self, one_of(VerdictOutcome), "outcome")
+        allow(self, values.finite, "score")
+        require(self, values.text, "reason")
+        require(self, values.json_object, "detail")
+        require(self, values.moment, "created_at")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """How far a judge was found to agree with people, and until when that counts."""
+
+    fingerprint_id: str
+    kind: RubricKind
+    made_at: datetime
+    expires_at: datetime
+    labels_hash: str
+    """Of the labelled cases it was held against."""
+    cases: int
+    passed: bool
+    """Whether it reached the floor; below it the judge is diagnostic only."""
+    figures: Mapping[str, Any]
+    """Accuracy, kappa, alpha, self-consistency, biases, corrected means."""
+    fingerprint: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "fingerprint_id", "labels_hash")
+        require(self, one_of(RubricKind), "kind")
+        require(self, values.moment, "made_at", "expires_at")
+        require(self, values.count, "cases")
+        require(self, values.flag, "passed")
+        require(self, values.json_object, "figures", "fingerprint")
+
+    def gates_at(self, moment: datetime) -> bool:
+        """Whether a gate may listen to this judge at a moment."""
+        return self.passed and self.made_at <= moment < self.expires_at
+
+
+def score_of(verdict: Verdict) -> float | None:
+    """A verdict as one number: 0 to 5, or 1 and 0 for an abstention; None where there is none."""
+    if isinstance(verdict, AbstentionVerdict):
+        return None if verdict.abstained is None else float(verdict.abstained)
+    return verdict.score
+
+
+def no_verdict(kind: RubricKind, outcome: VerdictOutcome, reason: str) -> Verdict:
+    """A verdict without a value, and why."""
+    if kind is RubricKind.ABSTENTION:
+        return AbstentionVerdict(abstained=None, outcome=outcome, reason=reason)
+    made = GroundednessVerdict if kind is RubricKind.GROUNDEDNESS else CorrectnessVerdict
+    return made(score=None, outcome=outcome, reason=reason)
+
+
+def _check_verdict(record: Verdict, valued: bool) -> None:
+    require(record, one_of(VerdictOutcome), "outcome")
+    require(record, values.text, "reason")
+    if valued != (record.outcome is VerdictOutcome.SCORED):
+        raise BadValue(
+            f"a verdict is {record.outcome} and has {'a' if valued else 'no'} value",
+            remedy="A scored verdict has a value, no other has.",
+        )
+
+
+def _score(value: Any, name: str) -> float:
+    number = values.finite(value, name)
+    if not 0 <= number <= HIGHEST_SCORE:
+        raise BadValue(f"{name} {value!r} is outside 0 to {HIGHEST_SCORE:g}", remedy="Give a number from 0 to 5.")
+    return number

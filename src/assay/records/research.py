@@ -1,0 +1,313 @@
+"""A question from plan to answer, and what evaluators say of each step.
+
+`Plan` and its `PlannedQuery` say what will be searched, `Passage` is what was found, `Synthesis` the answer: statements
+that each cite passages, or an abstention with its reason. `Material` is what an evaluator is shown at a `Checkpoint`,
+`RoleScores` what it gives back. `PlanFeedback` carries a critique to the planner's next attempt. `OWNERS` is the one
+place that says which role owns which dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+
+MAX_QUESTION = 100_000
+"""Characters in one question; as many as in one search."""
+
+
+class Purpose(StrEnum):
+    """Why a query is in a plan."""
+
+    MAIN = "main"
+    """The question itself, in words that search well."""
+    ASPECT = "aspect"
+    """One of several things asked for."""
+    SIDE = "side"
+    """One side of a comparison."""
+    TIME = "time"
+    """The time the question is about."""
+    EXCLUSION = "exclusion"
+    """The question without what it rules out."""
+    VARIANT = "variant"
+    """The same in other words."""
+
+
+class QuestionKind(StrEnum):
+    """What shape of answer a question wants."""
+
+    FACT = "fact"
+    DEFINITION = "definition"
+    COMPARISON = "comparison"
+    PROCEDURE = "procedure"
+    REASON = "reason"
+    LIST = "list"
+    TIME = "time"
+    QUANTITY = "quantity"
+    YES_NO = "yes_no"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedQuery:
+    """One search a plan will make."""
+
+    text: str
+    purpose: Purpose = Purpose.MAIN
+    aspect: str = ""
+    """Which of the plan's aspects it serves; empty: the question as a whole."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", values.text(self.text, "text", longest=MAX_QUESTION, empty=False))
+        require(self, one_of(Purpose), "purpose")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """How a question will be researched."""
+
+    question: str
+    queries: tuple[PlannedQuery, ...]
+    kind: QuestionKind = QuestionKind.OPEN
+    intent: str = ""
+    """In one sentence, what the planner takes the user to want."""
+    aspects: tuple[str, ...] = ()
+    """What an answer has to speak about."""
+    time: tuple[str, ...] = ()
+    """The words about time the question has."""
+    excluded: tuple[str, ...] = ()
+    """What the question rules out."""
+    planner: str = "builtin"
+    """Who made it: `builtin`, or the model's name."""
+
+    def __post_init__(self) -> None:
+        if not self.queries:
+            raise BadValue("a plan has no query", remedy="Plan at least one search.")
+        require(self, one_of(QuestionKind), "kind")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What will be searched."""
+        return tuple(query.text for query in self.queries)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passage:
+    """One passage an answer may rest on; its number is the one citations use."""
+
+    number: int
+    """From 1."""
+    text: str
+    memory_id: str = ""
+    title: str = ""
+    rel_path: str = ""
+    heading_path: str = ""
+    score: float | None = None
+    """As the search gave it; None: not known."""
+    updated_at: datetime | None = None
+    superseded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """One sentence of an answer and the passages it rests on."""
+
+    text: str
+    citations: tuple[int, ...]
+    """Numbers of passages."""
+
+    def __post_init__(self) -> None:
+        require(self, values.text, "text")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Citation:
+    """A reference under an answer."""
+
+    number: int
+    memory_id: str = ""
+    title: str = ""
+    rel_path: str = ""
+    heading_path: str = ""
+    quote: str = ""
+    """The words of the passage the answer rests on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synthesis:
+    """An answer: statements that each cite a passage, or an abstention and its reason. Never neither."""
+
+    text: str
+    statements: tuple[Statement, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    abstained: bool = False
+    reason: str = ""
+    """Why there is no answer."""
+    confidence: float | None = None
+    """How sure the synthesiser is that the passages answer the question, 0 to 1; None: it does not say."""
+    synthesiser: str = "builtin"
+
+    def __post_init__(self) -> None:
+        allow(self, values.share, "confidence")
+        if self.abstained:
+            self._check_abstention()
+        else:
+            self._check_citations()
+
+    def _check_abstention(self) -> None:
+        if not self.reason.strip() or self.statements or self.citations:
+            raise BadValue(
+                "an abstention has no reason, or states something", remedy="Give the reason and no statement."
+            )
+
+    def _check_citations(self) -> None:
+        known = {citation.number for citation in self.citations}
+        bare = [one.text for one in self.statements if not one.citations or not set(one.citations) <= known]
+        if bare or not self.statements:
+            raise BadValue(
+                f"the answer states without citing: {bare[:1] or 'nothing at all'}",
+                remedy="Cite a listed passage for each statement, or abstain.",
+            )
+
+
+class Checkpoint(StrEnum):
+    """Where in the pipeline evaluators look."""
+
+    PLAN = "plan"
+    RETRIEVAL = "retrieval"
+    ANSWER = "answer"
+
+
+class Dimension(StrEnum):
+    """What is scored, from 0 to 1."""
+
+    INTENT_ALIGNMENT = "intent_alignment"
+    QUERY_COVERAGE = "query_coverage"
+    SCOPE_APPROPRIATENESS = "scope_appropriateness"
+    CONTEXT_RECALL = "context_recall"
+    CONTEXT_PRECISION = "context_precision"
+    SOURCE_QUALITY = "source_quality"
+    FAITHFULNESS = "faithfulness"
+    RELEVANCE = "relevance"
+    FACTUAL_ACCURACY = "factual_accuracy"
+    COMPLETENESS = "completeness"
+    COHERENCE = "coherence"
+
+
+class Role(StrEnum):
+    """Who scores. Each owns some dimensions and has a view of the others of its checkpoint."""
+
+    INTENT_ANALYST = "intent_analyst"
+    COVERAGE_CHECKER = "coverage_checker"
+    FAITHFULNESS_JUDGE = "faithfulness_judge"
+    QUALITY_ASSESSOR = "quality_assessor"
+    FACT_CHECKER = "fact_checker"
+
+
+DIMENSIONS: Mapping[Checkpoint, tuple[Dimension, ...]] = {
+    Checkpoint.PLAN: (Dimension.INTENT_ALIGNMENT, Dimension.QUERY_COVERAGE, Dimension.SCOPE_APPROPRIATENESS),
+    Checkpoint.RETRIEVAL: (Dimension.CONTEXT_RECALL, Dimension.CONTEXT_PRECISION, Dimension.SOURCE_QUALITY),
+    Checkpoint.ANSWER: (
+        Dimension.FAITHFULNESS,
+        Dimension.RELEVANCE,
+        Dimension.FACTUAL_ACCURACY,
+        Dimension.COMPLETENESS,
+        Dimension.COHERENCE,
+    ),
+}
+"""What is scored at each checkpoint, heaviest first."""
+
+OWNERS: Mapping[Dimension, Role] = {
+    Dimension.INTENT_ALIGNMENT: Role.INTENT_ANALYST,
+    Dimension.SCOPE_APPROPRIATENESS: Role.INTENT_ANALYST,
+    Dimension.RELEVANCE: Role.INTENT_ANALYST,
+    Dimension.QUERY_COVERAGE: Role.COVERAGE_CHECKER,
+    Dimension.COMPLETENESS: Role.COVERAGE_CHECKER,
+    Dimension.CONTEXT_RECALL: Role.COVERAGE_CHECKER,
+    Dimension.FAITHFULNESS: Role.FAITHFULNESS_JUDGE,
+    Dimension.CONTEXT_PRECISION: Role.FAITHFULNESS_JUDGE,
+    Dimension.COHERENCE: Role.QUALITY_ASSESSOR,
+    Dimension.SOURCE_QUALITY: Role.QUALITY_ASSESSOR,
+    Dimension.FACTUAL_ACCURACY: Role.FACT_CHECKER,
+}
+"""Whose score of a dimension enters the aggregate."""
+
+
+def roles_at(checkpoint: Checkpoint) -> tuple[Role, ...]:
+    """Who is present at a checkpoint: the owners of its dimensions, in the order of `Role`."""
+    owners = {OWNERS[dimension] for dimension in DIMENSIONS[checkpoint]}
+    return tuple(role for role in Role if role in owners)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Issue:
+    """One thing that is wrong, and what would mend it."""
+
+    issue: str
+    fix: str
+    terms: tuple[str, ...] = ()
+    """The words a fix has to bring in, for a planner that reads no prose."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Material:
+    """What an evaluator is shown: everything made so far, and nothing later."""
+
+    checkpoint: Checkpoint
+    question: str
+    plan: Plan | None = None
+    passages: tuple[Passage, ...] = ()
+    synthesis: Synthesis | None = None
+    now: datetime | None = None
+    """The moment of asking, for the age of sources; None: age is not looked at."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(Checkpoint), "checkpoint")
+        if self.checkpoint is Checkpoint.PLAN and self.plan is None:
+            raise BadValue("material for the plan checkpoint has no plan", remedy="Give the plan.")
+        if self.checkpoint is Checkpoint.ANSWER and self.synthesis is None:
+            raise BadValue("material for the answer checkpoint has no synthesis", remedy="Give the synthesis.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoleScores:
+    """What one role says at one checkpoint: a score for every dimension of it."""
+
+    scores: Mapping[Dimension, float]
+    confidence: float
+    critique: str = ""
+    issues: tuple[Issue, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self, values.share, "confidence")
+        checked = {one_of(Dimension)(key, "scores"): values.share(score, key) for key, score in self.scores.items()}
+        object.__setattr__(self, "scores", checked)
+
+
+class IterationMode(StrEnum):
+    """How the next attempt at a plan is made."""
+
+    TARGETED_FIX = "targeted_fix"
+    FULL_REGENERATION = "full_regeneration"
+    ALTERNATIVE_APPROACH = "alternative_approach"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanFeedback:
+    """What the critic tells the planner."""
+
+    previous: Plan
+    mode: IterationMode
+    failure_type: str = ""
+    """`intent_misalignment`, `insufficient_coverage` or `scope_mismatch`."""
+    critique: str = ""
+    issues: tuple[Issue, ...] = ()
+    scores: Mapping[Dimension, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self, one_of(IterationMode), "mode")

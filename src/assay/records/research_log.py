@@ -1,0 +1,250 @@
+"""What is kept of answered questions: one `ResearchSession` each, filters and totals over many, versions of prompts.
+
+A session is the line that lists and aggregates read; everything else that happened stands in its trace, a JSON object.
+A score that nobody gave is None, never 0, and a session in which a checkpoint was not scored has no `passed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.checked import allow, one_of, require
+from assay.records.research import MAX_QUESTION, Dimension, QuestionKind
+
+
+class ResearchStatus(StrEnum):
+    """How a question ended."""
+
+    ANSWERED = "answered"
+    ABSTAINED = "abstained"
+    """The synthesiser said that what was found does not answer."""
+    WITHHELD = "withheld"
+    """There is an answer, and a checkpoint whose fail action is `block` did not let it out."""
+    FAILED = "failed"
+    """Search itself failed; the answer is an abstention that says so."""
+
+
+class EvaluatedBy(StrEnum):
+    """Who scored a session."""
+
+    BUILTIN = "builtin"
+    MODEL = "model"
+    MIXED = "mixed"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResearchSession:
+    """One question from plan to answer, in one line."""
+
+    log_id: str
+    created_at: datetime
+    question: str
+    status: ResearchStatus = ResearchStatus.ANSWERED
+    kind: QuestionKind = QuestionKind.OPEN
+    tags: tuple[str, ...] = ()
+    session_id: str | None = None
+    retry_of: str | None = None
+    """The session whose search was widened."""
+    overall_score: float | None = None
+    """Mean of the checkpoints that were scored; None: none was."""
+    plan_score: float | None = None
+    retrieval_score: float | None = None
+    answer_score: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """The final score of each dimension that has one, custom ones included."""
+    failed_dimensions: tuple[str, ...] = ()
+    """Those below their bar when they were scored."""
+    passed: bool | None = None
+    """Whether every checkpoint passed; None when one of them was not scored."""
+    failure_type: str = ""
+    """Of the first attempt at a plan that failed, or of the checkpoint that did; empty: nothing failed."""
+    iterations: int = 1
+    """Plans that were made."""
+    exhausted: bool = False
+    """The last attempt allowed failed too, and the best was used."""
+    escalated: bool = False
+    severe: bool = False
+    """Retrieval was flagged to the user."""
+    regenerated: bool = False
+    """The answer was made a second time."""
+    skipped: bool = False
+    """A checkpoint could not be evaluated."""
+    skip_reason: str = ""
+    judge_failed: bool = False
+    """A checkpoint was let pass because its scores could not be read."""
+    evaluated_by: EvaluatedBy = EvaluatedBy.NOBODY
+    latency_ms: float = 0.0
+    """From question to answer."""
+    evaluation_ms: float = 0.0
+    """Of that, what evaluation took."""
+    tokens: int | None = None
+    """Of every model that was asked; None: one did not count."""
+    prompt_versions: tuple[str, ...] = ()
+    """Prompts that were used, each as `prompt_id@version`."""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "log_id")
+        require(self, values.moment, "created_at")
+        object.__setattr__(self, "question", values.text(self.question, "question", longest=MAX_QUESTION, empty=False))
+        require(self, one_of(ResearchStatus), "status")
+        require(self, one_of(QuestionKind), "kind")
+        require(self, one_of(EvaluatedBy), "evaluated_by")
+        require(self, values.labels, "tags", "failed_dimensions", "prompt_versions")
+        allow(self, values.short_label, "session_id")
+        allow(self, values.identifier, "retry_of")
+        allow(self, values.share, "overall_score", "plan_score", "retrieval_score", "answer_score")
+        object.__setattr__(self, "scores", {key: values.share(one, key) for key, one in self.scores.items()})
+        require(self, values.optional_short_label, "failure_type")
+        require(self, values.text, "skip_reason")
+        require(self, values.count, "iterations")
+        require(self, values.finite, "latency_ms", "evaluation_ms")
+        allow(self, values.count, "tokens")
+        allow(self, values.flag, "passed")
+
+
+class StoredResearch(NamedTuple):
+    """A session with everything that happened in it."""
+
+    session: ResearchSession
+    trace: Mapping[str, Any] | None
+    """The full record; None: it was erased, and the line was not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResearchFilter:
+    """Which sessions are meant; what is None or empty does not matter."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    """Before this moment."""
+    least_score: float | None = None
+    most_score: float | None = None
+    passed: bool | None = None
+    failure_type: str | None = None
+    failed_dimension: str | None = None
+    escalated: bool | None = None
+    skipped: bool | None = None
+    judge_failed: bool | None = None
+    severe: bool | None = None
+    least_iterations: int | None = None
+    most_iterations: int | None = None
+    status: ResearchStatus | None = None
+    kind: QuestionKind | None = None
+    session_id: str | None = None
+    prompt_version: str | None = None
+    """`prompt_id@version`."""
+    text: str | None = None
+    """Words of the question, as they are written there."""
+
+    def __post_init__(self) -> None:
+        allow(self, values.moment, "since", "until")
+        allow(self, values.share, "least_score", "most_score")
+        allow(self, values.flag, "passed", "escalated", "skipped", "judge_failed", "severe")
+        allow(self, values.count, "least_iterations", "most_iterations")
+        allow(self, one_of(ResearchStatus), "status")
+        allow(self, one_of(QuestionKind), "kind")
+        allow(self, values.label, "failure_type", "failed_dimension", "session_id", "prompt_version", "text")
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise BadValue("since is not before until", remedy="Give the earlier moment first.")
+
+
+class ResearchPage(NamedTuple):
+    """Some sessions, newest first, and where the next page begins."""
+
+    sessions: tuple[ResearchSession, ...]
+    after: int | None
+    """Give this to get the next page; None: there is none."""
+
+
+class Spread(NamedTuple):
+    """A score over many sessions; only those that have one are counted."""
+
+    count: int
+    total: float
+    squares: float
+    """Sum of squares, for an interval."""
+    least: float | None
+    most: float | None
+
+    @property
+    def mean(self) -> float | None:
+        """None: nobody scored."""
+        return self.total / self.count if self.count else None
+
+
+class DayOfResearch(NamedTuple):
+    """One day of sessions, UTC."""
+
+    day: date
+    sessions: int
+    judged: int
+    """Of these, sessions that passed or failed."""
+    passed: int
+    score: Spread
+    """Overall."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResearchTotals:
+    """Counts and sums over the sessions of a filter."""
+
+    sessions: int
+    judged: int
+    """Passed or failed; the rest stays out of the pass rate."""
+    passed: int
+    skipped: int
+    judge_failed: int
+    escalated: int
+    severe: int
+    regenerated: int
+    exhausted: int
+    abstained: int
+    withheld: int
+    iterations: Mapping[int, int]
+    """Sessions by the number of plans that were made."""
+    stages: Mapping[str, Spread]
+    """`overall`, `plan`, `retrieval`, `answer`."""
+    dimensions: Mapping[Dimension, Spread]
+    failed_dimensions: Mapping[str, int]
+    failure_types: Mapping[str, int]
+    histogram: tuple[int, ...]
+    """Overall scores in `BINS` bins of equal width from 0 to 1; 1 is in the last."""
+    days: tuple[DayOfResearch, ...]
+
+
+BINS = 20
+"""Bins of the histogram of scores."""
+LONGEST_PROMPT = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptVersion:
+    """One wording of a prompt. Version 0 is the bundled one, which is no row."""
+
+    prompt_id: str
+    version: int
+    text: str
+    created_at: datetime
+    created_by: str = ""
+    note: str = ""
+    active: bool = False
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "prompt_id")
+        require(self, values.count, "version")
+        object.__setattr__(self, "text", values.text(self.text, "text", longest=LONGEST_PROMPT, empty=False))
+        require(self, values.moment, "created_at")
+        require(self, values.optional_label, "created_by", "note")
+        require(self, values.flag, "active")
+
+    @property
+    def key(self) -> str:
+        """As sessions name it."""
+        return f"{self.prompt_id}@{self.version}"

@@ -1,0 +1,204 @@
+"""Any MCP server as a system: its search tool is called for every question, and its reply read by a mapping file.
+
+    open_server(path, dataset)      start or reach it, see that tool and arguments fit, fill it, try the mapping
+
+Whatever does not fit is told before the first question is asked: a tool the server does not have, arguments it does not
+take, a path where its reply has something else. `mcp_mapping` describes the file, `mcp_connection` talks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import BadValue, EndpointMisbehaved, UnknownSystem
+from assay.hashing import content_hash
+from assay.records.datasets import Case, Dataset, Document
+from assay.records.evaluations import Retrieved
+from assay.systems.descriptions import at_path, filled, shape_of
+from assay.systems.mcp_connection import McpConnection, no_json
+from assay.systems.mcp_mapping import WITHIN, FillCall, McpMapping, SearchCall, read_mapping
+from assay.systems.protocol import System
+from assay.systems.replies import read_reply
+
+OnDocument = Callable[[int, int], None]
+TRIED = 5
+"""Questions the mapping is tried with until one finds something."""
+SHORTEST_WORD = 3
+_WORD = re.compile(r"\w+")
+
+
+class McpServer(System):
+    """Asks a server that is open."""
+
+    def __init__(
+        self, connection: McpConnection, mapping: McpMapping, name: str, held: frozenset[str] | None = None
+    ) -> None:
+        self.name = name
+        self._connection = connection
+        self._mapping = mapping
+        self._held = held
+
+    def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - servers know no cases
+        """What the server's tool replies, read by the file's paths."""
+        if not self._mapping.search.each_word:
+            return read_reply({"results": self.results(query, k)[:k]})
+        return read_reply({"results": list(self._by_word(query, k))})
+
+    def results(self, query: str, k: int) -> list[Any]:
+        """The results of one call, each as `replies` reads it."""
+        search = self._mapping.search
+        reply = self._connection.call(search.tool, filled(search.arguments, {"query": query, "k": k}))
+        return _results(search.tool, reply, self._mapping.results)
+
+    def _by_word(self, query: str, k: int) -> Iterator[Any]:
+        """One call a word. A result counts more the fewer others its words find."""
+        weights: dict[Any, float] = {}
+        found: dict[Any, Any] = {}
+        for word in dict.fromkeys(one for one in _WORD.findall(query.casefold()) if len(one) >= SHORTEST_WORD):
+            results = self.results(word, k)
+            for one in results:
+                ident = one["id"] if isinstance(one, Mapping) else one
+                found.setdefault(ident, one)
+                weights[ident] = weights.get(ident, 0.0) + 1.0 / len(results)
+        for ident in sorted(weights, key=lambda one: -weights[one])[:k]:
+            one = found[ident]
+            yield {**(one if isinstance(one, Mapping) else {"id": one}), "score": weights[ident]}
+
+    def subject(self) -> Mapping[str, Any]:
+        """The server as it calls itself and the mapping; variables of the environment stand there by name."""
+        mapping, start = self._mapping, self._mapping.server
+        return {
+            "system": self.name,
+            "kind": "mcp",
+            "server": self._connection.server,
+            "reached": start.url or " ".join([start.command, *start.args]),
+            "tool": mapping.search.tool,
+            "filled": mapping.fill is not None,
+            "mapping": content_hash([_search_told(mapping.search), dict(mapping.results), _fill_told(mapping.fill)]),
+        }
+
+    def holds(self, document_ids: Collection[str]) -> frozenset[str] | None:
+        """Which of these it was given; None where it was not filled here."""
+        return None if self._held is None else frozenset(one for one in document_ids if one in self._held)
+
+    def close(self) -> None:
+        """End the connection, and the server if it was started here."""
+        self._connection.close()
+
+
+def open_server(path: Path, dataset: Dataset, on_document: OnDocument | None = None) -> McpServer:
+    """The server that a file describes, holding the dataset's documents if the file says how, tried once."""
+    mapping = read_mapping(path)
+    try:
+        connection = McpConnection(mapping)
+    except TimeoutError as problem:
+        raise UnknownSystem(str(problem), remedy="Raise start_timeout_s, or start it by hand and look.") from problem
+    try:
+        _fit(path, connection, mapping.search.tool, mapping.search.arguments)
+        held = None if mapping.fill is None else _filled(path, connection, mapping.fill, dataset, on_document)
+        server = McpServer(connection, mapping, path.name.removesuffix(".toml"), held)
+        _try(path, server, dataset)
+    except BaseException:
+        connection.close()
+        raise
+    return server
+
+
+def _fit(path: Path, connection: McpConnection, tool: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse a tool that is not there, and arguments that its schema does not have or misses."""
+    if tool not in connection.tools:
+        there = ", ".join(sorted(connection.tools)) or "none"
+        raise UnknownSystem(f"{path}: the server has no tool {tool!r}", remedy=f"Its tools are: {there}.")
+    schema = connection.tools[tool].input_schema
+    known, needed = schema.get("properties") or {}, schema.get("required") or []
+    taken = ", ".join(sorted(known)) or "none"
+    strange = [one for one in arguments if known and one not in known]
+    missing = [one for one in needed if one not in arguments]
+    if strange or missing:
+        what = f"takes no argument {strange[0]!r}" if strange else f"needs the argument {missing[0]!r}"
+        raise UnknownSystem(f"{path}: the tool {tool!r} {what}", remedy=f"Its arguments are: {taken}.")
+
+
+def _filled(
+    path: Path, connection: McpConnection, fill: FillCall, dataset: Dataset, on_document: OnDocument | None
+) -> frozenset[str]:
+    _fit(path, connection, fill.tool, {**fill.arguments, **({fill.list: []} if fill.list else fill.document)})
+    size = fill.batch if fill.list else 1
+    for start in range(0, len(dataset.documents), size):
+        some = dataset.documents[start : start + size]
+        made = [filled(fill.document, _document_values(one)) for one in some]
+        given = {**fill.arguments, **({fill.list: made} if fill.list else made[0])}
+        try:
+            connection.call(fill.tool, given)
+        except EndpointMisbehaved as problem:
+            raise UnknownSystem(
+                f"{path}: document {some[0].id!r} could not be put in: {problem.message}", remedy="Mend [fill]."
+            ) from problem
+        if on_document is not None:
+            on_document(start + len(some), len(dataset.documents))
+    return frozenset(one.id for one in dataset.documents)
+
+
+def _document_values(one: Document) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "title": one.title,
+        "text": one.text,
+        "entity_type": one.entity_type,
+        "rel_path": one.rel_path,
+        "folder": one.folder,
+        "tags": list(one.tags),
+        "date": "" if one.dated is None else one.dated.isoformat(),
+    }
+
+
+def _try(path: Path, server: McpServer, dataset: Dataset) -> None:
+    """Ask the first few questions until one finds something that the mapping can be tried on."""
+    for case in dataset.cases[:TRIED]:
+        try:
+            if server.retrieve(case.query, 1, case).ids:
+                return
+        except (BadValue, EndpointMisbehaved) as problem:
+            raise UnknownSystem(f"{path} does not fit: {problem.message}", remedy=problem.remedy) from problem
+        except TimeoutError as problem:
+            raise UnknownSystem(f"{path}: {problem}", remedy="Raise timeout_s, or ask it by hand.") from problem
+
+
+def _results(tool: str, reply: Any, paths: Mapping[str, str]) -> list[Any]:
+    if paths.get("pattern"):
+        return [dict(found.groupdict()) for found in re.finditer(paths["pattern"], _as_text(reply))]
+    if isinstance(reply, str):
+        raise no_json(tool, reply)
+    found = at_path(reply, paths.get("list", ""), what=f"the reply of {tool}")
+    if not isinstance(found, list):
+        where = repr(paths["list"]) if paths.get("list") else "its top"
+        raise BadValue(f"the reply of {tool} has no list at {where}: {shape_of(found)}", remedy="Mend [results] list.")
+    return [_result(one, paths, place) for place, one in enumerate(found, start=1)]
+
+
+def _result(one: Any, paths: Mapping[str, str], place: int) -> Any:
+    if not paths.get("id"):
+        return one
+    read = {name: at_path(one, paths[name], default=None) for name in WITHIN if paths.get(name)}
+    read["id"] = at_path(one, paths["id"], what=f"result {place}")
+    return {name: _text_of(value) if name in ("text", "title") else value for name, value in read.items()}
+
+
+def _text_of(value: Any) -> Any:
+    """Several texts are one with a line for each."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _as_text(reply: Any) -> str:
+    return reply if isinstance(reply, str) else str(at_path(reply, "result", default=reply))
+
+
+def _search_told(search: SearchCall) -> list[Any]:
+    return [search.tool, dict(search.arguments), search.each_word]
+
+
+def _fill_told(fill: FillCall | None) -> list[Any] | None:
+    return None if fill is None else [fill.tool, dict(fill.document), fill.list, dict(fill.arguments)]

@@ -1,0 +1,189 @@
+"""Models and judges as the settings name them: endpoint, budget, concurrency and cache, in this order, inside out.
+
+Endpoints come from settings alone. A key is tied to the host it was first sent to: settings that later name another
+host for the same key are refused until the user says so, so that an edited file cannot carry a key away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from assay.clock import Clock, SystemClock
+from assay.errors import SettingError
+from assay.settings import Settings, default_db
+
+if TYPE_CHECKING:
+    from assay.judging.any_judge import Judging
+    from assay.judging.judge import LlmJudge
+    from assay.judging.keeping import Period
+    from assay.models.chat import ChatModel
+    from assay.models.endpoint import EndpointOptions
+    from assay.records import Scope
+    from assay.records.judging import RubricKind
+    from assay.storage import Store
+
+LARGEST_REPLY = 4_000_000
+"""Bytes of one answer of a chat service; the longest honest one is far shorter."""
+HOSTS_FILE = "model-hosts.json"
+
+
+class JudgeChoice(NamedTuple):
+    """Which judge is wanted; what is empty is as the settings say."""
+
+    model: str = ""
+    rubric: str = ""
+    """The path of one, instead of the one that comes with Assay."""
+    builtin: bool = False
+    """Ask no model, whatever the settings say."""
+
+
+def has_model(settings: Settings) -> bool:
+    """Whether any model may be asked."""
+    return bool(settings.model_url)
+
+
+def open_model(
+    settings: Settings, store: Store, scope: Scope, *, name: str = "", cached: bool = True, clock: Clock | None = None
+) -> ChatModel:
+    """The model the settings name, or another at the same address; its replies and its costs are kept in the store."""
+    from assay.judging.keeping import StoredReplies  # noqa: PLC0415 - see the package's docstring
+    from assay.models.cached import CachedModel  # noqa: PLC0415 - the same
+    from assay.models.limited import LimitedModel  # noqa: PLC0415 - the same
+
+    clock = clock or SystemClock()
+    asked = _with_budget(settings, store, scope, _endpoint_chat(settings, name or settings.model_name, clock), clock)
+    limited = LimitedModel(asked, most=settings.model_concurrency, clock=clock, deadline_s=settings.model_deadline_s)
+    return CachedModel(limited, StoredReplies(store, scope)) if cached else limited
+
+
+def open_judge(
+    settings: Settings, store: Store, scope: Scope, *, rubric: str, model: str = "", clock: Clock | None = None
+) -> LlmJudge:
+    """A judge by the name of its rubric, or by the path of one."""
+    from assay.judging.judge import JudgeOptions, LlmJudge  # noqa: PLC0415 - see the package's docstring
+    from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
+    from assay.judging.rubric import load_rubric  # noqa: PLC0415 - the same
+
+    found = load_rubric(rubric)
+    asked = open_model(settings, store, scope, name=model or settings.judge_model, clock=clock)
+    options = JudgeOptions(max_tokens=settings.model_max_tokens, deadline_s=settings.model_deadline_s)
+    return LlmJudge(asked, found, guard=guard_of(store, scope), options=options)
+
+
+def _endpoint_chat(settings: Settings, name: str, clock: Clock) -> ChatModel:
+    import numpy as np  # noqa: PLC0415 - see the package's docstring
+
+    from assay.models.endpoint import Endpoint  # noqa: PLC0415 - the same
+    from assay.models.endpoint_chat import EndpointChat  # noqa: PLC0415 - the same
+    from assay.models.fingerprints import digest_of, refuse_floating  # noqa: PLC0415 - the same
+
+    options = _options(settings)
+    if not name:
+        raise SettingError("model.url is set and model.name is not", remedy="Set model.name, such as qwen3:14b.")
+    refuse_floating(name, allowed=settings.model_allow_floating == "yes")
+    rng = np.random.default_rng()
+    root = Endpoint(replace(options, url=server_root(options.url)), clock=clock, rng=rng)
+    endpoint = Endpoint(options, clock=clock, rng=rng)
+    return EndpointChat(endpoint, name=name, clock=clock, digest=lambda: digest_of(root, name))
+
+
+def _options(settings: Settings) -> EndpointOptions:
+    from assay.models.endpoint import EndpointOptions, key_from  # noqa: PLC0415 - see the package's docstring
+
+    if not settings.model_url:
+        raise SettingError(
+            "no model is set up", remedy="Set model.url and model.name, for example in assay.toml, or ASSAY_MODEL_URL."
+        )
+    key = key_from(os.environ, settings.model_key_variable)
+    if key:
+        hold_to_host(settings.model_key_variable, settings.model_url, os.environ)
+    return EndpointOptions(
+        url=settings.model_url, key=key, deadline_s=settings.model_deadline_s, max_bytes=LARGEST_REPLY
+    )
+
+
+def server_root(url: str) -> str:
+    """The server without the `/v1` of its OpenAI-compatible part."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/").removesuffix("/v1")))
+
+
+def hold_to_host(variable: str, url: str, environment: Mapping[str, str]) -> None:
+    """Refuse to send the key in a variable to another host than the first."""
+    file = default_db(environment).parent / HOSTS_FILE
+    parts = urlsplit(url)
+    host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    known = _hosts(file)
+    if known.get(variable, host) != host:
+        raise SettingError(
+            f"the key in {variable} belongs to {known[variable]}, and the settings now name {host}",
+            remedy=f"If you moved it yourself, take {variable} out of {file}.",
+        )
+    if variable not in known:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        beside.write_text(json.dumps({**known, variable: host}, indent=1) + "\n", encoding="utf-8")
+        beside.replace(file)
+
+
+def _hosts(file: Path) -> dict[str, str]:
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return {str(name): str(host) for name, host in found.items()}
+    except (OSError, ValueError, AttributeError) as problem:
+        raise SettingError(f"cannot read {file}: {problem}", remedy="Repair or delete it.") from problem
+
+
+def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatModel, clock: Clock) -> ChatModel:
+    if settings.model_budget_usd is None and settings.model_budget_tokens is None:
+        return model
+    from assay.judging.keeping import StoredSpending  # noqa: PLC0415 - see the package's docstring
+    from assay.models.budget import NANO, BudgetedModel, Limits, Prices  # noqa: PLC0415 - the same
+
+    price_in, price_out = settings.model_price_in, settings.model_price_out
+    if settings.model_budget_usd is not None and (price_in is None or price_out is None):
+        raise SettingError(
+            "model.budget_usd is set, and what a token costs is not",
+            remedy="Set model.price_in and model.price_out, in dollars for a million tokens.",
+        )
+    money = None if settings.model_budget_usd is None else int(settings.model_budget_usd * NANO)
+    period = cast("Period", settings.model_budget_period)
+    return BudgetedModel(
+        model,
+        spending=StoredSpending(store, scope, period=period, clock=clock),
+        limits=Limits(settings.model_budget_tokens, money),
+        prices=Prices.per_million(price_in or 0.0, price_out or 0.0),
+    )
+
+
+def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKind, choice: JudgeChoice) -> Judging:
+    """Who judges this: the model the settings name, else what is built in."""
+    if choice.builtin or not has_model(settings):
+        return _builtin(settings, about)
+    return open_judge(settings, store, scope, rubric=choice.rubric or about.value, model=choice.model)
+
+
+def _builtin(settings: Settings, about: RubricKind) -> Judging:
+    from assay.judging.any_judge import judging_abstention, judging_groundedness  # noqa: PLC0415 - see the docstring
+    from assay.judging.builtin.abstention import BuiltinAbstention  # noqa: PLC0415 - the same
+    from assay.judging.builtin.groundedness import BuiltinGroundedness  # noqa: PLC0415 - the same
+    from assay.records.judging import RubricKind  # noqa: PLC0415 - the same
+    from assay.wiring.embedders import configured_embedder  # noqa: PLC0415 - the same
+
+    if about is RubricKind.ABSTENTION:
+        return judging_abstention(BuiltinAbstention(), version="1")
+    if about is RubricKind.GROUNDEDNESS:
+        embedder = None if settings.embedder == "none" else configured_embedder(settings)
+        return judging_groundedness(BuiltinGroundedness(embedder), version="1")
+    raise SettingError(
+        f"nothing built in judges {about}, and no model is set up",
+        remedy="Set model.url and model.name, or judge groundedness and abstention.",
+    )

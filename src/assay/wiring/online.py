@@ -1,0 +1,74 @@
+"""What runs beside the memory while it is used: shadow runs, interleaved search, and the ladder of changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.records import Origin, Scope, SearchRequest, SearchResult
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.memory.engine import Engine
+    from assay.online.interleaving import InterleavedSearch
+    from assay.online.ladder import Ladder
+    from assay.online.shadow import Shadow, Treatment
+
+
+def ladder_of(engine: Engine) -> Ladder:
+    """The ladder of an engine's flags."""
+    from assay.online.ladder import Ladder  # noqa: PLC0415 - see the package's docstring
+
+    def surfacing(scope: Scope) -> float | None:
+        with engine.store.reading(scope) as work:
+            wanted = {one.id for one in work.memories.constitutional()}
+        if not wanted:
+            return None
+        request = SearchRequest(query="constitutional memories", k=1, origin=Origin.CANARY, tool_name="canary")
+        given = {one.memory_id for one in engine.searcher.search(scope, request).pinned}
+        return len(wanted & given) / len(wanted)
+
+    return Ladder(store=engine.store, flags=engine.flags, clock=engine.clock, surfacing=surfacing)
+
+
+def treatment_of(engine: Engine, feature_id: str, *, on: bool) -> Treatment:
+    """The engine's search with one flag as it would be, asked with the history that the control had."""
+    searcher = engine.searcher.with_flags(engine.flags.forced(feature_id, on=on))
+
+    def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        return searcher.search(scope, request, before=before)
+
+    return treatment
+
+
+def shadow_of(engine: Engine, settings: Settings) -> Shadow:
+    """Shadow runs behind an engine, of every flag whose shadow is on: each as what it is not now. Close it first."""
+    from assay.online.shadow import Shadow, ShadowOptions  # noqa: PLC0415 - see the package's docstring
+
+    known: dict[tuple[str, bool], Treatment] = {}
+
+    def features(scope: Scope) -> Mapping[str, Treatment]:
+        states = engine.flag_states(scope)
+        shadowed = {name: not state.on for name, state in states.items() if state.shadow}
+        for name, on in shadowed.items():
+            known.setdefault((name, on), treatment_of(engine, name, on=on))
+        return {name: known[name, on] for name, on in shadowed.items()}
+
+    options = ShadowOptions(percent=settings.shadow_percent)
+    shadow = Shadow(store=engine.store, features=features, clock=engine.clock, options=options)
+    engine.searcher.watch(shadow)
+    return shadow
+
+
+def interleaved_search(engine: Engine, feature_id: str) -> InterleavedSearch:
+    """The engine's search with a flag's two sides in one list."""
+    from assay.online.interleaving import InterleavedSearch  # noqa: PLC0415 - see the package's docstring
+
+    return InterleavedSearch(
+        store=engine.store,
+        searcher=engine.searcher.with_flags(engine.flags.forced(feature_id, on=False)),
+        treatment=treatment_of(engine, feature_id, on=True),
+        feature_id=feature_id,
+        clock=engine.clock,
+    )

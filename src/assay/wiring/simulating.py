@@ -1,0 +1,79 @@
+"""A copy of a dataset's memory for simulated use: nothing that a simulation learns reaches any other store."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.clock import SystemClock
+from assay.records import MemoryRecord, Scope
+from assay.wiring.engines import open_engine
+from assay.wiring.learning import learning_policy
+from assay.wiring.stores import scope_of
+from assay.wiring.systems import corpus_settings, open_system
+
+if TYPE_CHECKING:
+    from assay.evaluation.simulating.rounds import Place
+    from assay.memory.engine import Engine
+    from assay.records.datasets import Dataset
+    from assay.systems.assay_engine import OnDocument
+
+
+@contextmanager
+def open_simulation(
+    dataset: Dataset, *, unsafe: bool = False, on_document: OnDocument | None = None
+) -> Iterator[Place]:
+    """A memory that holds a dataset's documents and learns, with safeguards or, to see what they are for, without."""
+    from assay.evaluation.simulating.rounds import Place, SimulatedClock  # noqa: PLC0415 - see the package's docstring
+    from assay.memory.learning import Learning, Policy  # noqa: PLC0415 - the same
+    from assay.memory.learning.standing import FLAG  # noqa: PLC0415 - the same
+    from assay.records.learning import Safeguard  # noqa: PLC0415 - the same
+    from assay.systems.specs import Configuration  # noqa: PLC0415 - the same
+
+    open_system("assay", dataset, on_document=on_document).close()
+    filled = corpus_settings(Configuration(), dataset)
+    with tempfile.TemporaryDirectory(prefix="assay-simulate-") as folder:
+        db = Path(folder) / "assay.db"
+        for one in Path(filled.db).parent.glob("assay.db*"):
+            if one.is_file():
+                shutil.copy(one, db.with_name(one.name))
+        settings = replace(filled, db=str(db), index_folder=None)
+        clock = SimulatedClock(SystemClock().now())
+        with open_engine(settings, clock=clock, run_once=True) as engine:
+            scope = scope_of(settings)
+            held = _memories(engine, scope)
+            # Whenever it was taken in: the same simulation gives the same numbers.
+            clock.begin(max(one.created_at for one in held))
+            engine.flags.turn(engine.store, scope, FLAG, True)
+            document_of = {one.id: one.source_id or one.id for one in held}
+            policy = Policy(off=frozenset(Safeguard), watched=False) if unsafe else learning_policy(settings)
+            learning = Learning(
+                store=engine.store,
+                flags=engine.flags,
+                sessions=engine.searcher.sessions,
+                clock=clock,
+                policy=policy,
+                background=False,
+            )
+            yield Place(
+                store=engine.store,
+                searcher=engine.searcher,
+                learning=learning,
+                clock=clock,
+                tenant=settings.tenant,
+                document_of=document_of,
+                unsafe=unsafe,
+            )
+
+
+def _memories(engine: Engine, scope: Scope) -> list[MemoryRecord]:
+    found: list[MemoryRecord] = []
+    with engine.store.reading(scope) as work:
+        while page := work.memories.page(after=found[-1].id if found else ""):
+            found += page
+    return found

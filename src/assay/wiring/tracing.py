@@ -1,0 +1,34 @@
+"""OpenTelemetry around an engine, when the settings ask for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.settings import Settings
+from assay.wiring.extras import need_extra
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.tracing.spans import Spans
+
+
+def spans_of(settings: Settings, engine: Engine) -> Spans | None:
+    """What makes spans of an engine's work; None when the settings name no place for them."""
+    if settings.otel_exporter == "none":
+        return None
+    need_extra("otel", "opentelemetry")
+    from assay.tracing import exporting  # noqa: PLC0415 - see the package's docstring
+    from assay.tracing.spans import Spans  # noqa: PLC0415 - the same
+
+    exporter = exporting.console() if settings.otel_exporter == "console" else exporting.otlp(settings.otel_endpoint)
+    tracer = exporting.provider_of(exporter).get_tracer("assay")
+    return Spans(tracer, clock=engine.clock, texts=settings.otel_texts == "yes")
+
+
+def trace(settings: Settings, engine: Engine) -> Spans | None:
+    """Make spans of every search and save of an engine from now on, when the settings ask for it."""
+    spans = spans_of(settings, engine)
+    if spans is not None:
+        engine.searcher.watch(spans.searched)
+        engine.saver.watch(spans.saved)
+    return spans
