@@ -13,11 +13,17 @@ from pathlib import Path
 
 from reliability import (
     backups,
+    budget,
+    erasure,
     events,
     faults,
     first_open,
+    hostile,
+    injection,
+    judge_faults,
     kill,
     killed_restore,
+    masking,
     migration,
     power_cut,
     runs,
@@ -105,6 +111,36 @@ def _state_machine(folder: Path, amount: int, seed: int) -> Outcome:
     return state_machine.run(folder=folder, steps=amount, seed=seed)
 
 
+def _erasure(folder: Path, amount: int, seed: int) -> Outcome:
+    return erasure.run(folder=folder, people=amount, seed=seed)
+
+
+def _erasure_postgres(folder: Path, amount: int, seed: int) -> Outcome:
+    folder.mkdir(parents=True, exist_ok=True)
+    with erasure.on_postgres(folder) as place:
+        return erasure.run(folder=folder, people=amount, seed=seed, place=place)
+
+
+def _masking(folder: Path, amount: int, seed: int) -> Outcome:
+    return masking.run(folder=folder, each=amount, seed=seed)
+
+
+def _judge_faults(folder: Path, amount: int, seed: int) -> Outcome:
+    return judge_faults.run(folder=folder, times=amount, seed=seed)
+
+
+def _budget(folder: Path, amount: int, seed: int) -> Outcome:
+    return budget.run(folder=folder, restarts=amount, seed=seed)
+
+
+def _injection(folder: Path, amount: int, seed: int) -> Outcome:
+    return injection.run(folder=folder, documents=amount, seed=seed)
+
+
+def _hostile(folder: Path, amount: int, seed: int) -> Outcome:
+    return hostile.run(folder=folder, memories=amount, seed=seed)
+
+
 SCENARIOS = (
     Scenario(
         name="kill",
@@ -184,11 +220,60 @@ SCENARIOS = (
         run=_events_postgres,
     ),
     Scenario(
+        name="hostile",
+        proves="one account with hostile memories and 1,000 votes does not move what others find",
+        unit="hostile memories",
+        amounts=_amounts(200, 200, 40),
+        run=_hostile,
+    ),
+    Scenario(
         name="state_machine",
         proves="random steps end as a plain dictionary says, the same on SQLite and PostgreSQL",
         unit="steps",
         amounts=_amounts(50_000, 5_000, 100),
         run=_state_machine,
+    ),
+    Scenario(
+        name="erasure",
+        proves="after people are erased, no file holds their names or words, and others lose nothing (SQLite)",
+        unit="people",
+        amounts=_amounts(20, 10, 2),
+        run=_erasure,
+    ),
+    Scenario(
+        name="erasure_postgres",
+        proves="the same on PostgreSQL, with the server's own files searched",
+        unit="people",
+        amounts=_amounts(20, 10, 2),
+        run=_erasure_postgres,
+    ),
+    Scenario(
+        name="masking",
+        proves="secrets are masked before they are stored, and plain notes are left alone",
+        unit="secrets of each kind",
+        amounts=_amounts(40, 20, 2),
+        run=_masking,
+    ),
+    Scenario(
+        name="judge_faults",
+        proves="a judge whose endpoint fails in fifteen ways gives a score or a reason, in time and in three requests",
+        unit="times for each fault",
+        amounts=_amounts(10, 3, 1),
+        run=_judge_faults,
+    ),
+    Scenario(
+        name="budget",
+        proves="64 threads in processes that are killed and restarted never spend beyond a money budget",
+        unit="kills",
+        amounts=_amounts(20, 8, 1),
+        run=_budget,
+    ),
+    Scenario(
+        name="injection",
+        proves="no order in judged text moves a verdict that then counts unflagged",
+        unit="notes",
+        amounts=_amounts(200, 100, 10),
+        run=_injection,
     ),
 )
 

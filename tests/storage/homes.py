@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import tempfile
@@ -98,8 +97,11 @@ def running_postgres() -> Iterator[PostgresServer]:
         admin.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'")
         yield admin._replace(address=admin.address_of(name))
     finally:
-        # Nothing is kept, so nothing need be written down first.
-        os.kill(server.get_postmaster_info().pid, signal.SIGQUIT)
+        # Nothing is kept, so nothing need be written down first. What is still ending must not be stopped again.
+        process = server.get_postmaster_info().process
+        assert process is not None
+        process.send_signal(signal.SIGQUIT)
+        process.wait(60)
         server.cleanup()
         shutil.rmtree(data, ignore_errors=True)
 

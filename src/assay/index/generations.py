@@ -136,6 +136,22 @@ class Generations:
                 elif path.name.startswith(_UNFINISHED):
                     path.unlink(missing_ok=True)
 
+    def erase(self) -> Path | None:
+        """Delete everything but the lock, after whoever folds now; None when there is nothing."""
+        if not self.folder.is_dir():
+            return None
+        file = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            for path in [path for path in self.folder.iterdir() if path.name != _LOCK]:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+        finally:
+            os.close(file)
+        return self.folder
+
     def bytes_on_disk(self) -> int:
         """What lies in the tenant's folder."""
         total = 0

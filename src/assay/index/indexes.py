@@ -70,6 +70,11 @@ class Indexes:
         with self._store.reading(scope) as work:
             return recall_of(self.view(work), work, sample=sample, rng=rng, depth=depth)
 
+    def erase(self, scope: Scope) -> Path | None:
+        """Delete a tenant's files, once nobody is making new ones of an older state; says where they were."""
+        generations = self._of(scope).generations
+        return None if generations is None else generations.erase()
+
     def wait(self) -> None:
         """Wait for what is folded in the background."""
         self._folding.wait()

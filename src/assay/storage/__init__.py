@@ -2,12 +2,14 @@
 
 Read `store` first. Below it: `work` (a unit of work) and `repositories/` (the only SQL); `opening` with `schema` and
 `migrations/`; the back ends `sqlite` (with `lock`) and `postgres`; `query_log` (group commit); `checkpoints/`;
+`archives` (rows that left); `marks`, `erasing` with `byte_search`, `known_files` (what must leave no byte behind);
 `full_text` (what can be asked of words); `consistency` (do the tables agree?); `failures` (drivers' exceptions in our
 words); `tables`, `types` and `rows`.
 """
 
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
+from assay.storage.marks import Marks
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.candidates import Candidate, CandidateMemory
@@ -20,6 +22,7 @@ from assay.storage.repositories.indexed import IndexedRow
 from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
+from assay.storage.repositories.sessions import RecentSession
 from assay.storage.repositories.triggers import TriggerMatch
 from assay.storage.repositories.vectors import Near, NumberedVector, Unembedded, VectorPage
 from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
@@ -41,12 +44,14 @@ __all__ = [
     "IndexPassage",
     "IndexedRow",
     "LogStatus",
+    "Marks",
     "MemoryColumns",
     "Near",
     "NumberedVector",
     "Phrase",
     "Prefix",
     "Reached",
+    "RecentSession",
     "Recorded",
     "Restored",
     "SaveCounts",

@@ -26,7 +26,9 @@ from assay.storage.backend import Backend
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints, dump_folder
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
+from assay.storage.erasing import Erasing
 from assay.storage.lock import WriteLock
+from assay.storage.marks import Marks
 from assay.storage.opening import Opening, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
@@ -55,6 +57,10 @@ class Checkpoints(Protocol):
         """Bring the store back to one; what was there before is kept aside."""
         ...
 
+    def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
+        """Those that still hold something of a tenant; without marks, any row of it."""
+        ...
+
 
 class Store:
     """Made by `open_store`; closed by `close` or at the end of a `with` block."""
@@ -64,6 +70,7 @@ class Store:
         self._clock = how.clock
         self._schema = how.schema
         self.checkpoints = checkpoints
+        self.erasing = Erasing(backend, how.clock)
         self.ids = how.ids
         self.log = QueryLog(
             self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity

@@ -14,15 +14,25 @@ from assay.storage.repositories.audit import Audit
 from assay.storage.repositories.base import Bound
 from assay.storage.repositories.changes import Changes
 from assay.storage.repositories.edges import Edges
+from assay.storage.repositories.erasure import Erasure
 from assay.storage.repositories.evidence import AbTests, Feedback, Judgments, Results, ShadowRuns
 from assay.storage.repositories.flags import FlagRows
 from assay.storage.repositories.indexed import Indexed
+from assay.storage.repositories.judging import JudgeRows, ReplyRows, SpendingRows
+from assay.storage.repositories.learned_terms import LearnedTerms
+from assay.storage.repositories.learning import Learning
 from assay.storage.repositories.memories import Memories
 from assay.storage.repositories.meta import Meta
+from assay.storage.repositories.online import Interleavings, LadderSteps, Votes
 from assay.storage.repositories.passages import Passages
+from assay.storage.repositories.prompts import PromptRows
 from assay.storage.repositories.queries import Queries
+from assay.storage.repositories.research import ResearchRows
+from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.saves import Saves
+from assay.storage.repositories.sessions import KnownFiles, SessionRows, Tasks
 from assay.storage.repositories.triggers import Triggers
+from assay.storage.repositories.usage import Usage
 from assay.storage.repositories.vectors import Vectors
 
 
@@ -130,3 +140,83 @@ class Work:
     def shadow_runs(self) -> ShadowRuns:
         """Shadow comparisons."""
         return ShadowRuns(self._bound)
+
+    @cached_property
+    def judging(self) -> JudgeRows:
+        """What judges were shown and said, and their calibrations."""
+        return JudgeRows(self._bound)
+
+    @cached_property
+    def model_replies(self) -> ReplyRows:
+        """Replies of models that need not be asked for again."""
+        return ReplyRows(self._bound)
+
+    @cached_property
+    def spending(self) -> SpendingRows:
+        """What asking models cost."""
+        return SpendingRows(self._bound)
+
+    @cached_property
+    def sessions(self) -> SessionRows:
+        """Sessions, as the log and the feedback tell of them."""
+        return SessionRows(self._bound)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Tasks with what was said before and after."""
+        return Tasks(self._bound)
+
+    @cached_property
+    def files(self) -> KnownFiles:
+        """Files outside the database that hold rows."""
+        return KnownFiles(self._bound)
+
+    @cached_property
+    def learning(self) -> Learning:
+        """Votes, and what learning changed."""
+        return Learning(self._bound)
+
+    @cached_property
+    def learned_terms(self) -> LearnedTerms:
+        """What memories learned from use."""
+        return LearnedTerms(self._bound)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """Log and feedback as learning reads them."""
+        return Usage(self._bound)
+
+    @cached_property
+    def retention(self) -> Retention:
+        """Rows that are old enough to leave."""
+        return Retention(self._bound)
+
+    @cached_property
+    def votes(self) -> Votes:
+        """Votes of sequential tests."""
+        return Votes(self._bound)
+
+    @cached_property
+    def interleavings(self) -> Interleavings:
+        """Merged lists that were shown."""
+        return Interleavings(self._bound)
+
+    @cached_property
+    def ladder_steps(self) -> LadderSteps:
+        """Steps of changes on their way up."""
+        return LadderSteps(self._bound)
+
+    @cached_property
+    def research(self) -> ResearchRows:
+        """Answered questions with their evaluation."""
+        return ResearchRows(self._bound)
+
+    @cached_property
+    def prompts(self) -> PromptRows:
+        """Versions of prompts."""
+        return PromptRows(self._bound)
+
+    @cached_property
+    def erasure(self) -> Erasure:
+        """Erasing whatever holds something."""
+        return Erasure(self._bound)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import text
@@ -20,7 +21,9 @@ from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.checkpoints import manifest
 from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
+from assay.storage.checkpoints.holding import dump_holds
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.marks import Marks
 from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.types import write_moment
@@ -70,6 +73,17 @@ class PostgresCheckpoints(KeptInFolder):
             )
             self._folder.complete(made)
         return made
+
+    def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
+        """The checkpoints that still hold something of a tenant."""
+        return [one for one in self.list() if self._holds(one, tenant, marks)]
+
+    def _holds(self, checkpoint: Checkpoint, tenant: str, marks: Marks | None) -> bool:
+        try:
+            dumped = self._run("pg_restore", "--data-only", "--file=-", str(self._folder.copy_of(checkpoint)))
+        except CheckpointFailed:
+            return True
+        return dump_holds(dumped, tenant, marks)
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the schema back to a checkpoint; the present one is kept under another name."""

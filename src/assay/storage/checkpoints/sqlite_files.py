@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +26,12 @@ from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.checkpoints import manifest
 from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
+from assay.storage.checkpoints.holding import copy_holds
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.consistency import problems
 from assay.storage.failures import translated
 from assay.storage.lock import WriteLock
+from assay.storage.marks import Marks
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.sqlite import SqliteBackend
 from assay.storage.work import Work
@@ -72,6 +74,10 @@ class SqliteCheckpoints(KeptInFolder):
             )
             self._folder.complete(made)
         return made
+
+    def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
+        """The checkpoints that still hold something of a tenant."""
+        return [one for one in self.list() if copy_holds(self._folder.copy_of(one), tenant, marks)]
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the store back to a checkpoint; the state from before becomes a checkpoint itself."""

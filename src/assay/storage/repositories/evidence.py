@@ -12,7 +12,14 @@ from assay.errors import RecordNotFound
 from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, ShadowRun
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables import eval_ab_tests, eval_feedback, eval_judgments, eval_results, eval_shadow_runs
+from assay.storage.tables import (
+    eval_ab_tests,
+    eval_feedback,
+    eval_judgments,
+    eval_queries,
+    eval_results,
+    eval_shadow_runs,
+)
 
 
 class Judgments(Repository):
@@ -34,6 +41,17 @@ class Judgments(Repository):
         order = (table.c.memory_id, table.c.source, table.c.annotator)
         wanted = self._select(table, table.c.query_id == query_id).order_by(*order)
         return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+
+    def of_text(self, query: str) -> dict[str, int]:
+        """The grade of each memory for a query of the evaluation corpus with these words; the most trusted counts."""
+        grades, asked = eval_judgments, eval_queries
+        wanted = (
+            select(grades.c.memory_id, grades.c.relevance)
+            .join(asked, (asked.c.tenant == grades.c.tenant) & (asked.c.query_id == grades.c.query_id))
+            .where(self._mine(grades), asked.c.is_eval_corpus == True, asked.c.query == query)  # noqa: E712 - SQL's own
+            .order_by(grades.c.confidence, grades.c.relevance)
+        )
+        return {str(memory): int(grade) for memory, grade in self._connection.execute(wanted)}
 
 
 class Results(Repository):
@@ -101,10 +119,11 @@ class AbTests(Repository):
         key = ["tenant", "feature_id", "attempt"]
         self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
 
-    def latest(self, feature_id: str) -> AbTest:
-        """The newest attempt at a feature."""
+    def latest(self, feature_id: str, *, to_change: bool = False) -> AbTest:
+        """The newest attempt at a feature. `to_change` keeps others from changing it until this work is done."""
         table = eval_ab_tests
         wanted = self._select(table, table.c.feature_id == feature_id).order_by(table.c.attempt.desc()).limit(1)
+        wanted = wanted.with_for_update() if to_change else wanted  # SQLite has one writer, and ignores it
         row = self._connection.execute(wanted).one_or_none()
         if row is None:
             raise RecordNotFound(f"no test of {feature_id!r} was ever begun", remedy="Check the name of the feature.")

@@ -84,6 +84,18 @@ class Queries(Repository):
             wanted = wanted.where(eval_queries.c.origin == str(origin))
         return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
 
+    def since(self, moment: datetime, *, origin: Origin = Origin.USE, limit: int = 10_000) -> list[LoggedQuery]:
+        """The queries from a moment on, oldest first, without their candidates."""
+        mine = (eval_queries.c.created_at >= moment, eval_queries.c.origin == str(origin))
+        wanted = self._select(eval_queries, *mine).order_by(eval_queries.c.id).limit(limit)
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
+
+    def until(self, moment: datetime, *, origin: Origin = Origin.USE, limit: int = 10_000) -> list[LoggedQuery]:
+        """The newest queries before a moment, oldest first, without their candidates."""
+        mine = (eval_queries.c.created_at < moment, eval_queries.c.origin == str(origin))
+        wanted = self._select(eval_queries, *mine).order_by(eval_queries.c.id.desc()).limit(limit)
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)][::-1]
+
     def of_session(
         self, session_id: str, *, after_id: int = 0, limit: int = 100, origin: Origin = Origin.USE
     ) -> list[SessionQuery]:

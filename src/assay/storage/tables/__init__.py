@@ -17,6 +17,22 @@ from assay.storage.tables.evidence import (
     eval_results,
     eval_shadow_runs,
 )
+from assay.storage.tables.judging import (
+    judge_calibrations,
+    judge_inputs,
+    judge_verdicts,
+    model_accounts,
+    model_replies,
+    model_reservations,
+)
+from assay.storage.tables.learning import (
+    learned_terms,
+    learning_changes,
+    learning_cycles,
+    learning_evidence,
+    learning_progress,
+    memory_votes,
+)
 from assay.storage.tables.memory import (
     audit,
     changes,
@@ -30,8 +46,12 @@ from assay.storage.tables.memory import (
     meta,
     vectors,
 )
+from assay.storage.tables.online import ab_votes, interleavings, ladder_steps
+from assay.storage.tables.research import prompts, research_failures, research_sessions, research_traces
+from assay.storage.tables.sessions import known_files, tasks
 
 __all__ = [
+    "ab_votes",
     "audit",
     "changes",
     "chunks",
@@ -45,10 +65,30 @@ __all__ = [
     "eval_shadow_runs",
     "flags",
     "indexed_documents",
+    "interleavings",
+    "judge_calibrations",
+    "judge_inputs",
+    "judge_verdicts",
+    "known_files",
+    "ladder_steps",
+    "learned_terms",
+    "learning_changes",
+    "learning_cycles",
+    "learning_evidence",
+    "learning_progress",
     "memories",
     "memory_saves",
     "memory_triggers",
+    "memory_votes",
     "meta",
     "metadata",
+    "model_accounts",
+    "model_replies",
+    "model_reservations",
+    "prompts",
+    "research_failures",
+    "research_sessions",
+    "research_traces",
+    "tasks",
     "vectors",
 ]

@@ -30,6 +30,8 @@ eval_queries = Table(
     Column("created_at", Moment),
     Column("is_eval_corpus", YesNo),
     Column("eval_category", TextType),
+    Column("tokens_saved", WholeType),
+    Column("held_back", WholeType),
 )
 
 eval_candidates = Table(
@@ -131,4 +133,7 @@ eval_shadow_runs = Table(
     Column("control_latency_ms", Finite),
     Column("treatment_latency_ms", Finite),
     Column("created_at", Moment),
+    Column("rbo", Finite),
+    Column("classified", TextType),
+    Column("problem", TextType),
 )

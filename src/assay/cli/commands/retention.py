@@ -1,0 +1,52 @@
+"""`assay retention run|restore`: old searches into archives, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay import wiring
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+
+if TYPE_CHECKING:
+    from assay.memory.retention import RetentionReport
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and touch nothing.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An archive, as `retention run` named it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Keep the log small: archive old searches, bring them back.", no_args_is_help=True)
+    app.add_typer(group, name="retention")
+
+    @command(group, "run")
+    def run(surface: Surface, dry_run: DryRunOption = False) -> None:
+        """Archive old searches and feedback, and delete old comparisons and log lines; evidence stays."""
+        done = wiring.run_retention(surface.settings, dry_run=dry_run)
+        surface.result(plain(done), "\n".join(_lines(done)))
+
+    @command(group, "restore")
+    def restore(surface: Surface, file: FileArgument) -> None:
+        """Bring the rows of an archive back: all of them, or none when anything is wrong with it."""
+        done = wiring.restore_archive(surface.settings, file)
+        surface.result(plain(done), f"{done.new:,} of {done.rows:,} rows came back; the others were there")
+
+
+def _lines(done: RetentionReport) -> Iterator[str]:
+    yield "would go" if done.dry_run else "gone"
+    facts = [
+        ("searches", f"{done.queries:,} into archives"),
+        ("feedback", f"{done.events:,} into archives"),
+        ("comparisons", f"{done.shadow_runs:,} deleted"),
+        ("log lines", "seen when it is done" if done.log_lines is None else f"{done.log_lines:,} deleted"),
+        ("kept as evidence", f"{done.exempt_queries:,} old searches"),
+    ]
+    yield from grid(facts, indent="  ")
+    if done.archives:
+        yield from ("archives", *(f"  {path}" for path in done.archives))

@@ -1,0 +1,82 @@
+"""`assay session list|show`: what happened in a session, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from assay import wiring
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+from assay.records import SessionMemory, SessionSummary, SessionTotals, SummarisedQuery, TaskRecord
+
+SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="The session, as searches named it.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")]
+VERDICTS = {True: "useful", False: "not useful", None: ""}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Look at sessions: searches, reads, verdicts, tasks.", no_args_is_help=True)
+    app.add_typer(group, name="session")
+
+    @command(group, "list")
+    def list_recent(surface: Surface, limit: LimitOption = 20) -> None:
+        """List the sessions with the newest searches first."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            found = engine.recent_sessions(surface.scope, limit=limit)
+        rows = [(one.session_id, f"{one.searches:,}", f"{one.last_at:%Y-%m-%d %H:%M}") for one in found]
+        empty = 'No sessions yet. Give a search one: assay search "..." --session NAME'
+        surface.result(plain(found), "\n".join(grid([("session", "searches", "last"), *rows])) if rows else empty)
+
+    @command(group, "show")
+    def show(surface: Surface, session_id: SessionArgument) -> None:
+        """Show a session's searches with what was read and judged after each, its tasks and its numbers."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            found = engine.session_summary(surface.scope, session_id)
+        surface.result(plain(found), "\n".join(_lines(found)))
+
+
+def _lines(found: SessionSummary) -> Iterator[str]:
+    yield f"{found.session_id}, since {found.began_at:%Y-%m-%d %H:%M}"
+    yield from ("", *grid(list(_totals(found.totals)), indent="  "))
+    if found.queries:
+        yield from ("", "searches", *grid([_query(one) for one in found.queries], indent="  "))
+    if found.memories:
+        yield from ("", "memories", *grid([memory_row(one) for one in found.memories], indent="  "))
+    if found.tasks:
+        yield from ("", "tasks", *grid([_task(one) for one in found.tasks], indent="  "))
+
+
+def _totals(totals: SessionTotals) -> Iterator[tuple[str, str]]:
+    yield "searches", f"{totals.total_searches:,}"
+    yield "memories given", f"{totals.memories_given:,}, of which {totals.total_memories_accessed:,} were read"
+    again = "no searches" if totals.re_search_rate is None else f"{totals.re_search_rate:.0%} of the searches"
+    yield "asked again", again
+    yield "held back", f"{totals.held_back:,} results it had already: {totals.tokens_saved:,} tokens saved"
+    yield "MRR", "no search was judged" if totals.avg_mrr is None else f"{totals.avg_mrr:.3f} over the judged searches"
+    yield "minutes", f"{totals.session_duration_minutes:.1f}"
+
+
+def _query(one: SummarisedQuery) -> tuple[str, str, str]:
+    marks = [f"{len(one.result_ids)} results"]
+    marks += [f"{len(one.selected_ids)} read"] if one.selected_ids else []
+    marks += [f"{memory_id} {VERDICTS[useful]}" for memory_id, useful in one.validated]
+    marks += ["asked again"] if one.searched_again else []
+    query = one.query if len(one.query) <= 60 else one.query[:57] + "..."
+    return f"{one.asked_at:%H:%M}", " ".join(query.split()), ", ".join(marks)
+
+
+def memory_row(one: SessionMemory) -> tuple[str, str, str, str]:
+    """A memory as a session met it."""
+    title = "(no longer there)" if one.title is None else one.title
+    return one.memory_id, title[:50], "read" if one.read else f"shown {one.shown}x", VERDICTS[one.useful]
+
+
+def _task(task: TaskRecord) -> tuple[str, str, str]:
+    outcome = task.outcome
+    ended = "not ended" if outcome is None else f"learning {outcome.learning_index:+.2f}"
+    return task.task_id, ended, task.goal[:60]

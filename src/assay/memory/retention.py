@@ -1,0 +1,171 @@
+"""Retention: old searches and feedback leave the store for an archive, old comparisons and log lines for good.
+
+Order makes it safe to be killed anywhere: the store notes the archive's name, the archive is written, made durable and
+read back, and only then are exactly those rows deleted. What was archived twice comes back once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from assay.clock import Clock
+from assay.errors import BadValue, InputError, MalformedFile, StoreCorrupt
+from assay.records import Scope
+from assay.storage import Store, Work, archives
+from assay.storage.repositories.retention import Numbered
+
+KIND = "archive"
+LONGEST_DAYS = 365_000.0
+"""A thousand years: as good as for ever, and the calendar does not go back much further."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetentionPolicy:
+    """How long what is kept."""
+
+    query_days: float = 90.0
+    """Searches with their candidates, and feedback."""
+    shadow_days: float = 30.0
+    change_days: float = 30.0
+    """Lines of the change log, but never the newest ten thousand."""
+    rows_in_archive: int = 5_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetentionReport:
+    """What was moved and removed, or would be."""
+
+    dry_run: bool
+    queries: int
+    events: int
+    exempt_queries: int
+    """Old, but in an evaluation corpus or judged."""
+    shadow_runs: int
+    log_lines: int | None
+    """None: not known without doing it."""
+    archives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BroughtBack:
+    """What an archive gave back."""
+
+    rows: int
+    new: int
+
+
+def plan(store: Store, scope: Scope, policy: RetentionPolicy, clock: Clock) -> RetentionReport:
+    """What a run would do now."""
+    store.log.flush()
+    before, shadow_before, _ = _limits(policy, clock)
+    with store.reading(scope) as work:
+        old = work.retention.count(before, shadow_before=shadow_before)
+    return RetentionReport(dry_run=True, log_lines=None, **old._asdict())
+
+
+def run(store: Store, scope: Scope, folder: Path, policy: RetentionPolicy, clock: Clock) -> RetentionReport:
+    """Archive and remove what is older than the policy allows."""
+    planned = plan(store, scope, policy, clock)
+    before, shadow_before, change_before = _limits(policy, clock)
+    moving = _Moving(store, scope, folder, policy.rows_in_archive)
+    queries = moving.move(
+        "queries",
+        lambda work, after, limit: work.retention.old_queries(before, after=after, limit=limit),
+        lambda work, numbers: work.retention.remove_queries(numbers),
+    )
+    events = moving.move(
+        "feedback",
+        lambda work, after, limit: work.retention.old_events(before, after=after, limit=limit),
+        lambda work, numbers: work.retention.remove_events(numbers),
+    )
+    with store.writing(scope) as work:
+        shadow_runs = work.shadow_runs.remove_before(shadow_before)
+        log_lines = work.changes.trim_before(change_before)
+        if queries or events or shadow_runs or log_lines:
+            gone = {"queries": queries, "events": events, "shadow_runs": shadow_runs, "log_lines": log_lines}
+            work.audit.append("retention.run", scope.tenant, gone)
+    return RetentionReport(
+        dry_run=False,
+        queries=queries,
+        events=events,
+        exempt_queries=planned.exempt_queries,
+        shadow_runs=shadow_runs,
+        log_lines=log_lines,
+        archives=tuple(moving.written),
+    )
+
+
+def bring_back(store: Store, scope: Scope, path: Path) -> BroughtBack:
+    """Put the rows of an archive back: all of them, or none when anything is wrong with it."""
+    found = archives.verify(path)
+    if found.tenant != scope.tenant:
+        raise InputError(
+            f"{path} holds rows of the tenant {found.tenant!r}, not of {scope.tenant!r}",
+            remedy=f"Name that tenant: --tenant {found.tenant}.",
+        )
+    new = 0
+    with store.writing(scope) as work:
+        rows = archives.read(path)
+        while some := list(islice(rows, 500)):
+            new += _put(work, path, some)
+        work.audit.append("retention.restore", scope.tenant, {"rows": found.rows, "new": new})
+    return BroughtBack(rows=found.rows, new=new)
+
+
+def _put(work: Work, path: Path, rows: Sequence[Mapping[str, Any]]) -> int:
+    try:
+        return work.retention.bring_back(rows)
+    except (KeyError, TypeError, ValueError, AttributeError, BadValue, StoreCorrupt) as problem:
+        raise MalformedFile(
+            f"{path} holds a row that is none of this store: {problem}", remedy="Nothing was read into the store."
+        ) from problem
+
+
+def _limits(policy: RetentionPolicy, clock: Clock) -> list[datetime]:
+    """Before which searches, comparisons and log lines are old."""
+    now = clock.now()
+    return [
+        now - timedelta(days=min(days, LONGEST_DAYS))
+        for days in (policy.query_days, policy.shadow_days, policy.change_days)
+    ]
+
+
+Read = Callable[[Work, int, int], list[Numbered]]
+Remove = Callable[[Work, Sequence[int]], int]
+
+
+class _Moving:
+    """Moves rows into archives, a slice at a time."""
+
+    def __init__(self, store: Store, scope: Scope, folder: Path, size: int) -> None:
+        self._store = store
+        self._scope = scope
+        self._folder = folder
+        self._size = size
+        self.written: list[str] = []
+
+    def move(self, name: str, read: Read, remove: Remove) -> int:
+        """Archive and delete everything that `read` finds; how many rows went."""
+        gone = after = 0
+        while rows := self._some(read, after):
+            after = rows[-1].number
+            self._archive(name, rows)
+            with self._store.writing(self._scope) as work:
+                gone += remove(work, [one.number for one in rows])
+        return gone
+
+    def _some(self, read: Read, after: int) -> list[Numbered]:
+        with self._store.reading(self._scope) as work:
+            return read(work, after, self._size)
+
+    def _archive(self, name: str, rows: Sequence[Numbered]) -> None:
+        path = self._folder / f"{name}-{self._store.ids.new('ar')}{archives.SUFFIX}"
+        with self._store.writing(self._scope) as work:
+            work.files.note(str(path), KIND)
+        archives.write(path, self._scope.tenant, (one.row for one in rows))
+        self.written.append(str(path))

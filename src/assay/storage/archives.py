@@ -1,0 +1,159 @@
+"""Archives: rows that have left the store, as compressed JSON lines that can be proven whole and brought back.
+
+The first line says what it is and whose rows they are; each further line is one row; the last line has their number and
+the hash of everything before it. A file is written beside its name, made durable, read back and only then named, so a
+file under its name is whole, and one that was cut or changed since is refused with the line where that shows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+from assay.errors import MalformedFile
+from assay.hashing import HASH_PREFIX, canonical_json
+from assay.storage.failures import of_file
+
+FORMAT = 1
+SUFFIX = ".jsonl.gz"
+UNFINISHED = ".making"
+_KIND = "assay archive"
+LONGEST_LINE = 64_000_000
+"""Characters in one row: four times the longest text a field may hold."""
+
+
+class Archive(NamedTuple):
+    """An archive that was proven whole."""
+
+    path: Path
+    tenant: str
+    rows: int
+
+
+def write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> Archive:
+    """Write an archive; when this returns it is durable and was read back."""
+    beside = path.with_name(path.name + UNFINISHED)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            _write(beside, tenant, rows)
+            made = verify(beside)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+        _sync(path.parent)
+    except OSError as problem:
+        raise of_file(problem, f"cannot write the archive {path}") from problem
+    return made._replace(path=path)
+
+
+def verify(path: Path) -> Archive:
+    """Read an archive from end to end; refuse it unless every byte is there."""
+    reading = _Reading(path)
+    for _ in reading.rows():
+        pass
+    return Archive(path, reading.tenant, reading.count)
+
+
+def read(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of an archive. What is wrong with its end shows at its end: act on none before all are read."""
+    return _Reading(path).rows()
+
+
+class _Reading:
+    """One pass over one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tenant = ""
+        self.count = 0
+        self._line = 0
+        self._digest = hashlib.sha256()
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        try:
+            with gzip.open(self.path, "rb") as file:
+                yield from self._rows(file)
+        except FileNotFoundError:
+            raise MalformedFile(f"there is no archive {self.path}", remedy="Check the path.") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+            self._refuse(f"the file is cut off or damaged ({problem})")
+        except OSError as problem:
+            raise of_file(problem, f"cannot read {self.path}") from problem
+
+    def _rows(self, file: BinaryIO | gzip.GzipFile) -> Iterator[Mapping[str, Any]]:
+        first, _ = self._next(file)
+        if first.get("kind") != _KIND or first.get("format") != FORMAT or not isinstance(first.get("tenant"), str):
+            self._refuse(f"this is not the beginning of an {_KIND} of format {FORMAT}")
+        self.tenant = first["tenant"]
+        while True:
+            row, before = self._next(file)
+            if "end" in row:
+                self._check_end(row, before, file)
+                return
+            self.count += 1
+            yield row
+
+    def _next(self, file: BinaryIO | gzip.GzipFile) -> tuple[dict[str, Any], str]:
+        """The next line and the hash of all before it."""
+        self._line += 1
+        before = self._digest.hexdigest()
+        line = file.readline(LONGEST_LINE)
+        if not line.endswith(b"\n"):
+            self._refuse("the file ends before its last line" if len(line) < LONGEST_LINE else "the line is too long")
+        self._digest.update(line)
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            self._refuse(f"not JSON: {problem}")
+        if not isinstance(found, dict):
+            self._refuse("not a JSON object")
+        return found, before
+
+    def _check_end(self, row: Mapping[str, Any], before: str, file: BinaryIO | gzip.GzipFile) -> None:
+        if row.get("end") != self.count or row.get("content") != HASH_PREFIX + before:
+            self._refuse(f"the last line speaks of {row.get('end')} rows of another content")
+        if file.read(1):
+            self._refuse("there is something behind the last line")
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise MalformedFile(
+            f"{self.path}, line {self._line}: {problem}",
+            remedy="Bring the file back from a backup; nothing was read into the store.",
+        )
+
+
+def _write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    digest, count = hashlib.sha256(), 0
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as raw:
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as file:
+            for row in _framed(tenant, rows):
+                if "end" in row:
+                    row = {**row, "end": count - 1, "content": HASH_PREFIX + digest.hexdigest()}  # noqa: PLW2901 - filled in
+                line = canonical_json(row).encode() + b"\n"
+                digest.update(line)
+                file.write(line)
+                count += 1
+        raw.flush()
+        os.fsync(raw.fileno())
+
+
+def _framed(tenant: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    yield {"kind": _KIND, "format": FORMAT, "tenant": tenant}
+    yield from rows
+    yield {"end": 0}
+
+
+def _sync(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

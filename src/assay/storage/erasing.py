@@ -1,0 +1,135 @@
+"""What a DELETE leaves behind: bytes in pages, in full-text segments, in the write-ahead log, in copies.
+
+`Erasing.scrub` makes the database forget them: on SQLite the full-text table is rebuilt (a deleted word stays in its
+segments until they merge), the file is written anew and the log is cut to nothing, all under the write lock, while
+others read; on PostgreSQL every table is written anew. `search` looks for bytes in files. Copies are the checkpoints,
+and what restores kept aside.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from assay.clock import Clock
+from assay.errors import StoreBusy, StoreFault
+from assay.storage import byte_search
+from assay.storage.backend import Backend
+from assay.storage.postgres import PostgresBackend
+from assay.storage.sqlite import BUSY_TIMEOUT_MS, SqliteBackend
+
+PATIENCE_S = 30.0
+"""How long readers are waited for that hold on to the old state of a file."""
+_DENIED = "42501"
+
+
+class Searched(NamedTuple):
+    """Which needles stand in which file."""
+
+    files: tuple[str, ...]
+    """Those that were looked at."""
+    found: dict[str, list[int]]
+    """By file, the places of the needles in the list that was given."""
+
+
+class Aside(NamedTuple):
+    """A copy that a restore kept and that is no checkpoint."""
+
+    name: str
+    path: Path | None
+    """None: a schema of the server."""
+
+
+class Erasing:
+    """What erasing needs of the database as a whole."""
+
+    def __init__(self, backend: Backend, clock: Clock, *, patience_s: float = PATIENCE_S) -> None:
+        self._backend = backend
+        self._clock = clock
+        self._patience_s = patience_s
+
+    def scrub(self) -> None:
+        """Write the database anew, so that what was deleted is no longer in it."""
+        if isinstance(self._backend, SqliteBackend):
+            self._scrub_file(self._backend)
+        elif isinstance(self._backend, PostgresBackend):
+            with self._backend.alone() as connection:
+                _scrub_schema(connection, self._backend)
+
+    def files(self) -> list[Path]:
+        """The files of the database that can be looked at from here; a server's are its own."""
+        if not isinstance(self._backend, SqliteBackend):
+            return []
+        path = self._backend.path
+        return [path.with_name(path.name + ending) for ending in ("", "-wal", "-journal")]
+
+    def kept_aside(self) -> list[Aside]:
+        """What restores left behind: moved files, renamed schemas."""
+        if isinstance(self._backend, SqliteBackend):
+            path = self._backend.path
+            return [Aside(str(file), file) for file in sorted(path.parent.glob(f"{path.name}.damaged-*"))]
+        if isinstance(self._backend, PostgresBackend):
+            listed = text("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, :begin) ORDER BY nspname")
+            with self._backend.reading() as connection:
+                names = connection.execute(listed, {"begin": f"{self._backend.schema}_before_"}).scalars()
+                return [Aside(str(name), None) for name in names]
+        return []
+
+    def remove_aside(self, aside: Aside) -> None:
+        """Delete one of them."""
+        if aside.path is not None:
+            aside.path.unlink(missing_ok=True)
+        elif isinstance(self._backend, PostgresBackend):
+            with self._backend.alone() as connection:
+                connection.execute(text(f'DROP SCHEMA "{aside.name}" CASCADE'))
+
+    def _scrub_file(self, backend: SqliteBackend) -> None:
+        with backend.writer_file() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("INSERT INTO passages_fts (passages_fts) VALUES ('rebuild')")
+            connection.execute("VACUUM")
+            deadline = self._clock.monotonic() + self._patience_s
+            # Each try waits this long for readers.
+            connection.execute(f"PRAGMA busy_timeout = {min(BUSY_TIMEOUT_MS, round(self._patience_s * 1000))}")
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if self._clock.monotonic() >= deadline:
+                    raise StoreBusy(
+                        f"{backend.place} is being read without a pause, so its log cannot be emptied",
+                        remedy="The rows are gone. Close whatever reads for so long, then run `assay forget --finish`.",
+                    )
+
+
+def search(files: Sequence[Path], needles: Sequence[bytes]) -> Searched:
+    """Look for bytes in files, in a process of its own."""
+    there = [str(file) for file in files if file.is_file()]
+    asked = json.dumps({"files": there, "needles": [needle.hex() for needle in needles]})
+    done = subprocess.run(  # noqa: S603 - our own program, no words of a user on its command line
+        [sys.executable, "-I", byte_search.__file__], input=asked, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise StoreFault(f"the search for what is left failed: {last}", remedy="Mend the cause and forget it again.")
+    found: dict[str, list[int]] = json.loads(done.stdout)
+    return Searched(tuple(found), {name: places for name, places in found.items() if places})
+
+
+def _scrub_schema(connection: Connection, backend: PostgresBackend) -> None:
+    connection.execute(text(f"SET lock_timeout = {backend.lock_timeout_ms}"))
+    listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
+    for table in connection.execute(listed, {"ours": backend.schema}).scalars().all():
+        connection.execute(text(f'VACUUM (FULL, ANALYZE) "{backend.schema}"."{table}"'))
+    # Statistics keep samples of columns. Whoever may not touch them is warned by the server, and goes on.
+    connection.execute(text("VACUUM FULL pg_catalog.pg_statistic"))
+    try:
+        connection.execute(text("CHECKPOINT"))
+    except DBAPIError as problem:
+        if getattr(problem.orig, "sqlstate", "") != _DENIED:
+            raise
+    connection.execute(text("RESET lock_timeout"))

@@ -1,0 +1,279 @@
+"""Erasing rows that hold something, in every table there is, also those that are added later.
+
+Four kinds of tables. What hangs on a memory or a query goes with it. Books that must stay whole (audit, results, tests,
+verdicts, decisions of saves, flags) keep their rows and lose the words. Kept replies of models all go. Everything else
+loses the row; where another row still refers to it, the words. The change log keeps ids and numbers, and no text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Table, Text, and_, delete, func, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from assay.hashing import HASH_PREFIX, content_hash
+from assay.records import DEFAULT_TENANT, AuditEntry
+from assay.storage.marks import ERASED, Marks
+from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.meta import EPOCH, Meta
+from assay.storage.rows import to_row
+from assay.storage.tables import (
+    audit,
+    eval_queries,
+    judge_inputs,
+    judge_verdicts,
+    learned_terms,
+    learning_evidence,
+    memory_saves,
+    meta,
+    metadata,
+)
+from assay.storage.types import Json
+
+GOES_WITH_ITS_OWNER = frozenset(
+    {
+        "memories",
+        "chunks",
+        "vectors",
+        "memory_triggers",
+        "indexed_documents",
+        "eval_queries",
+        "eval_candidates",
+        "changes",
+        "known_files",
+    }
+)
+STAYS_WITHOUT_THE_WORDS = frozenset(
+    {
+        "audit",
+        "eval_results",
+        "eval_ab_tests",
+        "ab_votes",
+        "ladder_steps",
+        "flags",
+        "memory_saves",
+        "judge_verdicts",
+        "judge_calibrations",
+        "model_accounts",
+    }
+)
+EMPTIED = frozenset({"model_replies"})
+"""Replies of models are kept under a hash of the question: which of them speak of what, nobody can tell any more."""
+LEARNED_WORD_BY_WORD = frozenset({"learned_terms", "learning_evidence", "learning_changes"})
+"""A word of a name is learned alone."""
+ACTORS = frozenset(
+    {
+        "written_by",
+        "writer",
+        "actor",
+        "updated_by",
+        "annotator",
+        "principal",
+        "approved_by",
+        "created_by",
+        "reviewed_by",
+    }
+)
+"""Columns that name who did something, in whatever table."""
+_ROWS_AT_A_TIME = 1_000
+_FULL_TEXT = {
+    "sqlite": "DELETE FROM passages_fts WHERE rowid IN (SELECT number FROM chunks WHERE tenant = :tenant)",
+    "postgresql": "DELETE FROM passages_text WHERE tenant = :tenant",
+}
+
+
+class Erasure(Repository):
+    """Erases rows of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._meta = Meta(bound)
+
+    def queries_holding(self, marks: Marks) -> list[str]:
+        """The logged queries whose words or results hold something."""
+        columns = (eval_queries.c.query_id, eval_queries.c.query, eval_queries.c.result_ids)
+        rows = self._stream(select(*columns).where(self._mine(eval_queries)))
+        return [row.query_id for row in rows if marks.in_value(row.query) or not marks.ids.isdisjoint(row.result_ids)]
+
+    def remove_queries(self, query_ids: Sequence[str]) -> int:
+        """Delete logged queries with their candidates."""
+        wanted = delete(eval_queries).where(self._mine(eval_queries), self._among(eval_queries.c.query_id, query_ids))
+        return int(self._connection.execute(wanted).rowcount)
+
+    def remove_saves(self, save_ids: Iterable[str]) -> int:
+        """Delete what is written down of some saves."""
+        wanted = delete(memory_saves).where(
+            self._mine(memory_saves), self._among(memory_saves.c.save_id, list(save_ids))
+        )
+        return int(self._connection.execute(wanted).rowcount)
+
+    def count(self, marks: Marks | None) -> Counter[str]:
+        """Rows that hold something, by table, but for memories, queries and what goes with them; all rows without."""
+        held: Counter[str] = Counter()
+        for table in _tables():
+            if marks is None:
+                counted = select(func.count()).select_from(table).where(self._mine(table))
+                held[table.name] += self._connection.execute(counted).scalar_one()
+            elif table.name not in GOES_WITH_ITS_OWNER | EMPTIED:
+                held[table.name] += len(self._holding(table, marks))
+        return +held
+
+    def terms_learned_from(self, query_ids: Sequence[str]) -> list[tuple[str, str]]:
+        """The words that memories learned from some searches: memory and word."""
+        told = learning_evidence.c
+        wanted = select(told.memory_id, told.term).where(
+            self._mine(learning_evidence), self._among(told.query_id, query_ids)
+        )
+        return [(row.memory_id, row.term) for row in self._connection.execute(wanted.distinct())]
+
+    def remove_terms(self, terms: Iterable[tuple[str, str]]) -> int:
+        """Delete learned words with all that is written down of them."""
+        gone = 0
+        for memory_id, term in terms:
+            for table in (learned_terms, learning_evidence):
+                same = (self._mine(table), table.c.memory_id == memory_id, table.c.term == term)
+                gone += self._connection.execute(delete(table).where(*same)).rowcount
+        return gone
+
+    def strike(self, marks: Marks) -> Counter[str]:
+        """Erase from every table what holds something; rows touched, by table."""
+        touched = self._strike_owned(marks)
+        for table in _tables():
+            if table.name in EMPTIED:
+                touched[table.name] += self._connection.execute(delete(table).where(self._mine(table))).rowcount
+            elif table.name in STAYS_WITHOUT_THE_WORDS:
+                touched[table.name] += self._reword(table, self._holding(table, marks), marks)
+            elif table.name not in GOES_WITH_ITS_OWNER:
+                touched[table.name] += self._remove(table, self._holding(table, marks), marks)
+        return +touched
+
+    def rename_actor(self, actor: str, pseudonym: str) -> Counter[str]:
+        """Let a pseudonym stand wherever somebody is named as the one who did something."""
+        touched: Counter[str] = Counter()
+        for table in _tables():
+            for column in table.columns:
+                if column.name in ACTORS:
+                    same = (self._mine(table), column == actor)
+                    changed = update(table).where(*same).values({column.name: pseudonym})
+                    touched[table.name] += self._connection.execute(changed).rowcount
+        return +touched
+
+    def strike_tenant(self, epoch: str) -> Counter[str]:
+        """Erase every row of the tenant. A new epoch tells whoever follows the change log to begin anew."""
+        given = {"tenant": self._tenant}
+        self._connection.execute(text(_FULL_TEXT[self._connection.dialect.name]), given)
+        touched: Counter[str] = Counter()
+        left = list(_tables())
+        # Rows refer to rows of other tables: each round deletes what nothing refers to any more.
+        while left:
+            refused = [table for table in left if not self._empty(table, touched)]
+            if len(refused) == len(left):
+                self._connection.execute(delete(refused[0]).where(self._mine(refused[0])))
+            left = refused
+        own = meta.c.key.endswith(f":{self._tenant}", autoescape=True)
+        self._connection.execute(delete(meta).where(own))
+        self._meta.put(EPOCH, epoch)
+        self._tell_of_tenant(touched.total())
+        return +touched
+
+    def _tell_of_tenant(self, rows: int) -> None:
+        """That a tenant was erased stays on record, without its name: as a hash, in the books of the default tenant."""
+        target = content_hash(self._tenant).removeprefix(HASH_PREFIX)[:16]
+        entry = AuditEntry(
+            action="tenant.forget", target=target, actor=self._principal, at=self._clock.now(), detail={"rows": rows}
+        )
+        self._connection.execute(audit.insert().values({"tenant": DEFAULT_TENANT, **to_row(entry, audit)}))
+
+    def said_by_anybody(self, texts: Iterable[str]) -> set[str]:
+        """Which of these texts stand in a row, whoever's it is: asked of what was found in a file."""
+        wanted = {one: Marks(pieces=(one,)) for one in texts}
+        found: set[str] = set()
+        for table in metadata.sorted_tables if wanted else ():
+            columns = _texts(table)
+            for row in self._stream(select(*columns)) if columns else ():
+                found |= {one for one, mark in wanted.items() if one not in found and mark.in_value(list(row))}
+        return found
+
+    def _strike_owned(self, marks: Marks) -> Counter[str]:
+        """What is written down of something erased itself: decisions go, audit lines and verdicts lose all words."""
+        ids = list(marks.ids)
+        saves = delete(memory_saves).where(self._mine(memory_saves), self._among(memory_saves.c.memory_id, ids))
+        lines = (
+            update(audit)
+            .where(self._mine(audit), self._among(audit.c.target, ids), audit.c.detail != {})
+            .values(detail={"erased": True})
+        )
+        inputs = [row["input_hash"] for row in self._holding(judge_inputs, marks)]
+        verdicts = (
+            update(judge_verdicts)
+            .where(self._mine(judge_verdicts), self._among(judge_verdicts.c.input_hash, inputs))
+            .values(reason=ERASED, detail={"erased": True})
+        )
+        return Counter(
+            {
+                "memory_saves": self._connection.execute(saves).rowcount,
+                "audit": self._connection.execute(lines).rowcount,
+                "judge_verdicts": self._connection.execute(verdicts).rowcount,
+            }
+        )
+
+    def _holding(self, table: Table, marks: Marks) -> list[Mapping[str, Any]]:
+        marks = marks.word_by_word() if table.name in LEARNED_WORD_BY_WORD else marks
+        columns = _texts(table)
+        keys = list(table.primary_key.columns)
+        rows = self._stream(select(*{*keys, *columns}).where(self._mine(table)))
+        return [
+            dict(row._mapping)  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+            for row in rows
+            if any(marks.in_value(getattr(row, column.name)) for column in columns)
+        ]
+
+    def _remove(self, table: Table, rows: Sequence[Mapping[str, Any]], marks: Marks) -> int:
+        for row in rows:
+            try:
+                with self._connection.begin_nested():
+                    self._connection.execute(delete(table).where(_same(table, row)))
+            except IntegrityError:
+                self._reword(table, [row], marks)
+        return len(rows)
+
+    def _reword(self, table: Table, rows: Sequence[Mapping[str, Any]], marks: Marks) -> int:
+        free = [column for column in _texts(table) if not column.primary_key]
+        changed = 0
+        for row in rows:
+            struck = {column.name: marks.struck(row[column.name]) for column in free}
+            fresh = {name: value for name, value in struck.items() if value != row[name]}
+            if fresh:
+                self._connection.execute(update(table).where(_same(table, row)).values(fresh))
+                changed += 1
+        return changed
+
+    def _empty(self, table: Table, touched: Counter[str]) -> bool:
+        try:
+            with self._connection.begin_nested():
+                gone = self._connection.execute(delete(table).where(self._mine(table)))
+        except IntegrityError:
+            return False
+        touched[table.name] += gone.rowcount
+        return True
+
+    def _stream(self, wanted: Any) -> Iterator[Row[Any]]:
+        # Through to the end before anything is changed: no cursor may be open over rows that go.
+        with self._connection.execute(wanted.execution_options(yield_per=_ROWS_AT_A_TIME)) as rows:
+            yield from rows
+
+
+def _tables() -> Iterator[Table]:
+    return (table for table in metadata.sorted_tables if "tenant" in table.columns)
+
+
+def _texts(table: Table) -> list[Any]:
+    """The columns that can hold a user's words."""
+    return [column for column in table.columns if column.name != "tenant" and isinstance(column.type, Json | Text)]
+
+
+def _same(table: Table, row: Mapping[str, Any]) -> ColumnElement[bool]:
+    return and_(*(column == row[column.name] for column in table.primary_key.columns))

@@ -1,0 +1,156 @@
+"""Judge inputs, verdicts and calibrations; replies that are kept; and accounts that cannot be overdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, func, select, update
+
+from assay.errors import RecordNotFound
+from assay.records.judging import Calibration, JudgeInput, StoredVerdict
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables.judging import (
+    judge_calibrations,
+    judge_inputs,
+    judge_verdicts,
+    model_accounts,
+    model_replies,
+    model_reservations,
+)
+
+
+class JudgeRows(Repository):
+    """What judges were shown, what they said, and how far they can be trusted."""
+
+    def put_inputs(self, inputs: Sequence[JudgeInput]) -> None:
+        """Keep inputs; one that is there already is the same."""
+        at = self._clock.now()
+        rows = {
+            one.input_hash: {
+                "tenant": self._tenant,
+                "input_hash": one.input_hash,
+                "kind": one.kind.value,
+                "created_at": at,
+                "content": one.as_json(),
+            }
+            for one in inputs
+        }
+        if rows:
+            self._connection.execute(insert(self._connection, judge_inputs).on_conflict_do_nothing(), [*rows.values()])
+
+    def input(self, input_hash: str) -> JudgeInput:
+        """One input."""
+        wanted = select(judge_inputs.c.content).where(self._mine(judge_inputs), judge_inputs.c.input_hash == input_hash)
+        found = self._connection.execute(wanted).scalar_one_or_none()
+        if found is None:
+            raise RecordNotFound(f"there is no judge input {input_hash!r}", remedy="Check the id and the tenant.")
+        return JudgeInput.from_json(found)
+
+    def put_verdicts(self, verdicts: Sequence[StoredVerdict]) -> None:
+        """Keep verdicts; the same judge's newer word on a case takes the place of the older one."""
+        if not verdicts:
+            return
+        wanted = insert(self._connection, judge_verdicts)
+        fresh = {
+            name: wanted.excluded[name] for name in ("input_hash", "outcome", "score", "reason", "created_at", "detail")
+        }
+        key = ["tenant", "run_id", "case_id", "repeat", "kind", "fingerprint_id"]
+        rows = [{"tenant": self._tenant, **to_row(one, judge_verdicts)} for one in verdicts]
+        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh), rows)
+
+    def verdicts(self, run_id: str, *, fingerprint_id: str | None = None) -> list[StoredVerdict]:
+        """What was said of a run, by one judge or by all, in the order of cases."""
+        table = judge_verdicts
+        wanted = self._select(table, table.c.run_id == run_id)
+        if fingerprint_id is not None:
+            wanted = wanted.where(table.c.fingerprint_id == fingerprint_id)
+        order = (table.c.case_id, table.c.repeat, table.c.kind, table.c.fingerprint_id)
+        return [from_row(StoredVerdict, row, table) for row in self._connection.execute(wanted.order_by(*order))]
+
+    def put_calibration(self, calibration: Calibration) -> None:
+        """Keep how a judge was calibrated, beside what was found before."""
+        row = {"tenant": self._tenant, **to_row(calibration, judge_calibrations)}
+        self._connection.execute(judge_calibrations.insert().values(row))
+
+    def calibration(self, fingerprint_id: str) -> Calibration | None:
+        """The newest of a judge; None: it was never calibrated."""
+        table = judge_calibrations
+        wanted = self._select(table, table.c.fingerprint_id == fingerprint_id).order_by(table.c.id.desc()).limit(1)
+        row = self._connection.execute(wanted).one_or_none()
+        return None if row is None else from_row(Calibration, row, table)
+
+    def calibrations(self, *, limit: int = 100) -> list[Calibration]:
+        """The newest first."""
+        wanted = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
+        return [from_row(Calibration, row, judge_calibrations) for row in self._connection.execute(wanted)]
+
+
+class ReplyRows(Repository):
+    """Replies of models, by everything that moved them."""
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """The reply under a key."""
+        wanted = select(model_replies.c.reply).where(self._mine(model_replies), model_replies.c.key == key)
+        found: Mapping[str, Any] | None = self._connection.execute(wanted).scalar_one_or_none()
+        return found
+
+    def put(self, key: str, reply: Mapping[str, Any]) -> None:
+        """Keep a reply, unless one is kept already."""
+        row = {"tenant": self._tenant, "key": key, "created_at": self._clock.now(), "reply": dict(reply)}
+        self._connection.execute(insert(self._connection, model_replies).values(row).on_conflict_do_nothing())
+
+
+class Balance(NamedTuple):
+    """What an account holds: all that was spent or is set aside."""
+
+    tokens: int
+    nano_usd: int
+
+
+class SpendingRows(Repository):
+    """Accounts of what asking models costs. One statement checks and takes: nobody can come in between."""
+
+    def reserve(self, account: str, reservation: str, most: Balance, limits: tuple[int | None, int | None]) -> bool:
+        """Set something aside; False when that would go beyond a limit, and then nothing is changed."""
+        table = model_accounts
+        opened = {"tenant": self._tenant, "account": account, "tokens": 0, "nano_usd": 0}
+        self._connection.execute(insert(self._connection, table).values(opened).on_conflict_do_nothing())
+        fits = [
+            column + wanted <= limit
+            for column, wanted, limit in zip((table.c.tokens, table.c.nano_usd), most, limits, strict=True)
+            if limit is not None
+        ]
+        if not self._add(account, most, *fits):
+            return False
+        row = {"reservation": reservation, "account": account, "created_at": self._clock.now(), **most._asdict()}
+        self._connection.execute(model_reservations.insert().values({"tenant": self._tenant, **row}))
+        return True
+
+    def settle(self, reservation: str, cost: Balance) -> None:
+        """Put what it did cost in the place of what was set aside; doing so twice changes nothing."""
+        table = model_reservations
+        found = self._connection.execute(self._select(table, table.c.reservation == reservation)).one_or_none()
+        if found is None:
+            return
+        self._connection.execute(delete(table).where(self._mine(table), table.c.reservation == reservation))
+        self._add(found.account, Balance(cost.tokens - found.tokens, cost.nano_usd - found.nano_usd))
+
+    def balance(self, account: str) -> Balance:
+        """All that was spent or is set aside."""
+        table = model_accounts
+        found = self._connection.execute(self._select(table, table.c.account == account)).one_or_none()
+        return Balance(0, 0) if found is None else Balance(found.tokens, found.nano_usd)
+
+    def open_reservations(self, account: str) -> int:
+        """Calls whose end was not seen."""
+        table = model_reservations
+        counted = select(func.count()).select_from(table).where(self._mine(table), table.c.account == account)
+        return int(self._connection.execute(counted).scalar_one())
+
+    def _add(self, account: str, amount: Balance, *conditions: Any) -> bool:
+        table = model_accounts
+        grown = {"tokens": table.c.tokens + amount.tokens, "nano_usd": table.c.nano_usd + amount.nano_usd}
+        wanted = update(table).where(self._mine(table), table.c.account == account, *conditions).values(grown)
+        return self._connection.execute(wanted).rowcount == 1

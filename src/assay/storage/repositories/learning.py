@@ -1,0 +1,182 @@
+"""What learning does to memories: votes, the few columns it may change, and every change with what was there before.
+
+`adjust` is the only way in which learning writes to a memory, and it knows four columns: whatever else a memory is
+made of, its words above all, stays as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, select, update
+
+from assay.errors import BadValue, RecordNotFound
+from assay.records import Operation, RowKind
+from assay.records.learning import ChangeKind, LearningChange
+from assay.storage.repositories.base import Bound, Repository, mine
+from assay.storage.repositories.changes import Changes, Line
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables import learning_changes, memories, memory_votes
+
+LEARNED_COLUMNS = ("confidence", "validation_count", "tier", "learned_triggers")
+"""What learning may change of a memory. `updated_at` is not among them: to be voted for is not to be newer."""
+
+
+class Tally(NamedTuple):
+    """Ballots by principal."""
+
+    useful: dict[str, int]
+    useless: dict[str, int]
+
+    def side(self, *, useful: bool) -> dict[str, int]:
+        """Those on one side."""
+        return self.useful if useful else self.useless
+
+
+class Writers(NamedTuple):
+    """Who wrote memories, and the highest number among those."""
+
+    last: int
+    writers: frozenset[str]
+
+
+_STATE = select(memories.c.number, *(memories.c[name] for name in LEARNED_COLUMNS)).where(
+    mine(memories), memories.c.id == bindparam("memory_id")
+)
+_TALLY = (
+    select(memory_votes.c.useful, memory_votes.c.principal, func.count())
+    .where(mine(memory_votes), memory_votes.c.memory_id == bindparam("memory_id"))
+    .group_by(memory_votes.c.useful, memory_votes.c.principal)
+)
+
+
+class Learning(Repository):
+    """Votes and changes of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._changes = Changes(bound)
+
+    def state(self, memory_id: str) -> dict[str, Any]:
+        """The columns of a memory that learning may change."""
+        row = self._row(memory_id)
+        return {name: getattr(row, name) for name in LEARNED_COLUMNS}
+
+    def _row(self, memory_id: str) -> Row[*tuple[Any, ...]]:
+        rows = self._rows(_STATE, memory_id=memory_id)
+        if not rows:
+            raise RecordNotFound(
+                f"there is no memory {memory_id!r} in this scope", remedy="Check the id and the tenant."
+            )
+        return rows[0]
+
+    def adjust(self, memory_id: str, changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a memory other values in some of those columns; what was there before."""
+        foreign = sorted(set(changed) - set(LEARNED_COLUMNS))
+        if foreign:
+            raise BadValue(
+                f"learning cannot change {foreign[0]!r} of a memory",
+                remedy=f"It may change {', '.join(LEARNED_COLUMNS)}.",
+            )
+        row = self._row(memory_id)
+        own = (self._mine(memories), memories.c.id == memory_id)
+        self._connection.execute(update(memories).where(*own).values(dict(changed)))
+        self._changes.append(Operation.UPDATE, [Line(RowKind.MEMORY, memory_id, row.number)])
+        return {name: getattr(row, name) for name in changed}
+
+    def change(
+        self,
+        memory_id: str,
+        kind: ChangeKind,
+        after: Mapping[str, Any],
+        detail: Mapping[str, Any],
+        *,
+        writer: str | None = None,
+    ) -> None:
+        """Change a memory and write down what was there, in the name of the scope's principal if none is said."""
+        before = self.adjust(memory_id, after)
+        made = LearningChange(
+            memory_id=memory_id,
+            kind=kind,
+            before=before,
+            after=dict(after),
+            detail=detail,
+            writer=self._principal if writer is None else writer,
+            at=self._clock.now(),
+        )
+        row = to_row(made, learning_changes)
+        row.pop("id")
+        self._connection.execute(learning_changes.insert().values({"tenant": self._tenant, **row}))
+
+    def count_access(self, memory_id: str) -> None:
+        """One more read of a memory. No search looks at it, so no index need be told."""
+        own = (self._mine(memories), memories.c.id == memory_id)
+        self._connection.execute(update(memories).where(*own).values(access_count=memories.c.access_count + 1))
+
+    def vote(self, memory_id: str, ballot: str, *, useful: bool) -> bool:
+        """Cast a ballot in the name of the scope's principal; False when it was cast before."""
+        row = {
+            "tenant": self._tenant,
+            "memory_id": memory_id,
+            "ballot": ballot,
+            "principal": self._principal,
+            "useful": useful,
+            "at": self._clock.now(),
+        }
+        key = ["memory_id", "ballot", "tenant"]
+        wanted = insert(self._connection, memory_votes).values(row).on_conflict_do_nothing(index_elements=key)
+        counted = self._connection.execution_options(preserve_rowcount=True)
+        return bool(counted.execute(wanted).rowcount)
+
+    def tally(self, memory_id: str) -> Tally:
+        """How many ballots each principal cast on either side."""
+        found = Tally({}, {})
+        for useful, principal, count in self._rows(_TALLY, memory_id=memory_id):
+            (found.useful if useful else found.useless)[principal] = int(count)
+        return found
+
+    def remove_votes(self, memory_id: str, ballots: Collection[str]) -> None:
+        """Take ballots back."""
+        chosen = (memory_votes.c.memory_id == memory_id, self._among(memory_votes.c.ballot, ballots))
+        self._connection.execute(delete(memory_votes).where(self._mine(memory_votes), *chosen))
+
+    def writers_after(self, number: int) -> Writers:
+        """Who wrote the memories with higher numbers than this."""
+        own = (self._mine(memories), memories.c.number > number)
+        wanted = select(memories.c.written_by, func.max(memories.c.number)).where(*own).group_by(memories.c.written_by)
+        rows = self._connection.execute(wanted).all()
+        return Writers(max((row[1] for row in rows), default=number), frozenset(row[0] for row in rows))
+
+    def changes(
+        self,
+        *,
+        memory_id: str | None = None,
+        writer: str | None = None,
+        since: datetime | None = None,
+        undone: bool = False,
+        limit: int | None = None,
+    ) -> list[LearningChange]:
+        """Changes in their order: of one memory, by one writer, from a moment on; standing ones only, if not said."""
+        table = learning_changes
+        conditions: list[ColumnElement[bool]] = [] if undone else [table.c.undone_at.is_(None)]
+        if memory_id is not None:
+            conditions.append(table.c.memory_id == memory_id)
+        if writer is not None:
+            conditions.append(table.c.writer == writer)
+        if since is not None:
+            conditions.append(table.c.at >= since)
+        wanted = self._select(table, *conditions).order_by(table.c.id)
+        return [from_row(LearningChange, row, table) for row in self._connection.execute(wanted.limit(limit))]
+
+    def rebase(self, change_id: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """Say what a change came to after earlier ones were undone."""
+        chosen = (self._mine(learning_changes), learning_changes.c.id == change_id)
+        said = {"before": dict(before), "after": dict(after)}
+        self._connection.execute(update(learning_changes).where(*chosen).values(said))
+
+    def mark_undone(self, ids: Collection[int]) -> None:
+        """Say that changes were undone now."""
+        chosen = (self._mine(learning_changes), self._among(learning_changes.c.id, ids))
+        self._connection.execute(update(learning_changes).where(*chosen).values(undone_at=self._clock.now()))

@@ -1,0 +1,208 @@
+"""Answered questions: kept, listed by filter and cursor, read whole, and summed up by the database itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any
+
+from sqlalchemy import ColumnElement, Integer, Row, Select, case, func, literal, select, type_coerce
+from sqlalchemy import cast as as_type
+
+from assay.errors import BadValue, RecordNotFound
+from assay.records.research import Dimension
+from assay.records.research_log import (
+    BINS,
+    DayOfResearch,
+    ResearchFilter,
+    ResearchPage,
+    ResearchSession,
+    ResearchStatus,
+    ResearchTotals,
+    Spread,
+    StoredResearch,
+)
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables.research import research_failures, research_sessions, research_traces
+from assay.storage.types import TextType
+
+LARGEST_PAGE = 1_000
+_KNOWN = tuple(dimension.value for dimension in Dimension)
+_STAGES = ("overall", "plan", "retrieval", "answer")
+_OF = research_sessions.c
+
+
+class ResearchRows(Repository):
+    """The answered questions of one tenant."""
+
+    def put(self, session: ResearchSession, trace: Mapping[str, Any]) -> None:
+        """Keep a session with its whole record; one that is there already is left as it is."""
+        row = {"tenant": self._tenant, **to_row(session, research_sessions)}
+        row |= {name: session.scores.get(name) for name in _KNOWN}
+        row["custom_scores"] = {name: score for name, score in session.scores.items() if name not in _KNOWN}
+        wanted = insert(self._connection, research_sessions).values(row).on_conflict_do_nothing()
+        self._connection.execute(wanted)
+        key = {"tenant": self._tenant, "log_id": session.log_id}
+        kept = insert(self._connection, research_traces).values({**key, "trace": dict(trace)})
+        self._connection.execute(kept.on_conflict_do_nothing())
+        failed = [{**key, "dimension": name} for name in session.failed_dimensions]
+        if failed:
+            self._connection.execute(insert(self._connection, research_failures).on_conflict_do_nothing(), failed)
+
+    def get(self, log_id: str) -> StoredResearch:
+        """One session and its record."""
+        row = self._connection.execute(self._select(research_sessions, _OF.log_id == log_id)).one_or_none()
+        if row is None:
+            raise RecordNotFound(
+                f"there is no research session {log_id!r} in this scope", remedy="Check the id and tenant."
+            )
+        wanted = select(research_traces.c.trace).where(self._mine(research_traces), research_traces.c.log_id == log_id)
+        return StoredResearch(_session(row), self._connection.execute(wanted).scalar_one_or_none())
+
+    def list(self, wanted: ResearchFilter | None = None, *, after: int | None = None, limit: int = 50) -> ResearchPage:
+        """The newest sessions first, from behind a page's `after`."""
+        if not 1 <= limit <= LARGEST_PAGE:
+            raise BadValue(f"limit {limit} is not from 1 to {LARGEST_PAGE}", remedy="Ask for smaller pages.")
+        found = self._matching(select(research_sessions), wanted).order_by(_OF.id.desc()).limit(limit + 1)
+        if after is not None:
+            found = found.where(_OF.id < after)
+        rows = self._connection.execute(found).all()
+        more = rows[limit - 1].id if len(rows) > limit else None
+        return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
+
+    def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
+        """Sessions oldest first, one after the other, for whoever looks for patterns."""
+        found = self._matching(select(research_sessions), wanted).order_by(_OF.id).limit(limit)
+        for row in self._connection.execution_options(yield_per=1_000).execute(found):
+            yield _session(row)
+
+    def totals(self, wanted: ResearchFilter | None = None) -> ResearchTotals:
+        """Counts and sums over the sessions of a filter, made by the database."""
+        row = self._connection.execute(self._matching(select(*_SUMMED), wanted)).one()._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+        bins = dict(self._counted(_bin(), wanted))
+        return ResearchTotals(
+            **{name: int(row[name] or 0) for name in _COUNTS},
+            iterations={int(key): count for key, count in self._counted(_OF.iterations, wanted)},
+            stages={stage: _spread(row, stage) for stage in _STAGES},
+            dimensions={dimension: _spread(row, dimension.value) for dimension in Dimension},
+            failed_dimensions=dict(self._failed(wanted)),
+            failure_types={str(key): count for key, count in self._counted(_OF.failure_type, wanted) if key},
+            histogram=tuple(bins.get(place, 0) for place in range(BINS)),
+            days=tuple(self._days(wanted)),
+        )
+
+    def _failed(self, wanted: ResearchFilter | None) -> Iterator[tuple[str, int]]:
+        failures = research_failures
+        same = (failures.c.tenant == _OF.tenant) & (failures.c.log_id == _OF.log_id)
+        joined = select(failures.c.dimension, func.count()).select_from(research_sessions.join(failures, same))
+        found = self._matching(joined, wanted).group_by(failures.c.dimension).order_by(failures.c.dimension)
+        return ((str(name), int(count)) for name, count in self._connection.execute(found))
+
+    def _days(self, wanted: ResearchFilter | None) -> Iterator[DayOfResearch]:
+        day = func.substr(type_coerce(_OF.created_at, TextType), 1, 10)
+        columns = (day.label("day"), *_BY_DAY)
+        for row in self._connection.execute(self._matching(select(*columns), wanted).group_by(day).order_by(day)):
+            told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+            yield DayOfResearch(
+                date.fromisoformat(row.day), row.sessions, row.judged, row.passed or 0, _spread(told, "overall")
+            )
+
+    def _counted(self, column: ColumnElement[Any], wanted: ResearchFilter | None) -> list[tuple[Any, int]]:
+        """How many sessions each value has."""
+        found = self._matching(select(column.label("value"), func.count()), wanted).group_by("value").order_by("value")
+        return [(value, int(count)) for value, count in self._connection.execute(found) if value is not None]
+
+    def _matching(self, statement: Select[Any], wanted: ResearchFilter | None) -> Select[Any]:
+        return statement.where(self._mine(research_sessions), *_conditions(wanted or ResearchFilter()))
+
+
+def _conditions(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
+    ranges: Iterable[tuple[str, Any, Any]] = (
+        ("created_at", wanted.since, None),
+        ("overall_score", wanted.least_score, wanted.most_score),
+        ("iterations", wanted.least_iterations, wanted.most_iterations),
+    )
+    for name, least, most in ranges:
+        if least is not None:
+            yield _OF[name] >= least
+        if most is not None:
+            yield _OF[name] <= most
+    if wanted.until is not None:
+        yield _OF.created_at < wanted.until
+    for name in ("passed", "escalated", "skipped", "judge_failed", "severe", "failure_type", "session_id"):
+        value = getattr(wanted, name)
+        if value is not None:
+            yield _OF[name] == value
+    for name in ("status", "kind"):
+        if getattr(wanted, name) is not None:
+            yield _OF[name] == getattr(wanted, name).value
+    yield from _worded(wanted)
+
+
+def _worded(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
+    for name, value in (("prompt_versions", wanted.prompt_version), ("failed_dimensions", wanted.failed_dimension)):
+        if value is not None:
+            yield type_coerce(_OF[name], TextType).contains(f'"{value}"', autoescape=True)
+    if wanted.text is not None:
+        yield func.lower(_OF.question).contains(wanted.text.lower(), autoescape=True)
+
+
+def _session(row: Row[Any]) -> ResearchSession:
+    told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+    scores = {name: told[name] for name in _KNOWN if told[name] is not None}
+    return from_row(ResearchSession, row, research_sessions, scores={**scores, **told["custom_scores"]})
+
+
+def _spread(told: Mapping[Any, Any], name: str) -> Spread:
+    count, total, squares, least, most = (told[f"{name}_{part}"] for part in _PARTS)
+    return Spread(int(count), float(total or 0.0), float(squares or 0.0), least, most)
+
+
+_PARTS = ("count", "sum", "squares", "least", "most")
+
+
+def _parts(name: str, column: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    made = (
+        func.count(column),
+        func.sum(column),
+        func.sum(column * column),
+        func.min(column),
+        func.max(column),
+    )
+    return [one.label(f"{name}_{part}") for part, one in zip(_PARTS, made, strict=True)]
+
+
+def _yes(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.sum(as_type(column, Integer))
+
+
+def _status(status: ResearchStatus) -> ColumnElement[Any]:
+    return func.sum(case((_OF.status == status.value, 1), else_=0))
+
+
+def _bin() -> ColumnElement[Any]:
+    """Floor on both: a cast rounds on one of them and cuts on the other."""
+    score = type_coerce(_OF.overall_score, research_sessions.c.latency_ms.type)
+    edges = ((score < (place + 1) / BINS, literal(place)) for place in range(BINS - 1))
+    return case((_OF.overall_score.is_(None), None), *edges, else_=BINS - 1)
+
+
+_COUNTS: Mapping[str, ColumnElement[Any]] = {
+    "sessions": func.count(),
+    "judged": func.count(_OF.passed),
+    "passed": _yes(_OF.passed),
+    **{name: _yes(_OF[name]) for name in ("skipped", "judge_failed", "escalated", "severe", "regenerated")},
+    "exhausted": _yes(_OF.exhausted),
+    "abstained": _status(ResearchStatus.ABSTAINED),
+    "withheld": _status(ResearchStatus.WITHHELD),
+}
+_SUMMED = [
+    *(column.label(name) for name, column in _COUNTS.items()),
+    *(part for stage in _STAGES for part in _parts(stage, _OF[f"{stage}_score"])),
+    *(part for name in _KNOWN for part in _parts(name, _OF[name])),
+]
+_BY_DAY = [
+    *(_COUNTS[name].label(name) for name in ("sessions", "judged", "passed")),
+    *_parts("overall", _OF.overall_score),
+]

@@ -1,0 +1,184 @@
+"""What is old enough to leave the log, and how it comes back.
+
+Exempt are queries of an evaluation corpus and queries that somebody judged, with their feedback: they are evidence.
+Rows keep their number when they come back, unless another row has taken it since.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Row, Table, delete, exists, func, or_, select
+
+from assay.records import FeedbackEvent, LoggedQuery
+from assay.storage.repositories.base import Repository
+from assay.storage.repositories.queries import unpack
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables import eval_candidates, eval_feedback, eval_judgments, eval_queries, eval_shadow_runs
+from assay.storage.types import read_moment, write_moment
+
+
+class Numbered(NamedTuple):
+    """A row as an archive has it."""
+
+    number: int
+    row: Mapping[str, Any]
+
+
+class OldRows(NamedTuple):
+    """How many rows are beyond their time."""
+
+    queries: int
+    events: int
+    exempt_queries: int
+    """Old, but kept as evidence."""
+    shadow_runs: int
+
+
+class Retention(Repository):
+    """The old rows of one tenant."""
+
+    def count(self, before: datetime, *, shadow_before: datetime) -> OldRows:
+        """How many rows are older than their time allows."""
+        old = eval_queries.c.created_at < before
+        return OldRows(
+            queries=self._count(eval_queries, old, ~_is_evidence()),
+            events=self._count(eval_feedback, eval_feedback.c.created_at < before, ~_belongs_to_evidence()),
+            exempt_queries=self._count(eval_queries, old, _is_evidence()),
+            shadow_runs=self._count(eval_shadow_runs, eval_shadow_runs.c.created_at < shadow_before),
+        )
+
+    def old_queries(self, before: datetime, *, after: int, limit: int) -> list[Numbered]:
+        """Queries with their candidates, in the order of their numbers."""
+        rows = self._old(eval_queries, before, ~_is_evidence(), after=after, limit=limit)
+        candidates: dict[str, dict[str, str]] = {}
+        wanted = self._select(eval_candidates, self._among(eval_candidates.c.query_id, [row.query_id for row in rows]))
+        for one in self._connection.execute(wanted):
+            candidates.setdefault(one.query_id, {})[one.channel] = base64.b64encode(one.payload).decode()
+        return [
+            Numbered(
+                row.id,
+                {
+                    "table": "eval_queries",
+                    "id": row.id,
+                    "row": _plain(from_row(LoggedQuery, row, eval_queries), eval_queries),
+                    "candidates": candidates.get(row.query_id, {}),
+                },
+            )
+            for row in rows
+        ]
+
+    def old_events(self, before: datetime, *, after: int, limit: int) -> list[Numbered]:
+        """Feedback in the order of its numbers."""
+        rows = self._old(eval_feedback, before, ~_belongs_to_evidence(), after=after, limit=limit)
+        return [
+            Numbered(
+                row.id,
+                {
+                    "table": "eval_feedback",
+                    "id": row.id,
+                    "row": _plain(from_row(FeedbackEvent, row, eval_feedback), eval_feedback),
+                },
+            )
+            for row in rows
+        ]
+
+    def remove_queries(self, numbers: Sequence[int]) -> int:
+        """Delete queries with their candidates; what has become evidence meanwhile stays."""
+        return self._remove(eval_queries, numbers, ~_is_evidence())
+
+    def remove_events(self, numbers: Sequence[int]) -> int:
+        """Delete feedback; what has come to belong to evidence meanwhile stays."""
+        return self._remove(eval_feedback, numbers, ~_belongs_to_evidence())
+
+    def bring_back(self, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put rows of an archive into their tables; what is there already stays as it is. How many were new."""
+        queries = [one for one in rows if one["table"] == "eval_queries"]
+        events = [one for one in rows if one["table"] == "eval_feedback"]
+        return self._bring_back_queries(queries) + self._insert_missing(
+            eval_feedback, "event_key", [self._values(one, FeedbackEvent, eval_feedback) for one in events]
+        )
+
+    def _bring_back_queries(self, rows: Sequence[Mapping[str, Any]]) -> int:
+        given = [self._values(one, LoggedQuery, eval_queries) for one in rows]
+        new = self._insert_missing(eval_queries, "query_id", given)
+        blobs = [
+            {
+                "tenant": self._tenant,
+                "query_id": one["row"]["query_id"],
+                "channel": channel,
+                "candidate_count": len(unpack(channel, payload).ids),
+                "payload": payload,
+            }
+            for one in rows
+            for channel, payload in _payloads(one)
+        ]
+        if blobs:
+            self._connection.execute(insert(self._connection, eval_candidates).on_conflict_do_nothing(), blobs)
+        return new
+
+    def _values(self, one: Mapping[str, Any], kind: type[Any], table: Table) -> dict[str, Any]:
+        """A row as it is inserted, checked again as a record."""
+        known = {field.name for field in fields(kind)}
+        row = {name: value for name, value in one["row"].items() if name in known}
+        row["created_at"] = read_moment(row["created_at"])
+        return {"tenant": self._tenant, "id": int(one["id"]), **to_row(kind(**row), table)}
+
+    def _insert_missing(self, table: Table, key: str, rows: Sequence[dict[str, Any]]) -> int:
+        there = select(table.c[key]).where(self._mine(table), self._among(table.c[key], [row[key] for row in rows]))
+        known = set(self._connection.execute(there).scalars())
+        fresh = [row for row in {row[key]: row for row in rows}.values() if row[key] not in known]
+        # Numbers are the store's, not the tenant's: a row of anybody may have taken one.
+        numbers = select(table.c.id).where(self._among(table.c.id, [row["id"] for row in fresh]))
+        taken = set(self._connection.execute(numbers).scalars())
+        for numbered in (True, False):
+            some = [row for row in fresh if (row["id"] not in taken) is numbered]
+            if some:
+                given = some if numbered else [{name: row[name] for name in row if name != "id"} for row in some]
+                self._connection.execute(table.insert(), given)
+        return len(fresh)
+
+    def _old(
+        self, table: Table, before: datetime, condition: ColumnElement[bool], *, after: int, limit: int
+    ) -> Sequence[Row[Any]]:
+        wanted = self._select(table, table.c.created_at < before, table.c.id > after, condition)
+        return self._connection.execute(wanted.order_by(table.c.id).limit(limit)).all()
+
+    def _remove(self, table: Table, numbers: Sequence[int], condition: ColumnElement[bool]) -> int:
+        wanted = delete(table).where(self._mine(table), self._among(table.c.id, numbers), condition)
+        return int(self._connection.execute(wanted).rowcount)
+
+    def _count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
+        counted = select(func.count()).select_from(table).where(self._mine(table), *conditions)
+        return int(self._connection.execute(counted).scalar_one())
+
+
+def _is_evidence() -> ColumnElement[bool]:
+    judged = exists().where(
+        eval_judgments.c.tenant == eval_queries.c.tenant, eval_judgments.c.query_id == eval_queries.c.query_id
+    )
+    return or_(eval_queries.c.is_eval_corpus == True, judged)  # noqa: E712 - SQL, not Python
+
+
+def _belongs_to_evidence() -> ColumnElement[bool]:
+    same = (eval_queries.c.tenant == eval_feedback.c.tenant, eval_queries.c.query_id == eval_feedback.c.query_id)
+    judged = exists().where(
+        eval_judgments.c.tenant == eval_feedback.c.tenant, eval_judgments.c.query_id == eval_feedback.c.query_id
+    )
+    return or_(exists().where(*same, eval_queries.c.is_eval_corpus == True), judged)  # noqa: E712 - SQL, not Python
+
+
+def _plain(record: object, table: Table) -> dict[str, Any]:
+    """A record's columns as JSON has them."""
+    return {
+        name: write_moment(value) if isinstance(value, datetime) else value
+        for name, value in to_row(record, table).items()
+    }
+
+
+def _payloads(one: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+    return [(channel, base64.b64decode(text)) for channel, text in one.get("candidates", {}).items()]

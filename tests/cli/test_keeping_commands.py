@@ -1,0 +1,132 @@
+"""Sessions, tasks, retention and forgetting from the command line."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.cli.telling import Run
+
+from assay import Scope, Settings
+from assay.clock import SystemClock
+from assay.records import Draft, SearchRequest
+from assay.testing import FixedClock
+from assay.wiring import create_checkpoint, delete_checkpoint, list_checkpoints, open_engine
+
+TEA = "The tea of Zenobia Quix is kept in the left cupboard of the small kitchen."
+
+
+@pytest.fixture(autouse=True)
+def own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DB", "notes.db")
+    monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
+
+
+@pytest.fixture
+def tea(run: Run) -> str:
+    """A memory, searched for four months ago in session `s`."""
+    long_ago = FixedClock(SystemClock().now() - timedelta(days=120))
+    with open_engine(Settings(db="notes.db", embedder="none"), clock=long_ago) as engine:
+        saved = engine.saver.save(Scope(), Draft(title="Tea", body=TEA)).memory_id
+        engine.searcher.search(Scope(), SearchRequest(query="where is the tea", session_id="s"))
+    assert saved is not None
+    return saved
+
+
+def test_a_session_is_listed_and_shown(run: Run, tea: str) -> None:
+    assert "s " in run("session", "list").out
+    shown = run("session", "show", "s")
+    assert shown.code == 0
+    assert tea in shown.out
+    assert "no search was judged" in shown.out
+    assert run("session", "show", "s", "--json").json["totals"]["total_searches"] == 1
+    assert run("session", "show", "nope").code == 3
+    assert "nothing is known" in run("session", "show", "nope").err
+    assert "No sessions yet" in run("session", "list", "--tenant", "rival").out
+
+
+def test_a_task_is_begun_and_ended(run: Run, tea: str) -> None:
+    numbers = ("--knowledge", "0.2", "--uncertainty", "0.8", "--context", "0.5")
+    assert run("task", "preflight", "t1", *numbers, "--session", "s", "--goal", "make tea").code == 0
+    ended = run("task", "postflight", "t1", "--knowledge", "0.8", "--uncertainty", "0.2", "--context", "0.8")
+    assert "learning index   +0.50" in ended.out
+    again = run("task", "postflight", "t1", *numbers, "--useful", tea, "--json").json
+    assert again["validated"] == 1
+    assert again["outcome"]["learning_index"] == 0
+    assert run("task", "preflight", "t1", *numbers).code == 3
+    assert run("task", "preflight", "t2", "--knowledge", "7", *numbers[2:]).code == 3
+    assert run("task", "postflight", "t3", *numbers).code == 3
+
+
+def test_old_searches_are_archived_and_come_back(run: Run, tea: str) -> None:
+    assert run("retention", "run", "--dry-run", "--json").json["queries"] == 1
+    done = run("retention", "run", "--json").json
+    assert done["queries"] == 1
+    [archive] = done["archives"]
+    assert Path(archive).parent.name == "notes.db.archives"
+    assert "gone" in run("retention", "run").out
+    assert "1 of 1 rows came back" in run("retention", "restore", archive).out
+    assert "0 of 1 rows came back" in run("retention", "restore", archive).out
+    Path(archive).write_bytes(Path(archive).read_bytes()[:60])
+    cut = run("retention", "restore", archive)
+    assert cut.code == 3
+    assert "line " in cut.err
+    assert run("retention", "restore", "nowhere.gz").code == 3
+    assert tea
+
+
+def test_forgetting_asks_looks_erases_and_proves(run: Run, tea: str) -> None:
+    [archive] = run("retention", "run", "--json").json["archives"]
+    assert run("forget", tea).code == 3
+    assert "--yes" in run("forget", tea).err
+    looked = run("forget", "--person", "Zenobia Quix", "--dry-run")
+    assert looked.code == 0
+    assert tea in looked.out
+    done = run("forget", "--person", "Zenobia Quix", "--yes", "--json")
+    assert done.code == 0
+    assert done.json["left"] == []
+    assert {Path(path).name for path in done.json["searched"]} >= {"notes.db"}
+    assert done.json["files_changed"] == [archive]
+    assert run("show", tea).code == 3
+    gone = run("forget", "--person", "Zenobia Quix", "--yes")
+    assert gone.code == 2
+    assert "nothing of it" in gone.out
+    assert not Path(archive).exists() or b"Zenobia" not in gzip.decompress(Path(archive).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing was named"),
+        (("--tenant", "rival"), "nothing was named"),
+        (("m_1", "--everything"), "2 things at once"),
+        (("m_gone", "--yes"), "there is no memory 'm_gone'"),
+        (("--person", "Z", "--yes"), "too short"),
+        (("../etc", "--yes"), "is not an id"),
+    ],
+)
+def test_a_wrong_wish_to_forget_is_refused(run: Run, tea: str, arguments: tuple[str, ...], said: str) -> None:
+    told = run("forget", *arguments)
+    assert told.code == 3
+    assert said in told.err
+    assert run("show", tea).code == 0
+
+
+def test_a_whole_tenant_is_forgotten_and_the_copies_that_held_it(run: Run, tea: str) -> None:
+    settings = Settings(db="notes.db", embedder="none")
+    made = create_checkpoint(settings, "by hand")
+    listed = run("forget", "--everything", "--yes")
+    assert made.id in listed.out
+    assert run("forget", "--everything", "--checkpoints", "--yes").code == 0
+    assert list_checkpoints(settings) == []
+    assert run("show", tea).code == 3
+    assert "nothing was unfinished" in run("forget", "--finish").out
+
+
+def test_a_checkpoint_is_made_and_deleted_by_what_surfaces_call(run: Run, tea: str) -> None:
+    settings = Settings(db="notes.db", embedder="none")
+    made = create_checkpoint(settings, "for a tool")
+    assert delete_checkpoint(settings, "for a tool").id == made.id
+    assert made.id not in [one.id for one in list_checkpoints(settings)]

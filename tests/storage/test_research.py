@@ -1,0 +1,202 @@
+"""Answered questions and versions of prompts: kept, listed, summed up, alike on both back ends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from tests.storage import samples
+
+from assay.errors import BadValue, RecordNotFound
+from assay.records import Scope
+from assay.records.research import Dimension, QuestionKind
+from assay.records.research_log import (
+    BINS,
+    EvaluatedBy,
+    ResearchFilter,
+    ResearchSession,
+    ResearchStatus,
+)
+from assay.storage import Store
+
+OTHER = Scope(tenant="other")
+FULL = ResearchSession(
+    log_id="r_full",
+    created_at=samples.AT,
+    question="When did 100 % of_it ship?",
+    status=ResearchStatus.ABSTAINED,
+    kind=QuestionKind.TIME,
+    tags=("release",),
+    session_id="s_1",
+    retry_of="r_0",
+    overall_score=1 / 3,
+    plan_score=0.7,
+    retrieval_score=0.0,
+    answer_score=1.0,
+    scores={"intent_alignment": 0.7, "coherence": 1.0, "tone": 0.25},
+    failed_dimensions=("context_recall", "tone"),
+    passed=False,
+    failure_type="insufficient_coverage",
+    iterations=3,
+    exhausted=True,
+    escalated=True,
+    severe=True,
+    regenerated=True,
+    skipped=True,
+    skip_reason="the model took too long",
+    judge_failed=True,
+    evaluated_by=EvaluatedBy.MIXED,
+    latency_ms=12.5,
+    evaluation_ms=3.25,
+    tokens=77,
+    prompt_versions=("planner@2", "synthesiser@1"),
+)
+
+
+def session(number: int, **given: object) -> ResearchSession:
+    made = {
+        "log_id": f"r_{number}",
+        "created_at": samples.AT + timedelta(days=number),
+        "question": f"question {number}",
+        **given,
+    }
+    return ResearchSession(**made)  # type: ignore[arg-type] # each test gives fields by name
+
+
+def fill(store: Store, scope: Scope, *sessions: ResearchSession) -> None:
+    with store.writing(scope) as work:
+        for one in sessions:
+            work.research.put(one, {"log_id": one.log_id})
+
+
+def test_a_session_comes_back_as_it_was_kept(store: Store, scope: Scope) -> None:
+    bare = session(1)
+    with store.writing(scope) as work:
+        work.research.put(FULL, {"attempts": [1, {"a": None}]})
+        work.research.put(bare, {})
+    with store.reading(scope) as work:
+        assert work.research.get("r_full") == (FULL, {"attempts": [1, {"a": None}]})
+        assert work.research.get("r_1") == (bare, {})
+        with pytest.raises(RecordNotFound, match="r_2"):
+            work.research.get("r_2")
+    with store.reading(OTHER) as work, pytest.raises(RecordNotFound):
+        work.research.get("r_1")
+
+
+def test_a_session_is_kept_once(store: Store, scope: Scope) -> None:
+    fill(store, scope, FULL, session(1))
+    fill(store, scope, FULL)
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+    assert totals.sessions == 2
+    assert totals.failed_dimensions == {"context_recall": 1, "tone": 1}
+
+
+def test_pages_follow_each_other_newest_first_and_end(store: Store, scope: Scope) -> None:
+    fill(store, scope, *(session(number) for number in range(5)))
+    fill(store, OTHER, session(9))
+    with store.reading(scope) as work:
+        first = work.research.list(limit=2)
+        second = work.research.list(limit=2, after=first.after)
+        last = work.research.list(limit=2, after=second.after)
+        assert work.research.list(limit=5).after is None
+        with pytest.raises(BadValue, match="limit"):
+            work.research.list(limit=0)
+    pages = [[one.log_id for one in page.sessions] for page in (first, second, last)]
+    assert pages == [["r_4", "r_3"], ["r_2", "r_1"], ["r_0"]]
+    assert last.after is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (ResearchFilter(since=samples.AT + timedelta(days=1)), {"r_1", "r_2"}),
+        (ResearchFilter(until=samples.AT + timedelta(days=1)), {"r_full"}),
+        (ResearchFilter(least_score=0.5), {"r_1"}),
+        (ResearchFilter(most_score=0.5), {"r_full"}),
+        (ResearchFilter(passed=True), {"r_1"}),
+        (ResearchFilter(failure_type="insufficient_coverage"), {"r_full"}),
+        (ResearchFilter(failed_dimension="tone"), {"r_full"}),
+        (ResearchFilter(escalated=True), {"r_full"}),
+        (ResearchFilter(escalated=False), {"r_1", "r_2"}),
+        (ResearchFilter(skipped=True), {"r_full"}),
+        (ResearchFilter(judge_failed=True), {"r_full"}),
+        (ResearchFilter(severe=True), {"r_full"}),
+        (ResearchFilter(least_iterations=2), {"r_full"}),
+        (ResearchFilter(most_iterations=2), {"r_1", "r_2"}),
+        (ResearchFilter(status=ResearchStatus.ABSTAINED), {"r_full"}),
+        (ResearchFilter(kind=QuestionKind.TIME), {"r_full"}),
+        (ResearchFilter(session_id="s_1"), {"r_full"}),
+        (ResearchFilter(prompt_version="planner@2"), {"r_full"}),
+        (ResearchFilter(prompt_version="planner@1"), {"r_1"}),
+        (ResearchFilter(prompt_version="planner@"), set()),
+        (ResearchFilter(text="OF_IT"), {"r_full"}),
+        (ResearchFilter(text="of%it"), set()),
+    ],
+)
+def test_each_filter_lets_through_what_it_names(
+    store: Store, scope: Scope, wanted: ResearchFilter, found: set[str]
+) -> None:
+    fill(store, scope, FULL, session(1, overall_score=0.9, passed=True, prompt_versions=("planner@1",)), session(2))
+    with store.reading(scope) as work:
+        assert {one.log_id for one in work.research.list(wanted).sessions} == found
+        assert {one.log_id for one in work.research.each(wanted)} == found
+        assert work.research.totals(wanted).sessions == len(found)
+
+
+def test_totals_leave_what_nobody_scored_out_of_the_means(store: Store, scope: Scope) -> None:
+    scored = session(1, overall_score=1.0, passed=True, iterations=2, scores={"coherence": 0.5})
+    fill(store, scope, FULL, scored, session(1_000, skipped=True))
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+    assert (totals.sessions, totals.judged, totals.passed) == (3, 2, 1)
+    assert (totals.skipped, totals.judge_failed, totals.escalated, totals.severe) == (2, 1, 1, 1)
+    assert (totals.regenerated, totals.exhausted, totals.abstained, totals.withheld) == (1, 1, 1, 0)
+    assert totals.iterations == {1: 1, 2: 1, 3: 1}
+    assert totals.stages["overall"].mean == pytest.approx(2 / 3)
+    assert totals.stages["overall"].squares == pytest.approx(10 / 9)
+    assert totals.dimensions[Dimension.COHERENCE] == (2, 1.5, 1.25, 0.5, 1.0)
+    assert totals.dimensions[Dimension.RELEVANCE].mean is None
+    assert totals.failure_types == {"insufficient_coverage": 1}
+    assert [place for place, count in enumerate(totals.histogram) if count] == [6, BINS - 1]
+    first = totals.days[0]
+    assert (first.day, first.sessions, first.judged, first.passed) == (samples.AT.date(), 1, 1, 0)
+    assert [one.day for one in totals.days][1] == samples.AT.date() + timedelta(days=1)
+    assert totals.days[2].score.mean is None
+
+
+def test_totals_over_nothing_are_zero_and_not_an_error(store: Store, scope: Scope) -> None:
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+    assert (totals.sessions, totals.days, sum(totals.histogram)) == (0, (), 0)
+    assert totals.stages["overall"].mean is None
+
+
+def test_every_bin_holds_its_lower_edge(store: Store, scope: Scope) -> None:
+    fill(store, scope, *(session(place, overall_score=place / BINS) for place in range(BINS + 1)))
+    with store.reading(scope) as work:
+        assert work.research.totals().histogram == (*[1] * (BINS - 1), 2)
+
+
+def test_prompts_are_numbered_and_one_version_is_active(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        first = work.prompts.add("planner", "Plan.", note="shorter")
+        second = work.prompts.add("planner", "Plan well.")
+        draft = work.prompts.add("planner", "Plan badly.", active=False)
+        assert [one.version for one in (first, second, draft)] == [1, 2, 3]
+        assert {key: one.version for key, one in work.prompts.active().items()} == {"planner": 2}
+        assert [one.active for one in work.prompts.versions("planner")] == [False, True, False]
+        work.prompts.activate("planner", 1)
+        assert work.prompts.active()["planner"].text == "Plan."
+        assert work.prompts.get("planner", 1).created_by == scope.principal
+        work.prompts.activate("planner", 0)
+        assert work.prompts.active() == {}
+        with pytest.raises(RecordNotFound, match="version 4"):
+            work.prompts.activate("planner", 4)
+    with store.reading(OTHER) as work:
+        assert work.prompts.versions() == []
+
+
+def test_a_filter_refuses_a_time_that_ends_before_it_begins() -> None:
+    with pytest.raises(BadValue, match="since"):
+        ResearchFilter(since=samples.AT, until=samples.AT)
