@@ -1,7 +1,8 @@
 """Writes the generated pages: `python -m docs.generate` (or `make docs`). A test fails when one is stale.
 
 `reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
-error tree, `tables.md` from the schema, the import table of `architecture.md` from what the test enforces.
+error tree, `tables.md` from the schema, `mcp.md` from the table of tools, the import table of `architecture.md` from
+what the test enforces.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tests.architecture import LAYERS, OPEN_TO_ALL
 import assay
 from assay import errors, statistics, testing
 from assay.cli.main import app
+from assay.mcp.tools import TOOLS
 from assay.metrics.reference import reference_markdown
 from assay.settings import KNOWN
 from assay.storage.tables import metadata
@@ -36,6 +38,7 @@ def pages() -> dict[Path, str]:
         reference / "tables.md": _tables(),
         reference / "metrics.md": f"{reference_markdown().rstrip()}\n\n{MADE}\n",
         reference / "python.md": _python(),
+        reference / "mcp.md": _mcp(),
         DOCS / "architecture.md": _architecture(),
     }
 
@@ -133,6 +136,24 @@ def _entry(name: str, thing: object) -> str:
         return f"- `{name}`: {thing!r:.120}"
     called = str(inspect.signature(thing)) if inspect.isfunction(thing) else ""
     return f"- `{name}{called}`: {(inspect.getdoc(thing) or '').splitlines()[0]}"
+
+
+def _mcp() -> str:
+    lines = [
+        f"# MCP tools\n\n{MADE}\n",
+        "What `assay mcp` offers; [guides/mcp.md](../guides/mcp.md) says how to use it.",
+        "A policy needs an access: with `--read-only` nothing is left but what needs `read`.",
+        "Resources: `health://`, `memory://ID`. Prompt: `save_what_we_learnt`.\n",
+    ]
+    for tool in TOOLS:
+        lines += [f"## `{tool.name}`\n", f"{tool.description}\n"]
+        lines.append(f"Policy: {tool.policy.name} (needs {tool.policy.access.value}).\n")
+        lines += [
+            f"- `{name}`{' (required)' if field.is_required() else ''}: {field.description}"
+            for name, field in tool.arguments.model_fields.items()
+        ]
+        lines.append(f"- gives: {', '.join(f'`{name}`' for name in tool.result.model_fields)}\n")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _architecture() -> str:

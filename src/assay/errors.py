@@ -16,6 +16,7 @@ AssayError
     RunNotFound           no run has that id or name, or it was not finished
     NotCovered            the index does not hold what the dataset needs (exit 2)
     UnresolvedAnchors     gold anchors name places that the notes no longer have (exit 2)
+    NotReady              something has to happen first; what is missing is named (exit 2)
     NotComparable         two runs were measured with different instruments; the field is named (exit 2)
     NoBaseline            there is no baseline at that place, or what is there is none (exit 2)
   StorageError            the store cannot do it now (exit 4)
@@ -40,8 +41,10 @@ AssayError
     ModelDamaged          a model's file is not what it should be: damaged, exchanged or of another kind
     EndpointUnavailable   an endpoint refused, failed or did not answer in time
     EndpointMisbehaved    an endpoint answered with something that cannot be used
+    BudgetExhausted       a call could cost more than is left of the budget; it was not made (exit 2)
   RunFailed               a run cannot write down what it has; finished cases are kept (exit 4)
   ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
+  ServerBusy              more calls wait than the server takes on (exit 4)
   ChannelUnavailable      one way of searching cannot be asked now; a search goes on with the others (exit 4)
 
 `code` is the stable name a machine matches on: it is the class name in snake case.
@@ -152,6 +155,12 @@ class NotCovered(InputError):
     exit_code = 2
 
 
+class NotReady(InputError):
+    """Something has to happen first."""
+
+    exit_code = 2
+
+
 class NotComparable(InputError):
     """Two runs were measured with different instruments."""
 
@@ -243,6 +252,11 @@ class CheckpointFailed(StorageError):
 class ModelError(AssayError):
     """A model cannot do it now."""
 
+    tries: int = 0
+    """Requests that were sent to an endpoint."""
+    worked_on: int = 0
+    """Those of them that the other side may have worked on, and may ask money for."""
+
 
 class ModelDamaged(ModelError):
     """A model's file is not what it should be: damaged, exchanged or of another kind."""
@@ -251,9 +265,18 @@ class ModelDamaged(ModelError):
 class EndpointUnavailable(ModelError):
     """An endpoint refused, failed or did not answer in time."""
 
+    status: int | None = None
+    """Of the last answer, where there was one."""
+
 
 class EndpointMisbehaved(ModelError):
     """An endpoint answered with something that cannot be used."""
+
+
+class BudgetExhausted(ModelError):
+    """A call could cost more than is left of the budget; it was not made."""
+
+    exit_code = 2
 
 
 class RunFailed(AssayError):
@@ -262,6 +285,10 @@ class RunFailed(AssayError):
 
 class ReportFailed(AssayError):
     """A report cannot be written; the one that was there is untouched."""
+
+
+class ServerBusy(AssayError):
+    """More calls wait than the server takes on."""
 
 
 class ChannelUnavailable(AssayError):

@@ -20,16 +20,31 @@ from assay.flags import Flags, FlagStates
 from assay.index import Indexes
 from assay.memory.on_demand import OnDemandEmbedder
 from assay.memory.searching import Searcher
-from assay.records import Edge, EdgeKind, Scope
-from assay.storage import Store
+from assay.records import (
+    Edge,
+    EdgeKind,
+    Erased,
+    Forget,
+    Scope,
+    SearchRequest,
+    SessionSummary,
+    TaskEnded,
+    TaskRecord,
+    TaskReport,
+)
+from assay.storage import RecentSession, Store
 
 if TYPE_CHECKING:
+    from assay.memory.context import Packed
+    from assay.memory.forgetting import Forgetting
     from assay.memory.graph import Why
     from assay.memory.health import Health, HealthReport
     from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
+    from assay.memory.learning import Learning, Policy
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.saving import Saver
     from assay.memory.showing import ShownMemory
+    from assay.records.learning import Observation, Observed, Validated
 
 FOLD_FROM = 1_000
 """New chunks from which it pays to fold them at once: the next process then need not read them one by one."""
@@ -58,6 +73,7 @@ class Engine:
         searcher: Searcher,
         make_saver: MakeSaver,
         clock: Clock,
+        learning_policy: Policy | None = None,
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -67,6 +83,7 @@ class Engine:
         self.searcher = searcher
         self.clock = clock
         self._make_saver = make_saver
+        self._learning_policy = learning_policy
         self._looked_after: set[str] = set()
         self._lock = threading.Lock()
 
@@ -97,6 +114,51 @@ class Engine:
         )
 
     @cached_property
+    def learning(self) -> Learning:
+        """Learns from use."""
+        from assay.memory.learning import Learning  # noqa: PLC0415 - see the module's docstring
+
+        return Learning(
+            store=self.store,
+            flags=self.flags,
+            sessions=self.searcher.sessions,
+            clock=self.clock,
+            policy=self._learning_policy,
+        )
+
+    def validate(
+        self,
+        scope: Scope,
+        memory_id: str,
+        was_useful: bool,
+        *,
+        session_id: str | None = None,
+        query_id: str | None = None,
+        event_key: str | None = None,
+        note: str = "",
+    ) -> Validated:
+        """Somebody says that a memory was useful, or was not; counted once for each event key."""
+        from assay.memory.learning import Vote  # noqa: PLC0415 - see the module's docstring
+
+        vote = Vote(
+            memory_id=memory_id,
+            useful=was_useful,
+            session_id=session_id,
+            query_id=query_id,
+            event_key=event_key,
+            note=note,
+        )
+        return self.learning.validate(scope, vote)
+
+    def observe(self, scope: Scope, observation: Observation) -> Observed:
+        """An agent was seen reading a memory or writing a text."""
+        return self.learning.observe(scope, observation)
+
+    def load(self, scope: Scope, memory_id: str, *, session_id: str | None = None) -> ShownMemory:
+        """A memory, read whole: in a session that counts as a read."""
+        return self.learning.load(scope, memory_id, session_id=session_id)
+
+    @cached_property
     def reembedding(self) -> BackgroundReembedding | None:
         """Changes the model in the background; None without an embedder."""
         from assay.memory.reembedding import BackgroundReembedding  # noqa: PLC0415 - see the module's docstring
@@ -119,6 +181,12 @@ class Engine:
         if report.chunks >= FOLD_FROM:
             self.indexes.compact(scope)
         return report
+
+    def context(self, scope: Scope, request: SearchRequest) -> Packed:
+        """What to have in view for a task: constitutional memories and the best of a search, within a budget."""
+        from assay.memory.context import pack  # noqa: PLC0415 - see the module's docstring
+
+        return pack(self.store, self.searcher, scope, request)
 
     def show(self, scope: Scope, memory_id: str) -> ShownMemory:
         """A memory with its chunks, edges, versions and saves."""
@@ -178,6 +246,47 @@ class Engine:
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
+    def preflight(self, scope: Scope, report: TaskReport) -> TaskRecord:
+        """Begin a task: what the agent knows of itself before it."""
+        from assay.memory.tasks import preflight  # noqa: PLC0415 - see the module's docstring
+
+        return preflight(self.store, scope, report, self.clock)
+
+    def postflight(self, scope: Scope, report: TaskReport) -> TaskEnded:
+        """End a task; gives back what was read and not yet judged, for one batch of validations."""
+        from assay.memory.tasks import postflight  # noqa: PLC0415 - see the module's docstring
+
+        def validate(memory_id: str, useful: bool, session_id: str | None, key: str) -> object:
+            return self.validate(scope, memory_id, useful, session_id=session_id, event_key=key)
+
+        self.store.log.flush()
+        return postflight(self.store, scope, report, self.clock, validate)
+
+    def session_summary(self, scope: Scope, session_id: str) -> SessionSummary:
+        """What happened in a session, and its numbers."""
+        from assay.memory.summarising import summary  # noqa: PLC0415 - see the module's docstring
+
+        self.store.log.flush()
+        with self.store.reading(scope) as work:
+            return summary(work, session_id)
+
+    def recent_sessions(self, scope: Scope, *, limit: int = 20) -> list[RecentSession]:
+        """The sessions with the newest searches first."""
+        self.store.log.flush()
+        with self.store.reading(scope) as work:
+            return work.sessions.recent(limit=limit)
+
+    @cached_property
+    def forgetting(self) -> Forgetting:
+        """Erases, to the last byte."""
+        from assay.memory.forgetting import Forgetting  # noqa: PLC0415 - see the module's docstring
+
+        return Forgetting(self.store, self.indexes)
+
+    def forget(self, scope: Scope, what: Forget) -> Erased:
+        """Erase memories, a person, a writer or everything of the tenant, and prove it."""
+        return self.forgetting.forget(scope, what)
+
     def model_state(self, scope: Scope) -> ModelState | None:
         """How far the vectors are those of the configured model; None without an embedder."""
         from assay.memory.reembedding import model_state  # noqa: PLC0415 - see the module's docstring
@@ -213,6 +322,8 @@ class Engine:
         """Stop what runs in the background, write what the log still holds, and give everything back."""
         if "reembedding" in self.__dict__ and self.reembedding is not None:
             self.reembedding.close()
+        if "learning" in self.__dict__:
+            self.learning.close()
         self.indexes.close()
         self.store.close()
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from assay.errors import BadValue, InputError, SettingError
 from assay.records import values
 from assay.settings.places import default_db, fit_to_show, user_folder
-from assay.settings.table import KNOWN, PREFIX, KnownSetting, Origin, Settings
+from assay.settings.table import KNOWN, PREFIX, SECRETS, KnownSetting, Origin, Settings
 
 FILE_NAME = "assay.toml"
 FLAG_PREFIX = "ASSAY_FLAG_"
@@ -132,7 +132,7 @@ def _from_environment(environment: Mapping[str, str], folder: Path) -> dict[str,
     found: dict[str, tuple[Any, Origin]] = {}
     by_variable = {one.variable: one for one in KNOWN}
     for name in sorted(environment):
-        if not name.startswith(PREFIX) or name.startswith(FLAG_PREFIX):
+        if not name.startswith(PREFIX) or name.startswith(FLAG_PREFIX) or name in SECRETS:
             continue
         if name not in by_variable:
             raise _unknown(name, by_variable, "the environment has the variable")

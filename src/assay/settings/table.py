@@ -11,6 +11,8 @@ from assay.records import DEFAULT_TENANT
 
 PREFIX = "ASSAY_"
 """What the names of settings begin with in the environment."""
+SECRETS = ("ASSAY_MCP_TOKEN",)
+"""Environment names that hold secrets: no settings, so that no file holds them and `assay config` never shows them."""
 
 
 class Origin(NamedTuple):
@@ -44,6 +46,13 @@ class Settings:
     checkpoint_folder: Path | None = _setting(
         "checkpoints.folder", "Where checkpoints are kept. Unset: beside the SQLite file.", None
     )
+    archive_folder: Path | None = _setting(
+        "archives.folder", "Where archives of old searches are kept. Unset: beside the SQLite file.", None
+    )
+    retention_query_days: float = _setting(
+        "retention.query_days", "Days that searches and feedback stay before they are archived.", 90.0
+    )
+    retention_shadow_days: float = _setting("retention.shadow_days", "Days that shadow comparisons stay.", 30.0)
     postgres_schema: str = _setting("postgres.schema", "The PostgreSQL schema that holds Assay's tables.", "assay")
     postgres_programs: Path | None = _setting(
         "postgres.programs", "The folder of pg_dump and psql. Unset: the search path.", None
@@ -88,6 +97,85 @@ class Settings:
     search_k: int = _setting("search.k", "Results of a search that names no number.", 10)
     search_fusion: str = _setting(
         "search.fusion", "How the channels' lists become one: convex or rrf.", "convex", choices=("convex", "rrf")
+    )
+    search_rrf_k: int | None = _setting("search.rrf_k", "The constant of RRF. Unset: 60.", None)
+    search_coefficient: float | None = _setting(
+        "search.coefficient",
+        "What further passages add to a memory's best one, with docscore_aggregation. Unset: 0.3.",
+        None,
+    )
+    search_weights_vector: float | None = _setting(
+        "search.weights.vector", "What the channel vector weighs in fusion. Unset: as it comes with Assay.", None
+    )
+    search_weights_fts5: float | None = _setting(
+        "search.weights.fts5", "What the channel fts5 weighs in fusion. Unset: as it comes with Assay.", None
+    )
+    search_weights_bm25: float | None = _setting(
+        "search.weights.bm25", "What the channel bm25 weighs in fusion. Unset: as it comes with Assay.", None
+    )
+    search_weights_graph: float | None = _setting(
+        "search.weights.graph", "What the channel graph weighs in fusion. Unset: as it comes with Assay.", None
+    )
+    search_weights_trigger: float | None = _setting(
+        "search.weights.trigger", "What the channel trigger weighs in fusion. Unset: as it comes with Assay.", None
+    )
+    chunking_max_tokens: int | None = _setting(
+        "chunking.max_tokens", "The most tokens in a chunk. Unset: as many as the embedder reads.", None
+    )
+    model_url: str = _setting(
+        "model.url",
+        "An OpenAI-compatible chat service, such as http://127.0.0.1:11434/v1. Unset: no model is asked.",
+        "",
+    )
+    model_name: str = _setting("model.name", "The model's name at that address, such as qwen3:14b.", "")
+    model_key_variable: str = _setting("model.key_variable", "The environment variable that holds the model's key.", "")
+    model_deadline_s: float = _setting(
+        "model.deadline_s", "How long one question to a model may take, in seconds.", 60.0
+    )
+    model_concurrency: int = _setting("model.concurrency", "Questions to a model at the same time.", 4)
+    model_max_tokens: int = _setting("model.max_tokens", "The longest reply of a judge, in tokens.", 1_024)
+    model_price_in: float | None = _setting(
+        "model.price_in", "Dollars for a million tokens sent. Needed for model.budget_usd.", None
+    )
+    model_price_out: float | None = _setting("model.price_out", "Dollars for a million tokens replied.", None)
+    model_budget_usd: float | None = _setting(
+        "model.budget_usd", "Dollars that models may cost in one period. Unset: no limit.", None
+    )
+    model_budget_tokens: int | None = _setting(
+        "model.budget_tokens", "Tokens that models may use in one period. Unset: no limit.", None
+    )
+    model_budget_period: str = _setting(
+        "model.budget_period",
+        "What a budget is for, in UTC: day, month or ever.",
+        "month",
+        choices=("day", "month", "ever"),
+    )
+    model_allow_floating: str = _setting(
+        "model.allow_floating", "Whether names such as latest are accepted: yes or no.", "no", choices=("yes", "no")
+    )
+    judge_model: str = _setting("judge.model", "The model that judges. Unset: model.name.", "")
+    judge_second_model: str = _setting("judge.second_model", "The model that spot checks. Unset: judge.model.", "")
+    judge_calibration_days: int = _setting("judge.calibration_days", "Days that a calibration of a judge counts.", 30)
+    judge_floor: float = _setting(
+        "judge.floor", "The weighted kappa with people from which a judge may decide a gate.", 0.6
+    )
+    learning_shadow_days: int = _setting(
+        "learning.shadow_days", "For this many days learned triggers are only written down; at least 7.", 7
+    )
+    otel_exporter: str = _setting(
+        "otel.exporter",
+        "Where OpenTelemetry spans go: none, console (standard error) or otlp (otel.endpoint).",
+        "none",
+        choices=("none", "console", "otlp"),
+    )
+    otel_endpoint: str = _setting(
+        "otel.endpoint", "For otlp: where the collector listens.", "http://127.0.0.1:4318/v1/traces"
+    )
+    otel_texts: str = _setting(
+        "otel.texts", "Whether spans carry queries and texts: yes or no.", "no", choices=("yes", "no")
+    )
+    shadow_percent: int = _setting(
+        "shadow.percent", "How many of a hundred searches are also asked of flags that run in the shadow.", 10
     )
     datasets_folder: Path | None = _setting(
         "datasets.folder", "Where imported datasets are kept. Unset: the user's data folder.", None

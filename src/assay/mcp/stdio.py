@@ -1,0 +1,171 @@
+"""The protocol over standard input and output: one JSON message a line, nothing else on either.
+
+While it serves, whatever prints goes to standard error. A line that is too long or no message is answered with an error
+instead of being dropped, so that no client waits for nothing. When the input ends, calls that are under way get a few
+seconds to be answered; a client that has gone altogether costs nothing but that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, BinaryIO, NamedTuple
+
+import anyio
+import mcp_types as types
+from anyio import from_thread, lowlevel, to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server import Server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+LONGEST = 4 * 1024 * 1024
+"""Bytes of one message."""
+LOOKED_AT = 4 * LONGEST
+"""Bytes of a message that is too long which are still read to learn whose it is."""
+LINGER_S = 5.0
+"""How long calls under way may go on after the input has ended."""
+TICK_S = 0.02
+
+Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+
+
+async def serve(server: Server[Any]) -> None:
+    """Serve one client until its input ends."""
+    with _wire() as (source, sink):
+        async with _streams(source, sink) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+
+@contextmanager
+def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The two pipes for ourselves: others read nothing, and what they print goes to standard error."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor is wanted
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    try:
+        # Not closed: a thread may still wait for the next line, and the descriptor must not be given to another file.
+        yield os.fdopen(source, "rb", closefd=False), os.fdopen(sink, "wb", closefd=False)
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+
+
+class _Exchange(NamedTuple):
+    """What the reading thread and the two tasks share."""
+
+    token: lowlevel.EventLoopToken
+    incoming: Incoming
+    outgoing: MemoryObjectSendStream[SessionMessage]
+    open_calls: set[types.RequestId]
+
+
+@asynccontextmanager
+async def _streams(
+    source: BinaryIO, sink: BinaryIO
+) -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+]:
+    send_in, receive_in = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    send_out, receive_out = anyio.create_memory_object_stream[SessionMessage](0)
+    exchange = _Exchange(lowlevel.current_token(), send_in, send_out.clone(), set())
+    # A daemon: at the end it may be waiting for a line that never comes.
+    threading.Thread(target=_read, args=(source, exchange), name="assay-mcp-stdin", daemon=True).start()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_write, sink, receive_out, exchange)
+        yield receive_in, send_out
+        group.cancel_scope.cancel()
+
+
+def _read(source: BinaryIO, exchange: _Exchange) -> None:
+    """Hand on each message; runs in a thread of its own."""
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError, OSError):
+        while line := source.readline(LONGEST + 1):
+            if len(line) > LONGEST:
+                _answer(exchange, _too_long(source, line))
+            elif line.strip():
+                _hand_on(line, exchange)
+        from_thread.run(_finish, exchange, token=exchange.token)
+
+
+def _hand_on(line: bytes, exchange: _Exchange) -> None:
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        _answer(exchange, _no_message(line))
+        return
+    if isinstance(message, types.JSONRPCRequest):
+        exchange.open_calls.add(message.id)
+    elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+        # Nobody answers what was called off.
+        exchange.open_calls.discard((message.params or {}).get("requestId", ""))
+    from_thread.run(exchange.incoming.send, SessionMessage(message), token=exchange.token)
+
+
+def _answer(exchange: _Exchange, problem: types.JSONRPCError) -> None:
+    from_thread.run(exchange.outgoing.send, SessionMessage(problem), token=exchange.token)
+
+
+def _too_long(source: BinaryIO, begun: bytes) -> types.JSONRPCError:
+    """Read on to the end of the line, keeping no more than is needed to learn whose message it is."""
+    kept = bytearray(begun)
+    while not begun.endswith(b"\n") and (begun := source.readline(LONGEST)):
+        if len(kept) <= LOOKED_AT:
+            kept += begun
+    said = f"the message is over {LONGEST:,} bytes, the most this server takes. Send less at a time."
+    found = _id_in(bytes(kept)) if len(kept) <= LOOKED_AT else None
+    return _error(found, types.INVALID_REQUEST, said)
+
+
+def _no_message(line: bytes) -> types.JSONRPCError:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return _error(None, types.PARSE_ERROR, "the line is no JSON. Send one JSON-RPC message a line, in UTF-8.")
+    return _error(_id_in(line), types.INVALID_REQUEST, "the line is no JSON-RPC 2.0 message")
+
+
+def _id_in(line: bytes) -> str | int | None:
+    try:
+        found = json.loads(line).get("id")
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def _error(call: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=call, error=types.ErrorData(code=code, message=message))
+
+
+async def _finish(exchange: _Exchange) -> None:
+    """The input has ended: let what is under way be answered, then end."""
+    with anyio.move_on_after(LINGER_S):
+        while exchange.open_calls:  # noqa: ASYNC110 - once, at the very end
+            await anyio.sleep(TICK_S)
+    await exchange.incoming.aclose()
+
+
+async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMessage], exchange: _Exchange) -> None:
+    async with outgoing:
+        async for one in outgoing:
+            text = one.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+            try:
+                await to_thread.run_sync(_put, sink, text.encode())
+            except OSError:
+                # Nobody reads any more: what is under way is of use to nobody.
+                await exchange.incoming.aclose()
+                return
+            if isinstance(one.message, (types.JSONRPCResponse, types.JSONRPCError)) and one.message.id is not None:
+                exchange.open_calls.discard(one.message.id)
+
+
+def _put(sink: BinaryIO, line: bytes) -> None:
+    sink.write(line)
+    sink.flush()

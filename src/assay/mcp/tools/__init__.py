@@ -1,0 +1,20 @@
+"""The table of tools: every tool there is, in the order a client is shown them. The reference page is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.mcp.tool import Tool
+from assay.mcp.tools import evaluating, keeping, learning, loading, saving, searching, tasks
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    *searching.TOOLS,
+    *loading.TOOLS,
+    *saving.TOOLS,
+    *learning.TOOLS,
+    *tasks.TOOLS,
+    *keeping.TOOLS,
+    *evaluating.TOOLS,
+)
+BY_NAME: Mapping[str, Tool[Any, Any]] = {one.name: one for one in TOOLS}

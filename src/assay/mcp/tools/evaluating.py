@@ -1,0 +1,315 @@
+"""Tools that measure: `eval_run` and `eval_compare`, the use-cases of `assay run` and `assay compare` with limits.
+
+A client names a dataset and a run by name, never by a path, and the system is always Assay over a store of its own:
+no file is opened and no code or address is called because a client said so.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+from pydantic_core import to_jsonable_python
+
+from assay import wiring
+from assay.clock import Clock
+from assay.errors import AssayError, InputError, NothingMeasured, RunFailed
+from assay.mcp.policies import MEASURE, READ
+from assay.mcp.tool import Arguments, Calling, Progress, Result, Tool
+from assay.records import Mode
+
+if TYPE_CHECKING:
+    from assay.evaluation.comparing import Compared
+    from assay.evaluation.results import RunResult
+    from assay.records.datasets import Dataset
+
+MOST_CASES = 1_000
+LONGEST_S = 600
+MOST_MOVERS = 20
+NO_PATH = r"^[^/\\.][^/\\]*$"
+
+
+class RunArguments(Arguments):
+    """What to measure."""
+
+    dataset: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="A bundled dataset (hotel, vault, agent-memory) or one imported by `assay dataset import`, by "
+            "its name.",
+        ),
+    ]
+    mode: Annotated[Mode, Field(description="How Assay searches; auto decides by the query.")] = Mode.AUTO
+    metrics: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+        Field(max_length=20, description="Up to 20, such as ndcg@10, recall@5, mrr; the dataset's own if left out."),
+    ] = ()
+    k: Annotated[int | None, Field(ge=1, le=1_000, description="Results to ask for, 1 to 1,000.")] = None
+    max_cases: Annotated[
+        int, Field(ge=1, le=MOST_CASES, description=f"At most so many cases, up to {MOST_CASES:,}: a fixed sample.")
+    ] = 200
+    max_seconds: Annotated[
+        int, Field(ge=1, le=LONGEST_S, description=f"Stop after so many seconds, up to {LONGEST_S}; what ended counts.")
+    ] = 120
+    name: Annotated[str, Field(max_length=200, description="What to call the run, up to 200 characters.")] = ""
+
+
+class Measured(Result):
+    """One metric."""
+
+    metric: str
+    value: float | None
+    """null: nothing could be computed; that is not 0."""
+    low: float | None
+    high: float | None
+    scored: int
+    cases: int
+
+
+class RunFound(Result):
+    """What a run measured."""
+
+    run_id: str
+    name: str
+    dataset: str
+    metrics: list[Measured]
+    counts: dict[str, int]
+    """Cases by how they ended."""
+    notes: list[str]
+    result_hash: str
+
+
+def _run(calling: Calling, given: RunArguments) -> RunFound:
+    from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - numpy only when measuring
+    from assay.evaluation.running.budget import Budget  # noqa: PLC0415 - the same
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
+    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+    from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
+
+    time = _Time(calling.engine.clock, calling.engine.clock.monotonic() + given.max_seconds)
+    lookup = wiring.lookup_of(calling.settings)
+    scored = for_scoring(load_dataset(_known(given.dataset, calling), registry=lookup.registry))
+    spec = "assay" if given.mode is Mode.AUTO else f"assay:mode={given.mode.value}"
+    options = RunOptions(
+        metrics=parse_specs(list(given.metrics)) if given.metrics else None,
+        k=given.k,
+        sample=_share(scored.dataset, given.max_cases),
+        name=given.name,
+        spec=spec,
+        instrument=scored.instrument if scored.excluded else {},
+    )
+    with closing(wiring.open_system(spec, scored.dataset, on_document=time.watching(calling.progress))) as system:
+        running = Running(
+            runs=lookup.runs,
+            budget=Budget(seconds=time.left()),
+            clock=calling.engine.clock,
+            on_case=lambda done, of, _: calling.progress(done, of, "cases"),
+        )
+        result = run(scored.dataset, system, options, running)
+    return _run_found(result, _stored(calling, result))
+
+
+def _known(name: str, calling: Calling) -> str:
+    """A dataset's name, when there is one of that name: a path is none."""
+    from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - numpy only when measuring
+
+    registry = wiring.registry_of(calling.settings)
+    if name in bundled_names() or registry.path_of(name) is not None:
+        return name
+    known = ", ".join(sorted({*bundled_names(), *registry.names()}))
+    raise InputError(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
+
+
+def _share(dataset: Dataset, most: int) -> float | None:
+    return None if len(dataset.cases) <= most else most / len(dataset.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """How long a call may still take."""
+
+    clock: Clock
+    end: float
+
+    def left(self) -> float:
+        """Seconds; a little when there are none left, so that the budget can speak."""
+        return max(self.end - self.clock.monotonic(), 0.001)
+
+    def watching(self, progress: Progress) -> Any:
+        """Told of each document; stops when the time is over."""
+
+        def on_document(done: int, of: int) -> None:
+            progress(done, of, "documents")
+            if self.clock.monotonic() > self.end:
+                raise RunFailed(
+                    f"the time was over with {done} of {of} documents taken in",
+                    remedy="Call again: it goes on where it stopped. Or give a larger max_seconds.",
+                )
+
+        return on_document
+
+
+def _stored(calling: Calling, result: RunResult) -> list[str]:
+    """A row in the store; one that cannot be written costs a note, not the run."""
+    from assay.evaluation.running.stored import as_row  # noqa: PLC0415 - numpy only when measuring
+
+    try:
+        with calling.engine.store.writing(calling.scope) as work:
+            work.results.add(as_row(result))
+    except AssayError as problem:
+        return [f"The store has no row of this run: {problem.message}."]
+    return []
+
+
+def _run_found(result: RunResult, notes: list[str]) -> RunFound:
+    if result.aggregates and not any(one.scored for one in result.aggregates.values()):
+        failed = next((one for one in result.cases if one.error), None)
+        why = f"; the first said: {failed.error}" if failed else ""
+        raise NothingMeasured(
+            f"no case of {result.manifest.dataset} could be scored{why}",
+            remedy="Give a larger max_seconds, other metrics or another dataset.",
+        )
+    measured = [
+        Measured(
+            metric=str(spec),
+            value=one.value,
+            low=None if one.interval is None else one.interval.low,
+            high=None if one.interval is None else one.interval.high,
+            scored=one.scored,
+            cases=one.cases,
+        )
+        for spec, one in result.aggregates.items()
+    ]
+    return RunFound(
+        run_id=result.run_id,
+        name=result.name,
+        dataset=result.manifest.dataset,
+        metrics=measured,
+        counts={status.value: count for status, count in result.counts.items()},
+        notes=[*result.notes, *notes],
+        result_hash=result.result_hash,
+    )
+
+
+class CompareArguments(Arguments):
+    """Which runs."""
+
+    control: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run to compare with, by its id or name; not a path.",
+        ),
+    ]
+    treatment: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run to look at, by its id or name, or latest; not a path.",
+        ),
+    ]
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
+
+
+class Changed(Result):
+    """One metric on both sides."""
+
+    metric: str
+    before: float | None
+    after: float | None
+    delta: float | None
+    low: float | None
+    high: float | None
+    p_adjusted: float | None
+    verdict: str
+    sentence: str
+
+
+class Moved(Result):
+    """A case whose value changed."""
+
+    case: str
+    query: str
+    metric: str
+    before: float
+    after: float
+
+
+class ComparisonFound(Result):
+    """What changed between two runs over the same cases."""
+
+    control: str
+    treatment: str
+    metrics: list[Changed]
+    movers: list[Moved]
+    """The biggest, up to 20."""
+    changed: list[str]
+    """What is different about what was measured."""
+
+
+def _compare(calling: Calling, given: CompareArguments) -> ComparisonFound:
+    from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy only when comparing
+
+    lookup = wiring.lookup_of(calling.settings)
+    return _comparison(compare_two(lookup.run(given.control), lookup.run(given.treatment), seed=given.seed))
+
+
+def _comparison(found: Compared) -> ComparisonFound:
+    told: dict[str, Any] = to_jsonable_python(found.as_json())
+    return ComparisonFound(
+        control=found.control.name,
+        treatment=found.treatment.name,
+        metrics=[_changed(name, one) for name, one in told["metrics"].items()],
+        movers=[
+            Moved(case=one.case, query=one.query, metric=one.metric, before=one.before, after=one.after)
+            for one in found.movers[:MOST_MOVERS]
+        ],
+        changed=[str(one) for one in found.changed],
+    )
+
+
+def _changed(name: str, one: dict[str, Any]) -> Changed:
+    low, high = one["interval"] or (None, None)
+    return Changed(
+        metric=name,
+        before=one["before"],
+        after=one["after"],
+        delta=one["delta"],
+        low=low,
+        high=high,
+        p_adjusted=one["p_adjusted"],
+        verdict=one["verdict"],
+        sentence=one["sentence"],
+    )
+
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    Tool(
+        name="eval_run",
+        title="Measure retrieval",
+        description="Run Assay over a dataset with known answers and measure how well it finds them, with intervals. "
+        "Never touches the memory itself. Tells progress; may take minutes.",
+        policy=MEASURE,
+        arguments=RunArguments,
+        result=RunFound,
+        call=_run,
+    ),
+    Tool(
+        name="eval_compare",
+        title="Compare two runs",
+        description="Compare two runs over the same cases: differences with intervals, and the cases that moved most.",
+        policy=READ,
+        arguments=CompareArguments,
+        result=ComparisonFound,
+        call=_compare,
+    ),
+)

@@ -1,0 +1,246 @@
+"""Tools that keep and join: `memory_save`, `memory_causal_link`, `memory_causal_why`.
+
+What an agent saves counts as written by a program: it never replaces what a person wrote. It cannot make a memory
+constitutional either, since those come with every answer to every agent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from assay.mcp.framing import NOTICE, About
+from assay.mcp.policies import ADD, ADD_ONCE, READ
+from assay.mcp.tool import Arguments, Calling, MemoryId, Result, Tool
+from assay.memory.graph import Reason
+from assay.records import Draft, EdgeKind, Format, SaveDecision, SaveOutcome, Tier
+
+LONGEST_BODY = 1_000_000
+MOST_LABELS = 50
+
+Label = Annotated[str, Field(min_length=1, max_length=500)]
+TIERS = tuple(one for one in Tier if one is not Tier.CONSTITUTIONAL)
+
+
+def _for_agents(tier: Tier) -> Tier:
+    if tier not in TIERS:
+        raise ValueError("a constitutional memory is for a person to make")
+    return tier
+
+
+class SaveArguments(Arguments):
+    """What to keep."""
+
+    title: Annotated[str, Field(min_length=1, max_length=1_000, description="What it is called, up to 1,000 letters.")]
+    body: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=LONGEST_BODY,
+            description=f"The text in Markdown, up to {LONGEST_BODY:,} characters: one decision, fact or lesson.",
+        ),
+    ]
+    tier: Annotated[
+        Tier,
+        AfterValidator(_for_agents),
+        Field(
+            description=f"How much it matters: {', '.join(TIERS)}.",
+            json_schema_extra={"enum": [one.value for one in TIERS]},
+        ),
+    ] = Tier.NORMAL
+    triggers: Annotated[
+        tuple[Label, ...],
+        Field(max_length=MOST_LABELS, description=f"Phrases that should bring it up, up to {MOST_LABELS}."),
+    ] = ()
+    tags: Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS, description=f"Up to {MOST_LABELS} tags.")] = ()
+    folder: Annotated[str, Field(max_length=500, description="Where it belongs, such as decisions/auth.")] = ""
+    source_id: Annotated[
+        str | None,
+        Field(min_length=1, max_length=500, description="The same source id again means a new version of the same."),
+    ] = None
+
+
+class NearMemory(Result):
+    """A memory like the new one."""
+
+    memory_id: str
+    title: str
+    similarity: float
+    agrees: bool
+
+
+class Saved(Result):
+    """What became of it."""
+
+    about: About
+    decision: SaveDecision
+    memory_id: str | None
+    """What now holds the content; null when it was turned away for its quality."""
+    unchanged: bool
+    version: int
+    reason: str
+    """Why it was turned away; empty when it was kept."""
+    warning: str
+    """What the quality gate will say once it no longer only warns; empty when it has nothing to say."""
+    superseded: list[str]
+    contradicts: list[str]
+    masked: list[str]
+    """Secrets that were masked, by kind and place."""
+    quality: float | None
+    nearest: list[NearMemory]
+
+
+def _save(calling: Calling, given: SaveArguments) -> Saved:
+    draft = Draft(
+        title=given.title,
+        body=given.body,
+        tier=given.tier,
+        triggers=given.triggers,
+        tags=given.tags,
+        folder=given.folder,
+        format=Format.MARKDOWN,
+        source_id=given.source_id,
+        written_with="mcp memory_save",
+        automated=True,
+    )
+    outcome = calling.engine.saver.save(calling.scope, draft)
+    calling.engine.keep_up(calling.scope)
+    return _saved(outcome)
+
+
+def _saved(outcome: SaveOutcome) -> Saved:
+    rejected = outcome.decision is SaveDecision.REJECT
+    said = [step.detail for step in outcome.steps if step.decision == "reject"]
+    duplicate = f"a duplicate of {outcome.memory_id}" if outcome.memory_id else "the quality is too low"
+    return Saved(
+        about=NOTICE,
+        decision=outcome.decision,
+        memory_id=outcome.memory_id,
+        unchanged=outcome.unchanged,
+        version=outcome.version,
+        reason=("; ".join(filter(None, said)) or duplicate) if rejected else "",
+        warning=outcome.would_reject or "",
+        superseded=list(outcome.superseded),
+        contradicts=list(outcome.contradicts),
+        masked=[f"{mask.kind} in {mask.where}" for mask in outcome.masks],
+        quality=None if outcome.quality is None else outcome.quality.score,
+        nearest=[
+            NearMemory(memory_id=one.memory_id, title=one.title, similarity=one.similarity, agrees=one.agrees)
+            for one in outcome.nearest
+        ],
+    )
+
+
+class LinkArguments(Arguments):
+    """How one memory bears on another."""
+
+    source_id: MemoryId
+    relation: Annotated[EdgeKind, Field(description="How the source bears on the target: the source RELATION it.")]
+    target_id: MemoryId
+    strength: Annotated[float, Field(ge=0.0, le=1.0, description="How strongly, 0 to 1.")] = 1.0
+    evidence: Annotated[str, Field(max_length=4_000, description="Why this is so, up to 4,000 characters.")] = ""
+
+
+class Linked(Result):
+    """The edge as it now stands."""
+
+    source_id: str
+    relation: EdgeKind
+    target_id: str
+    strength: float
+    evidence: str
+
+
+def _link(calling: Calling, given: LinkArguments) -> Linked:
+    edge = calling.engine.link(
+        calling.scope,
+        given.source_id,
+        given.relation,
+        given.target_id,
+        strength=given.strength,
+        evidence=given.evidence,
+    )
+    return Linked(
+        source_id=edge.source_id,
+        relation=edge.kind,
+        target_id=edge.target_id,
+        strength=edge.strength,
+        evidence=edge.evidence,
+    )
+
+
+class WhyArguments(Arguments):
+    """Which memory to explain."""
+
+    memory_id: MemoryId
+
+
+class Behind(Result):
+    """One memory in the chain, and what stands behind it in turn."""
+
+    memory_id: str
+    title: str
+    relation: EdgeKind | None
+    """How it bears on the one before; null for the memory that was asked about."""
+    strength: float
+    evidence: str
+    behind: list[Behind]
+
+
+class Reasons(Result):
+    """What stands behind a memory."""
+
+    about: About
+    chain: Behind
+    contradicted_by: list[str]
+    cut: bool
+    """Whether the chain goes on beyond what is shown."""
+
+
+def _why(calling: Calling, given: WhyArguments) -> Reasons:
+    found = calling.engine.why(calling.scope, given.memory_id)
+    return Reasons(about=NOTICE, chain=_behind(found.chain), contradicted_by=list(found.contradicted_by), cut=found.cut)
+
+
+def _behind(reason: Reason) -> Behind:
+    return Behind(
+        memory_id=reason.memory_id,
+        title=reason.title,
+        relation=reason.kind,
+        strength=reason.strength,
+        evidence=reason.evidence,
+        behind=[_behind(one) for one in reason.behind],
+    )
+
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    Tool(
+        name="memory_save",
+        title="Save a memory",
+        description="Keep one decision, fact or lesson. It is masked, scored and compared with what is there; the "
+        "answer says whether it was stored, merged, took another's place or was turned away, and why.",
+        policy=ADD,
+        arguments=SaveArguments,
+        result=Saved,
+        call=_save,
+    ),
+    Tool(
+        name="memory_causal_link",
+        title="Link two memories",
+        description="Say how one memory bears on another: it caused, enabled, supports, contradicts it, ...",
+        policy=ADD_ONCE,
+        arguments=LinkArguments,
+        result=Linked,
+        call=_link,
+    ),
+    Tool(
+        name="memory_causal_why",
+        title="Why is it so?",
+        description="What caused, enabled or supports a memory, and what stands behind that in turn.",
+        policy=READ,
+        arguments=WhyArguments,
+        result=Reasons,
+        call=_why,
+    ),
+)

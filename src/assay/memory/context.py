@@ -1,0 +1,52 @@
+"""What an agent should have in its context for a task: the constitutional memories, then the best of a search.
+
+All of it within a token budget. Constitutional memories come first and whole, since they hold whatever the question is;
+the search gets what is left. Its best passage is given in any case, so the whole may go over: `over` says by how much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from assay.errors import BadValue
+from assay.memory.searching import Searcher
+from assay.records import Filters, Scope, SearchRequest, SearchResult, Tier
+from assay.storage import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Packed:
+    """A context that fits, or how far it does not."""
+
+    found: SearchResult
+    budget: int
+    tokens: int
+    """Of the pinned memories and the hits together."""
+
+    @property
+    def over(self) -> int:
+        """Tokens above the budget."""
+        return max(self.tokens - self.budget, 0)
+
+
+def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest) -> Packed:
+    """Search with what the constitutional memories leave of the request's budget."""
+    budget = request.token_budget
+    if budget is None:
+        raise BadValue("a context without a token budget has no limit", remedy="Give a token budget.")
+    left = max(budget - _pinned_tokens(store, scope), 0)
+    found = searcher.search(scope, replace(request, token_budget=left, filters=_others(request.filters)))
+    given = sum(one.tokens for one in found.pinned) + sum(hit.tokens for hit in found.hits)
+    return Packed(found=found, budget=budget, tokens=given)
+
+
+def _others(filters: Filters) -> Filters:
+    """The same without what is pinned: nothing is given twice."""
+    tiers = filters.tiers or tuple(Tier)
+    return replace(filters, tiers=tuple(one for one in tiers if one is not Tier.CONSTITUTIONAL) or filters.tiers)
+
+
+def _pinned_tokens(store: Store, scope: Scope) -> int:
+    with store.reading(scope) as work:
+        laws = work.memories.constitutional()
+        return sum(piece.token_count for one in laws for piece in work.memories.chunks_of(one.id))
