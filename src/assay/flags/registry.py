@@ -30,6 +30,8 @@ class Flag:
     """How many identities see it when it is on and nobody said otherwise."""
     shadow: bool = False
     """Whether it runs beside the control by default, unseen."""
+    graduates_itself: bool = False
+    """Whether it is switched on when it has earned that, or a person is asked."""
 
 
 def _table(*flags: Flag) -> Mapping[str, Flag]:

@@ -80,6 +80,11 @@ class Flags:
         self._overrides = {known(name).name: override for name, override in (overrides or {}).items()}
         self._clock = clock
 
+    def forced(self, name: str, *, on: bool) -> Flags:
+        """These flags with one that stands, whatever anybody stored: a treatment beside its control."""
+        override = Override(100 if on else 0, "treatment", name)
+        return Flags({**self._overrides, known(name).name: override}, clock=self._clock)
+
     def states(self, work: Work) -> FlagStates:
         """Every flag as this unit of work sees it: one query."""
         rows = {row.name: row for row in work.flags.all()}

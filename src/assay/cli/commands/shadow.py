@@ -1,0 +1,78 @@
+"""`assay shadow status|replay`: treatments that run unseen beside what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.online.ladder import ShadowSummary
+    from assay.records import Scope
+
+FlagArgument = Annotated[str, typer.Argument(metavar="FLAG", help="A flag; `assay flag list` has them all.")]
+LastOption = Annotated[int, typer.Option("--last", metavar="N", min=1, max=10_000, help="Of the newest searches.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="See what a flag would change, without showing it to anybody.", no_args_is_help=True)
+    app.add_typer(group, name="shadow")
+
+    @command(group, "status")
+    def status(surface: Surface) -> None:
+        """List the flags that run in the shadow, and what their runs came to."""
+        from assay.online.ladder import SHADOWED, summed  # noqa: PLC0415 - not for the help
+
+        with wiring.open_engine(surface.settings) as engine:
+            states = engine.flag_states(surface.scope)
+            with engine.store.reading(surface.scope) as work:
+                found = {name: summed(work.shadow_runs.of(name, limit=SHADOWED)) for name in states}
+        shown = {name: found[name] for name in found if found[name].runs or states[name].shadow}
+        rows = [_HEAD, *(_row(name, one) for name, one in shown.items())]
+        empty = "No flag runs in the shadow. Try `assay flag set NAME off --shadow`, or `assay shadow replay NAME`."
+        surface.result({name: as_json(one) for name, one in shown.items()}, "\n".join(grid(rows)) if shown else empty)
+
+    @command(group, "replay")
+    def replay(surface: Surface, flag: FlagArgument, last: LastOption = 200) -> None:
+        """Ask the newest searches of use again, with a flag as it is and as it is not, and compare."""
+        with wiring.open_engine(surface.settings) as engine:
+            summary = _replayed(engine, surface.scope, flag, last)
+        surface.result(as_json(summary), "\n".join(grid([_HEAD, _row(flag, summary)])))
+
+
+def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
+    from assay.errors import NothingMeasured  # noqa: PLC0415 - not for the help
+    from assay.online.ladder import summed  # noqa: PLC0415 - the same
+    from assay.online.replaying import replay  # noqa: PLC0415 - the same
+
+    on = engine.flag_states(scope)[flag].on
+    control, treatment = (wiring.treatment_of(engine, flag, on=side) for side in (on, not on))
+    runs = replay(engine.store, scope, flag, control, treatment, last=last, clock=engine.clock)
+    if not runs:
+        raise NothingMeasured("no search of use is logged yet", remedy="Search first, then replay.")
+    return summed(runs)
+
+
+_HEAD = ("flag", "runs", "identical", "minor", "major", "incompatible", "failed", "mrr@5", "p95 ms")
+
+
+def _row(name: str, one: ShadowSummary) -> tuple[str, ...]:
+    classes = [str(one.classes.get(kind, 0)) for kind in ("identical", "minor", "major", "incompatible")]
+    gained = "-" if one.mean_mrr_delta is None else f"{one.mean_mrr_delta:+.3f} ({one.judged})"
+    times = one.latency_p95_ms
+    shown = "-" if times is None else f"{times.control:.1f} -> {times.treatment:.1f}"
+    return (name, str(one.runs), *classes, str(one.problems), gained, shown)
+
+
+def as_json(one: ShadowSummary) -> dict[str, Any]:
+    """A summary for machines."""
+    from dataclasses import asdict  # noqa: PLC0415 - only here
+
+    times = one.latency_p95_ms
+    return {**one._asdict(), "latency_p95_ms": None if times is None else asdict(times)}

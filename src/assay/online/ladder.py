@@ -1,0 +1,265 @@
+"""The ladder of one change, from the offline gate to everybody, as one record that can be read as a page.
+
+Every step writes a `LadderStep` and a line of the audit log. `decide` looks at the four conditions: it recommends, or
+switches the flag on where the flag says it graduates by itself; a test that says worse or futile rejects. `watch` looks
+after what has graduated and takes it back, to what it was before, when a guardrail breaks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.clock import Clock
+from assay.errors import InputError
+from assay.flags import Flags, FlagState, known
+from assay.online.graduation import Condition, Gains, GraduationEvidence, Sides, all_hold, conditions
+from assay.online.guardrails import Guardrail, guardrails
+from assay.online.trials import Standing, Trials, decision_of, find_test
+from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
+from assay.records.online import LadderStep, Step, StepOutcome
+from assay.storage import Store, Work
+
+SHADOWED = 2_000
+"""Shadow runs that are summed up."""
+WATCHED = 2_000
+"""Searches on each side of graduation that guardrails look at."""
+
+Surfacing = Callable[[Scope], float | None]
+"""The share of constitutional memories that a search gives now; None when there are none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OfflineEvidence:
+    """What control and treatment came to on a dataset."""
+
+    dataset: str
+    control_run: str
+    treatment_run: str
+    gains: Gains
+    constitutional: Sides | None = None
+    latency_p95_ms: Sides | None = None
+    gate_passed: bool = True
+    """Whether the treatment holds the dataset's gate."""
+
+
+class ShadowSummary(NamedTuple):
+    """What shadow runs came to."""
+
+    runs: int
+    classes: dict[str, int]
+    """How many were identical, minor, major, incompatible."""
+    problems: int
+    judged: int
+    mean_mrr_delta: float | None
+    latency_p95_ms: Sides | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LadderPage:
+    """One change with everything that is known of it."""
+
+    state: FlagState
+    steps: tuple[LadderStep, ...]
+    shadow: ShadowSummary
+    standing: Standing | None
+    conditions: tuple[Condition, ...]
+
+    @property
+    def may_graduate(self) -> bool:
+        """Whether all four conditions hold."""
+        return all_hold(self.conditions)
+
+
+class Ladder:
+    """Takes changes up and down."""
+
+    def __init__(self, *, store: Store, flags: Flags, clock: Clock, surfacing: Surfacing) -> None:
+        self._store = store
+        self._flags = flags
+        self._clock = clock
+        self._surfacing = surfacing
+        self.trials = Trials(store=store, flags=flags, clock=clock)
+
+    def offline(self, scope: Scope, feature_id: str, evidence: OfflineEvidence) -> LadderStep:
+        """Write down what an offline comparison came to."""
+        flag = known(feature_id)
+        found = conditions(flag, _offline_only(evidence))
+        kept = [one for one in found if one.name != "test"]
+        outcome = StepOutcome.PASSED
+        if not evidence.gate_passed or any(one.holds is False for one in kept):
+            outcome = StepOutcome.FAILED
+        elif any(one.holds is None for one in kept):
+            outcome = StepOutcome.INCONCLUSIVE
+        gains = evidence.gains
+        sentence = f"{gains.metric} {gains.mean:+.4f} on {evidence.dataset}, over {gains.queries} queries."
+        with self._store.writing(scope) as work:
+            return self._step(work, feature_id, (Step.OFFLINE, outcome), sentence, **asdict(evidence))
+
+    def page(self, scope: Scope, feature_id: str, *, rng: np.random.Generator) -> LadderPage:
+        """Everything about one change."""
+        with self._store.reading(scope) as work:
+            state = self._flags.states(work)[feature_id]
+            steps = tuple(work.ladder_steps.of(feature_id))
+            shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            test = find_test(work, feature_id)
+        standing = None if test is None else self.trials.standing(scope, feature_id, rng=rng)
+        found = conditions(state.flag, _evidence(steps, shadow, test))
+        return LadderPage(state=state, steps=steps, shadow=shadow, standing=standing, conditions=found)
+
+    def decide(self, scope: Scope, feature_id: str) -> LadderStep | None:
+        """Look whether a change has earned its place or lost it; None while neither is so."""
+        with self._store.writing(scope) as work:
+            test = find_test(work, feature_id)
+            if test is not None and decision_of(test) in ("worse", "futile"):
+                return self._reject(work, test)
+            steps = work.ladder_steps.of(feature_id)
+            shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            state = self._flags.states(work)[feature_id]
+            found = conditions(state.flag, _evidence(steps, shadow, test))
+            if test is None or test.status is not AbTestStatus.RUNNING or not all_hold(found):
+                return None
+            if not state.flag.graduates_itself:
+                return self._recommend(work, feature_id, steps, found)
+        return self.graduate(scope, feature_id)
+
+    def graduate(self, scope: Scope, feature_id: str) -> LadderStep:
+        """Give a change to everybody. Refuses while a condition does not hold."""
+        page = self.page(scope, feature_id, rng=np.random.default_rng(0))
+        if not page.may_graduate:
+            missing = " ".join(one.sentence for one in page.conditions if one.holds is not True)
+            raise InputError(f"{feature_id} has not earned it: {missing}", remedy="Measure what is missing.")
+        before = page.state.percent
+        self._flags.turn(self._store, scope, feature_id, "on")
+        with self._store.writing(scope) as work:
+            test = work.ab_tests.latest(feature_id, to_change=True)
+            self.trials.close(work, test, AbTestStatus.GRADUATED)
+            done, held = (Step.GRADUATION, StepOutcome.GRADUATED), [one._asdict() for one in page.conditions]
+            sentence = f"On for everybody; it was on for {before} % before."
+            return self._step(work, feature_id, done, sentence, percent_before=before, conditions=held)
+
+    def watch(self, scope: Scope, *, rng: np.random.Generator) -> dict[str, tuple[Guardrail, ...]]:
+        """Look after every change that has graduated, and take back what breaks a guardrail."""
+        self._store.log.flush()
+        seen = {}
+        with self._store.reading(scope) as work:
+            graduated = [(name, step) for name in work.ladder_steps.features() if (step := _graduated(work, name))]
+        for name, step in graduated:
+            seen[name] = self._watched(scope, step, rng)
+            broken = [one for one in seen[name] if one.broken]
+            if broken:
+                self.rollback(scope, name, " ".join(one.sentence for one in broken))
+        return seen
+
+    def rollback(self, scope: Scope, feature_id: str, why: str) -> LadderStep:
+        """Set a flag back to what it was before it graduated."""
+        with self._store.reading(scope) as work:
+            step = _graduated(work, feature_id)
+        if step is None:
+            raise InputError(f"{feature_id} has not graduated, so there is nothing to take back", remedy="Switch it.")
+        before = int(step.detail["percent_before"])
+        self._flags.turn(self._store, scope, feature_id, f"{before}%")
+        with self._store.writing(scope) as work:
+            sentence = f"Back to {before} %. {why}"
+            return self._step(work, feature_id, (Step.GUARDRAIL, StepOutcome.ROLLED_BACK), sentence, why=why)
+
+    def _watched(self, scope: Scope, step: LadderStep, rng: np.random.Generator) -> tuple[Guardrail, ...]:
+        with self._store.reading(scope) as work:
+            before = work.queries.until(step.created_at, limit=WATCHED)
+            after = work.queries.since(step.created_at, limit=WATCHED)
+        return guardrails(before, after, self._surfacing(scope), rng=rng)
+
+    def _reject(self, work: Work, test: AbTest) -> LadderStep | None:
+        steps = work.ladder_steps.of(test.feature_id)
+        if any(one.outcome is StepOutcome.REJECTED and one.attempt == test.attempt for one in steps):
+            return None
+        sentence = f"Attempt {test.attempt} ended {decision_of(test)}, after {test.sample_count} queries."
+        return self._step(work, test.feature_id, (Step.GRADUATION, StepOutcome.REJECTED), sentence)
+
+    def _recommend(
+        self, work: Work, feature_id: str, steps: Sequence[LadderStep], found: tuple[Condition, ...]
+    ) -> LadderStep | None:
+        if steps and steps[-1].outcome is StepOutcome.RECOMMENDED:
+            return None
+        sentence = f"All four conditions hold. To give it to everybody: `assay ladder graduate {feature_id}`."
+        done, held = (Step.GRADUATION, StepOutcome.RECOMMENDED), [one._asdict() for one in found]
+        return self._step(work, feature_id, done, sentence, conditions=held)
+
+    def _step(
+        self, work: Work, feature_id: str, step: tuple[Step, StepOutcome], sentence: str, **detail: Any
+    ) -> LadderStep:
+        test = find_test(work, feature_id)
+        made = LadderStep(
+            feature_id=feature_id,
+            attempt=0 if test is None else test.attempt,
+            step=step[0],
+            outcome=step[1],
+            sentence=sentence,
+            detail=detail,
+            created_at=self._clock.now(),
+        )
+        work.ladder_steps.add(made)
+        work.audit.append(f"ladder.{made.outcome}", feature_id, {"step": str(made.step), "sentence": sentence})
+        return made
+
+
+def summed(runs: Sequence[ShadowRun]) -> ShadowSummary:
+    """What shadow runs came to."""
+    compared = [run for run in runs if run.problem is None]
+    deltas = [run.mrr_delta for run in compared if run.mrr_delta is not None]
+    times = [
+        (run.control_latency_ms, run.treatment_latency_ms)
+        for run in compared
+        if run.control_latency_ms is not None and run.treatment_latency_ms is not None
+    ]
+    return ShadowSummary(
+        runs=len(runs),
+        classes=dict(Counter(str(run.classified) for run in compared)),
+        problems=len(runs) - len(compared),
+        judged=len(deltas),
+        mean_mrr_delta=float(np.mean(deltas)) if deltas else None,
+        latency_p95_ms=_p95s(times),
+    )
+
+
+def _p95s(times: Sequence[tuple[float, float]]) -> Sides | None:
+    if not times:
+        return None
+    control, treatment = np.quantile(np.asarray(times), 0.95, axis=0)
+    return Sides(control=float(control), treatment=float(treatment), n=len(times))
+
+
+def _graduated(work: Work, feature_id: str) -> LadderStep | None:
+    """The step by which a change graduated; None when it did not, or was taken back since."""
+    for step in reversed(work.ladder_steps.of(feature_id)):
+        if step.outcome is StepOutcome.ROLLED_BACK:
+            return None
+        if step.outcome is StepOutcome.GRADUATED:
+            return step
+    return None
+
+
+def _offline_only(evidence: OfflineEvidence) -> GraduationEvidence:
+    return GraduationEvidence(
+        gains=evidence.gains, constitutional=evidence.constitutional, latency_p95_ms=evidence.latency_p95_ms
+    )
+
+
+def _evidence(steps: Sequence[LadderStep], shadow: ShadowSummary, test: AbTest | None) -> GraduationEvidence:
+    """What is known: of gains and constitutional memories offline, of the test, and of time where traffic is real."""
+    offline = next((one.detail for one in reversed(steps) if one.step is Step.OFFLINE), None)
+    return GraduationEvidence(
+        gains=None if offline is None else Gains(**offline["gains"]),
+        decision=None if test is None else decision_of(test),
+        votes=0 if test is None else test.sample_count,
+        constitutional=None if offline is None else _sides(offline["constitutional"]),
+        latency_p95_ms=shadow.latency_p95_ms or (None if offline is None else _sides(offline["latency_p95_ms"])),
+    )
+
+
+def _sides(stored: dict[str, Any] | None) -> Sides | None:
+    return None if stored is None else Sides(**stored)

@@ -1,0 +1,144 @@
+"""One merged list is what is logged and shown, and what is used of it votes for the side that drafted it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.online.conftest import Online
+
+from assay.online.collecting import collect_shadow, collect_split
+from assay.online.diffs import shadow_run
+from assay.online.interleaving import TIME_TO_USE, InterleavedSearch, collect
+from assay.records import EventType, FeedbackEvent, Judgment, Scope, SearchRequest, SearchResult
+from assay.records.online import Arm, VoteKind
+from assay.storage import Store
+
+FLAG = "docscore_aggregation"
+REQUEST = SearchRequest(query="small kitchen door", k=4)
+
+
+def reversing(online: Online) -> InterleavedSearch:
+    def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        found = online.engine.searcher.search(scope, request, before=before)
+        return replace(found, hits=tuple(reversed(found.hits)))
+
+    return InterleavedSearch(
+        store=online.engine.store,
+        searcher=online.engine.searcher,
+        treatment=treatment,
+        feature_id=FLAG,
+        clock=online.clock,
+    )
+
+
+def read(store: Store, online: Online, result: SearchResult, memory_id: str) -> None:
+    event = FeedbackEvent(
+        event_key=f"k-{result.query_id}-{memory_id}",
+        event_type=EventType.READ_AFTER_SEARCH,
+        session_id="s1",
+        created_at=online.clock.now(),
+        query_id=result.query_id,
+        memory_id=memory_id,
+        rank_in_results=result.ids.index(memory_id) + 1,
+    )
+    with store.writing(online.scope) as work:
+        work.feedback.record([event])
+
+
+def test_the_merged_list_is_logged_with_whose_each_place_is(online: Online) -> None:
+    store, scope = online.engine.store, online.scope
+    online.ladder.trials.begin(scope, FLAG, kind=VoteKind.INTERLEAVED)
+    found = reversing(online).search(scope, REQUEST)
+    assert [hit.rank for hit in found.hits] == list(range(1, len(found) + 1))
+    store.log.flush()
+    online.clock.advance(seconds=TIME_TO_USE.total_seconds())
+    with store.reading(scope) as work:
+        assert work.queries.get(found.query_id).result_ids == found.ids
+        (shown,) = work.interleavings.waiting(FLAG, 1, until=online.clock.now())
+    assert sorted((*shown.control_ids, *shown.treatment_ids)) == sorted(found.ids)
+
+
+@pytest.mark.parametrize(("side", "expected"), [("treatment_ids", 1.0), ("control_ids", -1.0)])
+def test_what_is_used_votes_for_who_drafted_it(online: Online, side: str, expected: float) -> None:
+    store, scope, trials = online.engine.store, online.scope, online.ladder.trials
+    trials.begin(scope, FLAG, kind=VoteKind.INTERLEAVED)
+    found = reversing(online).search(scope, REQUEST)
+    store.log.flush()
+    with store.reading(scope) as work:
+        (shown,) = work.interleavings.waiting(FLAG, 1, until=online.clock.now())
+    read(store, online, found, getattr(shown, side)[0])
+    assert collect(store, scope, trials, FLAG, online.clock) == 0
+    online.clock.advance(seconds=TIME_TO_USE.total_seconds())
+    assert collect(store, scope, trials, FLAG, online.clock) == 1
+    assert collect(store, scope, trials, FLAG, online.clock) == 0
+    with store.reading(scope) as work:
+        (vote,) = work.votes.of(FLAG, 1)
+    assert vote.difference == expected
+
+
+def test_a_treatment_that_fails_leaves_the_control_and_no_vote(online: Online) -> None:
+    def raising(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        raise RuntimeError(f"{scope} {request} {before}")
+
+    search = InterleavedSearch(
+        store=online.engine.store,
+        searcher=online.engine.searcher,
+        treatment=raising,
+        feature_id=FLAG,
+        clock=online.clock,
+    )
+    online.ladder.trials.begin(online.scope, FLAG, kind=VoteKind.INTERLEAVED)
+    assert len(search.search(online.scope, REQUEST)) > 0
+    with online.engine.store.reading(online.scope) as work:
+        assert work.interleavings.waiting(FLAG, 1, until=online.clock.now()) == []
+
+
+def test_shadow_runs_that_somebody_judged_vote_once(online: Online) -> None:
+    store, scope, trials = online.engine.store, online.scope, online.ladder.trials
+    trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
+    control = online.engine.searcher.search(scope, REQUEST)
+    treatment = replace(control, hits=tuple(reversed(control.hits)))
+    store.log.flush()
+    run = shadow_run(FLAG, control, treatment, grades={control.ids[0]: 3}, at=online.clock.now())
+    with store.writing(scope) as work:
+        work.shadow_runs.add_many([run, replace(run, mrr_delta=None)])
+    assert collect_shadow(store, scope, trials, FLAG) == 1
+    assert collect_shadow(store, scope, trials, FLAG) == 0
+    with store.reading(scope) as work:
+        assert work.votes.of(FLAG, 1)[0].difference == pytest.approx(1 / len(control.ids) - 1)
+
+
+def test_split_traffic_votes_by_the_first_result_that_was_used(online: Online) -> None:
+    engine, scope, trials = online.engine, online.scope, online.ladder.trials
+    engine.flags.turn(engine.store, scope, "mmr", "50%")
+    trials.begin(scope, "mmr", kind=VoteKind.SPLIT)
+    for at in range(8):
+        request = replace(REQUEST, query=f"small kitchen {at}", session_id=f"session {at}")
+        found = engine.searcher.search(scope, request)
+        engine.store.log.flush()
+        read(engine.store, online, found, found.ids[2])
+    engine.searcher.search(scope, replace(REQUEST, query="outside any session"))
+    online.clock.advance(seconds=TIME_TO_USE.total_seconds())
+    assert collect_split(engine.store, scope, trials, "mmr", online.clock) == 8
+    with engine.store.reading(scope) as work:
+        votes = work.votes.of("mmr", 1)
+    assert {vote.arm: vote.difference for vote in votes} == {Arm.TREATMENT: 1 / 3, Arm.CONTROL: -1 / 3}
+
+
+def test_judgments_of_a_query_that_is_in_no_corpus_do_not_count(online: Online) -> None:
+    from assay.records import JudgmentSource  # noqa: PLC0415 - only here
+
+    store, scope = online.engine.store, online.scope
+    found = online.engine.searcher.search(scope, REQUEST)
+    store.log.flush()
+    grade = Judgment(
+        query_id=found.query_id,
+        memory_id=found.ids[0],
+        relevance=3,
+        source=JudgmentSource.MANUAL,
+        created_at=online.clock.now(),
+    )
+    with store.writing(scope) as work:
+        work.judgments.put_many([grade])
+        assert work.judgments.of_text(REQUEST.query) == {}

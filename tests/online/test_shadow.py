@@ -1,0 +1,223 @@
+"""A shadow changes nothing that callers see, whatever its treatment does, and writes down what it saw."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from tests.online.conftest import Online
+
+from assay import Settings
+from assay.online.shadow import Shadow, ShadowOptions, Treatment
+from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest, SearchResult, ShadowRun
+from assay.wiring import shadow_of, treatment_of
+
+EVERY = ShadowOptions(percent=100, deadline_s=5.0)
+REQUEST = SearchRequest(query="small kitchen", k=3, session_id="s1")
+
+
+@contextmanager
+def shadowed(online: Online, treatment: Treatment, options: ShadowOptions = EVERY) -> Iterator[Shadow]:
+    shadow = Shadow(
+        store=online.engine.store,
+        features=lambda _: {"mmr": treatment},
+        clock=online.clock,
+        options=options,
+        rest=lambda _: None,
+    )
+    online.engine.searcher.watch(shadow)
+    try:
+        yield shadow
+    finally:
+        shadow.close()
+
+
+def runs_of(online: Online) -> list[ShadowRun]:
+    with online.engine.store.reading(online.scope) as work:
+        return work.shadow_runs.of("mmr")
+
+
+def told(result: SearchResult) -> str:
+    """Everything a caller gets, without what differs from one search to the next: ids of its own, and times."""
+    mine = {name: getattr(result, name) for name in SearchResult.__dataclass_fields__}
+    return repr({name: value for name, value in mine.items() if name not in _ITS_OWN})
+
+
+_ITS_OWN = ("query_id", "trace_id", "telemetry", "stages")
+
+
+def test_results_are_the_same_with_and_without_a_shadow(online: Online) -> None:
+    searcher = online.engine.searcher
+    # What was found together before raises what is found now, so that no search is quite like the one before it.
+    alone = replace(REQUEST, session_id=None, without=("coactivation",))
+    asked = [replace(alone, query=text) for text in ("small kitchen", "front door", "tea")]
+    without = [told(searcher.search(online.scope, one)) for one in asked]
+    with shadowed(online, treatment_of(online.engine, "graph_scoring", on=False)) as shadow:
+        beside = [told(searcher.search(online.scope, one)) for one in asked]
+        shadow.drain()
+    assert beside == without
+    assert shadow.counts.compared == 3
+
+
+def test_a_treatment_that_does_the_same_is_identical_also_within_a_session(online: Online) -> None:
+    with shadowed(online, treatment_of(online.engine, "mmr", on=True)) as shadow:
+        first = online.engine.searcher.search(online.scope, REQUEST)
+        second = online.engine.searcher.search(online.scope, replace(REQUEST, query="front door"))
+        shadow.drain()
+    runs = {run.query_id: run for run in runs_of(online)}
+    assert {run.classified for run in runs.values()} == {"identical"}
+    for result in (first, second):
+        assert runs[result.query_id].treatment_result_ids == result.ids
+        assert runs[result.query_id].rbo == pytest.approx(1.0)
+
+
+def reversed_hits(online: Online) -> Treatment:
+    def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        found = online.engine.searcher.search(scope, request, before=before)
+        return replace(found, hits=tuple(reversed(found.hits)))
+
+    return treatment
+
+
+def test_differences_are_written_down_with_the_gain_where_somebody_judged(online: Online) -> None:
+    at = online.clock.now()
+    corpus = LoggedQuery(
+        query_id="eq_1",
+        query="small kitchen",
+        tool_name="search",
+        created_at=at,
+        is_eval_corpus=True,
+    )
+    control = online.engine.searcher.search(online.scope, REQUEST)
+    grade = Judgment(
+        query_id="eq_1", memory_id=control.ids[-1], relevance=3, source=JudgmentSource.MANUAL, created_at=at
+    )
+    with online.engine.store.writing(online.scope) as work:
+        work.queries.add_many([corpus])
+        work.judgments.put_many([grade])
+    with shadowed(online, reversed_hits(online)) as shadow:
+        online.engine.searcher.search(online.scope, replace(REQUEST, session_id=None))
+        shadow.drain()
+    (run,) = runs_of(online)
+    assert run.top_result_changed is True
+    assert run.classified == "incompatible"
+    assert run.mrr_delta == pytest.approx(1.0 - 1.0 / len(control.ids))
+    assert run.control_latency_ms is not None
+
+
+def raising(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+    raise RuntimeError(f"no answer for {scope.tenant} {request.k} {before[:2]}")
+
+
+def test_a_treatment_that_raises_is_written_down_and_not_felt(online: Online) -> None:
+    with shadowed(online, raising) as shadow:
+        assert len(online.engine.searcher.search(online.scope, REQUEST)) == 3
+        shadow.drain()
+    (run,) = runs_of(online)
+    assert run.problem == "raised RuntimeError: no answer for acme 3 eq"
+    assert run.classified is None
+
+
+def test_a_treatment_that_gives_foreign_ids_is_written_down(online: Online) -> None:
+    def foreign(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        found = online.engine.searcher.search(scope, request, before=before)
+        return replace(found, hits=(replace(found.hits[0], memory_id="m_foreign"),))
+
+    with shadowed(online, foreign) as shadow:
+        online.engine.searcher.search(online.scope, REQUEST)
+        shadow.drain()
+    assert runs_of(online)[0].problem == "returned 1 ids that are not in the store, such as 'm_foreign'"
+
+
+def test_a_treatment_that_gives_nothing_is_a_comparison_too(online: Online) -> None:
+    def nothing(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        return replace(online.engine.searcher.search(scope, request, before=before), hits=())
+
+    with shadowed(online, nothing) as shadow:
+        online.engine.searcher.search(online.scope, REQUEST)
+        shadow.drain()
+    assert runs_of(online)[0].classified == "incompatible"
+
+
+def test_a_treatment_that_hangs_is_left_behind_and_soon_not_asked_any_more(online: Online) -> None:
+    released, asked = threading.Event(), []
+
+    def hanging(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        asked.append(before)
+        released.wait()
+        return online.engine.searcher.search(scope, request, before=before)
+
+    with shadowed(online, hanging, ShadowOptions(percent=100, deadline_s=0.01, hangs=2)) as shadow:
+        for _ in range(4):
+            online.engine.searcher.search(online.scope, replace(REQUEST, session_id=None))
+        shadow.drain()
+        released.set()
+    assert len(asked) == 2
+    assert {run.problem for run in runs_of(online)} == {"did not answer within 0.01 s"}
+
+
+def test_what_does_not_fit_into_the_queue_is_dropped_and_counted(online: Online) -> None:
+    entered, released = threading.Event(), threading.Event()
+
+    def waiting(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        entered.set()
+        released.wait()
+        return online.engine.searcher.search(scope, request, before=before)
+
+    with shadowed(online, waiting, ShadowOptions(percent=100, capacity=2, deadline_s=5.0)) as shadow:
+        online.engine.searcher.search(online.scope, REQUEST)
+        entered.wait()
+        for _ in range(5):
+            online.engine.searcher.search(online.scope, replace(REQUEST, session_id=None))
+        assert shadow.counts.dropped == 3
+        released.set()
+        shadow.drain()
+
+
+def test_only_searches_of_use_are_shadowed_and_only_the_sample(online: Online) -> None:
+    with shadowed(online, raising, ShadowOptions(percent=30)) as shadow:
+        for _ in range(200):
+            online.engine.searcher.search(online.scope, replace(REQUEST, session_id=None, origin=Origin.USE))
+        online.engine.searcher.search(online.scope, replace(REQUEST, origin=Origin.EVALUATION))
+        counts = shadow.counts
+    assert counts.seen == 201
+    assert 30 <= counts.sampled <= 90
+
+
+def test_the_thread_rests_so_that_it_uses_no_more_than_its_duty(online: Online) -> None:
+    rests: list[float] = []
+    rested = threading.Event()
+
+    def rest(seconds: float) -> None:
+        rests.append(seconds)
+        rested.set()
+
+    shadow = Shadow(
+        store=online.engine.store,
+        features=lambda _: {"mmr": raising},
+        clock=online.clock,
+        options=replace(EVERY, duty=0.02),
+        rest=rest,
+    )
+    shadow(online.scope, REQUEST, online.engine.searcher.search(online.scope, REQUEST))
+    rested.wait()
+    shadow.close()
+    assert rests[0] > 0.0
+
+
+def test_the_flags_whose_shadow_is_on_are_asked_as_what_they_are_not(online: Online) -> None:
+    engine = online.engine
+    engine.flags.turn(engine.store, online.scope, "docscore_aggregation", "off", shadow=True)
+    shadow = shadow_of(engine, Settings(shadow_percent=100))
+    found = engine.searcher.search(online.scope, REQUEST)
+    shadow.drain()
+    shadow.close()
+    engine.store.log.flush()
+    with engine.store.reading(online.scope) as work:
+        (run,) = work.shadow_runs.of("docscore_aggregation")
+        logged = work.queries.recent(origin=Origin.SHADOW)
+    assert run.control_result_ids == found.ids
+    assert [one.query for one in logged] == [REQUEST.query]
