@@ -78,6 +78,7 @@ LAYERS = (
         "flags",
     ),
     _layer("analysis", "patterns over stored evaluations, prompt suggestions", "storage", "judging", "statistics"),
+    _layer("tracing", "what Assay does as OpenTelemetry spans"),
     _layer("settings", "file, environment and options into one frozen value"),
     _layer(
         "wiring",
@@ -85,6 +86,7 @@ LAYERS = (
         *_USE_CASES,
         *_MEASURES,
         "settings",
+        "tracing",
     ),
     _layer(
         "doctor", "what stands between this machine and a working Assay", "settings", "wiring", "storage", "embedding"

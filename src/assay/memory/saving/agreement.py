@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import product
 from typing import NamedTuple
 
-from assay.memory.saving.vocabulary import (
+from assay.text.vocabulary import (
     CHANGE_SIGNS,
     FUNCTION_WORDS,
     NEGATING_PREFIXES,
@@ -23,7 +23,7 @@ from assay.memory.saving.vocabulary import (
     UNITS,
     VERBS,
 )
-from assay.memory.saving.wording import Fact, Token, Wording, without_fillers, wording
+from assay.text.wording import Fact, Token, Wording, without_fillers, wording
 
 ALIGNED = 0.3
 """Sentences that share less of their words do not correspond."""

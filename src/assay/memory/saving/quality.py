@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 
 from assay.memory.saving.subject import GENERIC
-from assay.memory.saving.vocabulary import words_of
-from assay.memory.saving.wording import wording
 from assay.records import Draft, Quality, QualityPart
 from assay.text.terms import normalised_phrase, stems_of, words
+from assay.text.vocabulary import words_of
+from assay.text.wording import wording
 
 REJECT_BELOW = 0.4
 

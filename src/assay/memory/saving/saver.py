@@ -6,7 +6,9 @@ of the save, or none. Two writers with the same thought are put one after the ot
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -54,6 +56,7 @@ class Refused(NamedTuple):
 
 Result = SaveOutcome | Refused
 OnDone = Callable[[Draft, Result], None]
+SaveObserver = Callable[[Scope, Draft, SaveOutcome, float], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,8 +87,12 @@ class Saver:
         chunker: Chunker,
         clock: Clock,
         options: SaveOptions | None = None,
+        observers: Sequence[SaveObserver] = (),
+        stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._store = store
+        self._observers = tuple(observers)
+        self._stopwatch = stopwatch
         self._embedder = embedder
         self._indexes = indexes
         self._flags = flags
@@ -95,11 +102,20 @@ class Saver:
 
     def save(self, scope: Scope, draft: Draft, *, gated: bool = True) -> SaveOutcome:
         """Keep one draft, or say why not. A draft that cannot be kept at all is refused with `InputError`."""
+        began = self._stopwatch()
         policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
         [result] = self._save_batch(scope, [draft], policy)
         if isinstance(result, Refused):
             raise result.error
+        for observe in self._observers:
+            # What is saved is saved: whoever watches cannot make it fail.
+            with suppress(Exception):
+                observe(scope, draft, result, (self._stopwatch() - began) * 1000.0)
         return result
+
+    def watch(self, observer: SaveObserver) -> None:
+        """Tell an observer of every single save from now on, with how long it took in milliseconds."""
+        self._observers = (*self._observers, observer)
 
     def save_many(
         self,

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.memory.saving.agreement import Agreement
-from assay.memory.saving.vocabulary import FUNCTION_WORDS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
-from assay.memory.saving.wording import Token, Wording, first_verb, wording
 from assay.text.terms import normalised_phrase
+from assay.text.vocabulary import FUNCTION_WORDS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
+from assay.text.wording import Token, Wording, first_verb, wording
 
 COVERED = 0.5
 """A text that has less than this share of the other's content says something else."""
