@@ -63,13 +63,13 @@ def test_an_anchor_that_holds_is_left_alone(support: GoldSupport) -> None:
             "the same heading path",
         ),
         (
-            GoldSupport(rel_path="rules/lab.md", heading_path="Lab rules > Opening times"),
-            "rules/lab.md has no heading 'Lab rules > Opening times'",
-            ("rules/lab.md", "Lab rules > Opening hours"),
-            "the heading most like it",
+            GoldSupport(rel_path="gone.md", heading_path="Anything", snippets=("replaced at the front desk",)),
+            "there is no file 'gone.md'",
+            ("access.md", "Access"),
+            "its snippet stands there",
         ),
         (
-            GoldSupport(rel_path="gone.md", heading_path="Anything", snippets=("replaced at the front desk",)),
+            GoldSupport(rel_path="gone.md", heading_path="Any > thing", snippets=("replaced at the front desk",)),
             "there is no file 'gone.md'",
             ("access.md", "Access > Badges"),
             "its snippet stands there",
@@ -83,6 +83,16 @@ def test_an_anchor_that_leads_nowhere_has_a_clear_proposal(
     assert (found.problem, found.blocks_scoring) == (problem, True)
     assert found.clear is not None
     assert (found.clear.rel_path, found.clear.heading_path, found.clear.reason) == (*to, reason)
+
+
+def test_a_heading_that_is_only_like_it_is_proposed_and_left_for_a_person() -> None:
+    (found,) = gone(anchored(GoldSupport(rel_path="rules/lab.md", heading_path="Lab rules > Opening times")))
+    assert found.problem == "rules/lab.md has no heading 'Lab rules > Opening times'"
+    assert (found.proposals[0].heading_path, found.proposals[0].reason) == (
+        "Lab rules > Opening hours",
+        "the heading most like it",
+    )
+    assert found.clear is None
 
 
 def test_nothing_is_proposed_where_nothing_is_like_it() -> None:

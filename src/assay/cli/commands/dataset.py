@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
+from assay.cli.commands import dataset_building
 from assay.cli.dataset_tables import (
     bundled_row,
     checked_json,
@@ -38,15 +39,24 @@ NameArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="A name (hotel, docs, docs@1.0.0) or a path; see `assay dataset list`.")
 ]
 PathArgument = Annotated[
-    Path, typer.Argument(metavar="PATH", help="Golden JSON, anchored JSONL, a BEIR or TREC folder, a file of topics.")
+    Path, typer.Argument(metavar="PATH", help="A file or folder in one of the formats of --format.")
 ]
 ToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The file or folder to write.")]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="KIND", help="golden, anchored, beir or trec; default: as it looks.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="golden, anchored, beir, trec, ragas, longmemeval or parquet; default: as it looks.",
+    ),
 ]
 WriteOption = Annotated[
     str,
-    typer.Option("--format", metavar="KIND", help="golden, golden-files, golden-lines, anchored, beir or trec."),
+    typer.Option(
+        "--format",
+        metavar="KIND",
+        help="golden, golden-files, golden-lines, anchored, beir, trec, ragas, longmemeval or parquet.",
+    ),
 ]
 SplitOption = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Which judgments of a BEIR folder, such as test.")
@@ -84,6 +94,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="dataset")
     _register_files(group)
     _register_looks(group)
+    dataset_building.register(group)
 
 
 def _register_files(group: typer.Typer) -> None:
