@@ -35,6 +35,9 @@ CommentOption = Annotated[
 SarifOption = Annotated[
     Path | None, typer.Option("--sarif", metavar="FILE", help="Write the cases that fell as SARIF.")
 ]
+CasesOption = Annotated[
+    Path | None, typer.Option("--cases", metavar="FILE", help="The dataset's file, for SARIF to point into.")
+]
 SelfTestOption = Annotated[
     bool, typer.Option("--self-test", help="Ask the gate itself: how often it cries wolf, and what it cannot see.")
 ]
@@ -57,6 +60,7 @@ def register(app: typer.Typer) -> None:
         summary_file: SummaryFileOption = None,
         comment: CommentOption = None,
         sarif: SarifOption = None,
+        cases: CasesOption = None,
         self_test: SelfTestOption = False,
         replays: ReplaysOption = 200,
         runs: RunsOption = None,
@@ -74,7 +78,7 @@ def register(app: typer.Typer) -> None:
             _self_test(surface, one, other, replays, options)
             return
         chosen = summary_file or (step_summary() if summary else None)
-        outputs = Outputs(junit=junit, summary=chosen, comment=comment, sarif=sarif)
+        outputs = Outputs(junit=junit, summary=chosen, comment=comment, sarif=sarif, cases=cases)
         verdict = _judged(place, run, against, options, outputs)
         surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
         raise typer.Exit(verdict.exit_code)

@@ -1,4 +1,4 @@
-"""`assay tune thresholds`: where an embedder's similarities begin to mean something."""
+"""`assay tune thresholds`: where an embedder's similarities begin to mean something. `fusion` is in `tune_fusion`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
+from assay.cli.commands import tune_fusion
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(help="Measure what a setting should be.", no_args_is_help=True)
     app.add_typer(group, name="tune")
+    tune_fusion.register(group)
 
     @command(group, "thresholds")
     def thresholds(surface: Surface, pairs: PairsOption = None) -> None:

@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.errors import InputError
 from assay.evaluation.ci.junit import junit
 from assay.evaluation.ci.markdown import pull_request, summary
-from assay.evaluation.ci.sarif import sarif
+from assay.evaluation.ci.sarif import case_lines, sarif
 from assay.evaluation.comparing import Compared
 from assay.evaluation.gating.verdict import Verdict
 from assay.formats.files import write_lines, writing
@@ -28,6 +29,8 @@ class Outputs:
     """Added to: a step may have several summaries."""
     comment: Path | None = None
     sarif: Path | None = None
+    cases: Path | None = None
+    """The dataset's file, for findings to point into; None: they point into the baseline."""
 
     def write(self, verdict: Verdict, compared: Compared | None, *, baseline: str) -> list[Path]:
         """Write what is wanted; gives back the files."""
@@ -36,12 +39,16 @@ class Outputs:
         if self.comment is not None:
             write_lines(self.comment, [pull_request(verdict, compared)])
         if self.sarif is not None and compared is not None:
-            write_lines(self.sarif, [json.dumps(sarif(compared, artifact=baseline), indent=1), "\n"])
+            write_lines(self.sarif, [json.dumps(self._findings(compared, baseline), indent=1), "\n"])
         if self.summary is not None:
             with writing(self.summary), self.summary.open("a", encoding="utf-8") as file:
                 file.write(summary(verdict, compared))
         wanted = (self.junit, self.summary, self.comment, None if compared is None else self.sarif)
         return [path for path in wanted if path is not None]
+
+    def _findings(self, compared: Compared, baseline: str) -> dict[str, Any]:
+        file = str(self.cases) if self.cases is not None else baseline
+        return sarif(compared, artifact=file, lines=case_lines(Path(file), compared.control.cases))
 
 
 def step_summary(environment: Mapping[str, str] | None = None) -> Path:

@@ -1,0 +1,179 @@
+"""`assay tune fusion`: other weights and methods, tried on logged channel lists, confirmed by a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.runs import RunsOption
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.errors import BadValue
+from assay.formats.grid import grid
+from assay.records import Channel, FusionMethod
+from assay.records.checked import one_of
+
+if TYPE_CHECKING:
+    from assay.evaluation.datasets import ForScoring
+    from assay.evaluation.experiments.performing import Performed
+    from assay.evaluation.tuning import Space, Tuned
+
+DatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A dataset with grades, such as hotel or agent-memory.")
+]
+SystemOption = Annotated[str, typer.Option("--system", "-s", metavar="SPEC", help="What is tuned: assay[:...].")]
+MetricOption = Annotated[str, typer.Option("--metric", "-m", metavar="NAME", help="What has to gain, with a cutoff.")]
+CountOption = Annotated[int, typer.Option("--configurations", "-n", metavar="N", help="How many are tried.")]
+MethodOption = Annotated[
+    list[str], typer.Option("--method", metavar="NAME", help="convex or rrf; default: both. May be given twice.")
+]
+RangeOption = Annotated[
+    list[str],
+    typer.Option("--range", metavar="CHANNEL=LOW:HIGH", help="From where to where a weight is tried."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn, and of the folds.")]
+LostOption = Annotated[int, typer.Option("--allow-lost", metavar="N", min=0, help="Cases that may be lost.")]
+ReplayOption = Annotated[bool, typer.Option("--replay-only", help="Do not confirm the choice by a run.")]
+ACCEPTED, KEEP = 0, 2
+FINDING = "recall@5"
+"""By which the gate tells whether a case is found."""
+
+
+def register(group: typer.Typer) -> None:
+    """Add the command to its group."""
+
+    @command(group, "fusion")
+    def fusion(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        dataset: DatasetArgument,
+        system: SystemOption = "assay",
+        metric: MetricOption = "ndcg@10",
+        configurations: CountOption = 2_000,
+        method: MethodOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        ranges: RangeOption = [],  # noqa: B006 - the same
+        allow_lost: LostOption = 0,
+        seed: SeedOption = 0,
+        replay_only: ReplayOption = False,
+        runs: RunsOption = None,
+    ) -> None:
+        """Find better fusion weights from logged searches; exit 0 a better one was confirmed, 2 keep what you have."""
+        from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - numpy is not for the help
+
+        scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
+        asked = _Asked(scored=scored, system=system, metric=metric, lost=allow_lost, seed=seed)
+        tuned = _tuned(asked, _space(configurations, method, ranges))
+        confirmed = None if tuned.keep or replay_only else _confirmed(surface, asked, tuned, runs)
+        told = {**tuned.as_json(), "confirmed": None if confirmed is None else confirmed.experiment.as_json()}
+        surface.result(told, "\n".join(_lines(tuned, confirmed, replay_only=replay_only)))
+        accepted = confirmed is not None and confirmed.experiment.verdict == "ACCEPTED"
+        raise typer.Exit(ACCEPTED if accepted or (replay_only and not tuned.keep) else KEEP)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    scored: ForScoring
+    system: str
+    metric: str
+    lost: int
+    seed: int
+
+
+def _space(count: int, methods: list[str], ranges: list[str]) -> Space:
+    from assay.evaluation.tuning import Space  # noqa: PLC0415 - see the command
+
+    given: dict[str, Any] = (
+        {} if not methods else {"methods": tuple(one_of(FusionMethod)(m, "method") for m in methods)}
+    )
+    return Space(count=count, ranges=dict(map(_range, ranges)), **given)
+
+
+def _range(text: str) -> tuple[Channel, tuple[float, float]]:
+    name, _, limits = text.partition("=")
+    low, _, high = limits.partition(":")
+    channel = one_of(Channel)(name.strip(), "range")
+    try:
+        return channel, (float(low), float(high or low))
+    except ValueError as problem:
+        raise BadValue(f"--range {text!r} cannot be read", remedy="Give it as --range bm25=0.1:0.6.") from problem
+
+
+def _tuned(asked: _Asked, space: Space) -> Tuned:
+    import numpy as np  # noqa: PLC0415 - see the command
+
+    from assay.evaluation.tuning import Replay, gather, space_of, tune  # noqa: PLC0415 - the same
+    from assay.metrics.spec import MetricSpec  # noqa: PLC0415 - the same
+
+    spec, dataset, rng = MetricSpec.parse(asked.metric), asked.scored.dataset, np.random.default_rng(asked.seed)
+    tunable = wiring.open_tunable(asked.system, dataset)
+    with closing(tunable.system) as system:
+        logged = gather(system, dataset.cases, k=max(10, spec.cutoff or 0))
+    replay, finding = (
+        Replay(logged, one, level=dataset.relevance_level, aggregated=tunable.aggregated)
+        for one in (spec, MetricSpec.parse(FINDING))
+    )
+    choices = space_of(tunable.incumbent, space, rng)
+    return tune(replay, choices, rng, finding=finding, may_lose=asked.lost)
+
+
+def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
+    """The engine itself with and without the choice, before the gate."""
+    from assay.evaluation.experiments import Plan, perform  # noqa: PLC0415 - see the command
+    from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
+    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
+    from assay.evaluation.running.planning import RunOptions, default_metrics  # noqa: PLC0415 - the same
+    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
+    from assay.metrics.spec import MetricSpec  # noqa: PLC0415 - the same
+
+    dataset, spec = asked.scored.dataset, MetricSpec.parse(asked.metric)
+    plan = Plan(
+        dataset=dataset,
+        changes=tuned.chosen.settings(tuned.incumbent),
+        description=f"tune fusion by {spec}",
+        base=asked.system,
+        metric=str(spec),
+        options=RunOptions(
+            metrics=tuple(dict.fromkeys([*default_metrics(dataset), spec])),
+            instrument=asked.scored.instrument,
+        ),
+        # Weights cost no time: what the clock says of two runs of the same work is noise.
+        gate=GateOptions(floors=surface.settings.floors, lost=asked.lost, latency_rise=math.inf),
+    )
+    place = runs or surface.settings.runs_folder or DEFAULT_RUNS
+    return perform(plan, wiring.open_system, Running(runs=place, clock=SystemClock()))
+
+
+def _lines(tuned: Tuned, confirmed: Performed | None, *, replay_only: bool) -> Iterator[str]:
+    yield tuned.sentence
+    yield ""
+    before, after = f"{tuned.before:.4f}", f"{tuned.after:.4f}"
+    rows = [("in force", before, str(tuned.incumbent)), ("best", after, str(tuned.chosen))]
+    yield f"Replayed over {tuned.cases:,} cases, {tuned.metric}:"
+    yield from grid(rows, indent="  ")
+    yield ""
+    yield "What each channel is worth, as in force (Shapley values; they add up):"
+    channels = [(c.channel.value, f"{c.value:.4f}", f"{c.alone:.4f}", f"{c.without:.4f}") for c in tuned.channels]
+    yield from grid([("channel", "value", "alone", "without it"), *channels], indent="  ")
+    if not tuned.keep:
+        yield ""
+        yield from _found(tuned, confirmed, replay_only=replay_only)
+
+
+def _found(tuned: Tuned, confirmed: Performed | None, *, replay_only: bool) -> Iterator[str]:
+    if replay_only or confirmed is None:
+        yield "Not confirmed by a run yet. In assay.toml:"
+    else:
+        one = confirmed.experiment
+        yield f"Confirmed by runs of the engine: {one.verdict}. {one.reason}"
+        if one.verdict != "ACCEPTED":
+            yield "Keep what you have: the gate would not accept it."
+            return
+        yield "In assay.toml:"
+    yield ""
+    yield from tuned.chosen.toml(tuned.incumbent)

@@ -1,0 +1,43 @@
+"""Single keys: from a terminal as they are pressed, from a pipe or file one character after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+END_OF_INPUT = "\x04"
+"""What Ctrl-D sends while a terminal gives single keys."""
+
+
+@contextmanager
+def keys_of(source: TextIO) -> Iterator[Iterator[str]]:
+    """The keys, until there are no more; a terminal is afterwards as it was."""
+    if not source.isatty():
+        yield _characters(source)
+        return
+    import termios  # noqa: PLC0415 - only where there is a terminal
+    import tty  # noqa: PLC0415 - the same
+
+    descriptor = source.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        yield _pressed(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _characters(source: TextIO) -> Iterator[str]:
+    while character := source.read(1):
+        if not character.isspace():
+            yield character.lower()
+
+
+def _pressed(descriptor: int) -> Iterator[str]:
+    while True:
+        pressed = os.read(descriptor, 1).decode(errors="replace")
+        if not pressed or pressed == END_OF_INPUT:
+            return
+        yield pressed.lower()

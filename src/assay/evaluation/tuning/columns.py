@@ -1,0 +1,254 @@
+"""Logged lists as columns: passages of all cases one after the other, grouped so that sums run over slices.
+
+Cases of one kind (intent, and whether `bm25` was asked) stand together, since they are weighed alike; within a case the
+passages of a unit stand together, and within a unit those of a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.evaluation.tuning.trails import LoggedCase, memory_of
+from assay.memory.searching.scales import scaled
+from assay.records import Channel, FusionMethod, Intent
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+CHANNELS = tuple(Channel)
+NOT_SHOWN = np.iinfo(np.int64).max
+TIE_STEP = 1e-15
+"""Parts equals by their place; thousands of it are less than the last digit that fused scores are rounded to."""
+MOST_IN_A_BYTE = 255
+
+
+class Segments(NamedTuple):
+    """Stretches that follow each other without gaps."""
+
+    starts: Places
+    sizes: Places
+
+
+class Group(NamedTuple):
+    """Passages that are weighed alike."""
+
+    begin: int
+    end: int
+    intent: Intent
+    asked: tuple[Channel, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Votes:
+    """What the votes for some passages are worth under one method, and what the passages belong to."""
+
+    values: Floats
+    """[passage, channel]"""
+    case: Places
+    """Of each passage."""
+    behind: Floats
+    """[passage, 1]: what to take off a score, so that of equals the one that fusion meets first comes first."""
+    groups: tuple[Group, ...]
+    memories: Segments
+    units: Segments
+    rows: Segments
+    """The units of each case."""
+    graded: Places
+    """[graded unit]: which unit it is; case by case."""
+    graded_case: Places
+    graded_grade: NDArray[np.int16]
+
+    def best_of_units(self, scores: Floats) -> Floats:
+        """[unit, choice] of [passage, choice]."""
+        alone = len(self.units.starts) == len(scores)
+        return scores if alone else np.maximum.reduceat(scores, self.units.starts, axis=0)
+
+    def ranks(self, scores: Floats) -> Places:
+        """[graded unit, choice]: its rank from 1 among the units of its case; what scores nothing is not shown."""
+        ranks = np.empty((len(self.graded), scores.shape[1]), dtype=np.int64)
+        begins = np.searchsorted(self.graded_case, np.arange(len(self.rows.starts) + 1))
+        for case, (start, size) in enumerate(zip(*self.rows, strict=True)):
+            own = slice(begins[case], begins[case + 1])
+            better = scores[start : start + size] > scores[self.graded[own], None]
+            counter = np.uint8 if size < MOST_IN_A_BYTE else np.int64
+            ranks[own] = better.view(np.uint8).sum(axis=1, dtype=counter)
+        ranks += 1
+        ranks[scores[self.graded] <= 0.0] = NOT_SHOWN
+        return ranks
+
+    def floors(self, fused: Floats, counted: int) -> Floats:
+        """[case, choice]: the score of the first passage behind the best `counted`; 0 where there is none."""
+        found = np.zeros((len(self.rows.starts), fused.shape[1]))
+        for begin, end in spans(self.case):
+            behind = end - begin - counted - 1
+            if behind >= 0:
+                found[self.case[begin]] = np.partition(fused[begin:end], behind, axis=0)[behind]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Cases:
+    """Every passage of every case that has something to find."""
+
+    ids: tuple[str, ...]
+    kinds: tuple[tuple[Intent, tuple[Channel, ...]], ...]
+    """Of each case: whose weights, and which channels gave a list."""
+    case: Places
+    unit: Places
+    """Numbered over all cases, case by case."""
+    memory: Places
+    met: Places
+    """The place of each passage among those of its case, in the order in which fusion meets them."""
+    ranks: Places
+    """[passage, channel], from 1; 0: the channel did not offer it."""
+    convex: Floats
+    """[passage, channel]: scores as convex fusion scales them."""
+    unit_case: Places
+    unit_grade: NDArray[np.int16]
+    """-1: not judged."""
+    scale: NDArray[np.int16]
+    counts: Places
+    """[grade, case]"""
+
+    def values(self, method: FusionMethod, rrf_k: int) -> Floats:
+        """[passage, channel]: what each vote is worth."""
+        if method is FusionMethod.CONVEX:
+            return self.convex
+        return np.where(self.ranks > 0, 1.0 / (rrf_k + np.maximum(self.ranks, 1)), 0.0)
+
+    def votes(self, values: Floats, kept: Places) -> Votes:
+        """The votes for some of the passages, in their order."""
+        units, unit_of_kept = np.unique(self.unit[kept], return_index=True)
+        case, unit_case = self.case[kept], self.unit_case[units]
+        graded = np.flatnonzero(self.unit_grade[units] > 0)
+        _, memory_starts = np.unique(self.memory[kept], return_index=True)
+        return Votes(
+            values=np.ascontiguousarray(values[kept]),
+            case=case,
+            behind=(TIE_STEP * self.met[kept, None]).astype(np.float64),
+            groups=tuple(self._groups(case)),
+            memories=_segments(np.sort(memory_starts), len(kept)),
+            units=_segments(unit_of_kept, len(kept)),
+            rows=_rows(unit_case, len(self.ids)),
+            graded=graded,
+            graded_case=unit_case[graded],
+            graded_grade=self.unit_grade[units][graded],
+        )
+
+    def _groups(self, case: Places) -> Iterator[Group]:
+        begin = 0
+        for end in range(1, len(case) + 1):
+            kind = self.kinds[case[begin]]
+            if end == len(case) or self.kinds[case[end]] != kind:
+                yield Group(begin, end, *kind)
+                begin = end
+
+
+def cases_of(logged: Sequence[LoggedCase], *, level: int, gains: bool) -> Cases:
+    """Columns of every case with something to find: any positive grade where grades are gains, else a relevant one."""
+    least = 1 if gains else level
+    scored = [one for one in logged if any(grade >= least for grade in one.grades.values())]
+    scored.sort(key=lambda one: (one.intent.value, one.asked))
+    rows = _Rows()
+    for number, one in enumerate(scored):
+        rows.add(number, one)
+    scale = sorted({grade for one in scored for grade in one.grades.values() if grade >= 0})
+    counts = [[list(one.grades.values()).count(grade) for one in scored] for grade in scale]
+    return Cases(
+        ids=tuple(one.case_id for one in scored),
+        kinds=tuple((one.intent, one.asked) for one in scored),
+        case=np.array(rows.case, dtype=np.int64),
+        unit=np.array(rows.unit, dtype=np.int64),
+        memory=np.array(rows.memory, dtype=np.int64),
+        met=np.array(rows.met, dtype=np.int64),
+        ranks=np.array(rows.ranks, dtype=np.int64).reshape(-1, len(CHANNELS)),
+        convex=np.array(rows.convex, dtype=np.float64).reshape(-1, len(CHANNELS)),
+        unit_case=np.array(rows.unit_case, dtype=np.int64),
+        unit_grade=np.array(rows.unit_grade, dtype=np.int16),
+        scale=np.array(scale, dtype=np.int16),
+        counts=np.array(counts, dtype=np.int64).reshape(len(scale), len(scored)),
+    )
+
+
+class _Rows:
+    """Columns while they grow."""
+
+    def __init__(self) -> None:
+        self.case: list[int] = []
+        self.unit: list[int] = []
+        self.memory: list[int] = []
+        self.met: list[int] = []
+        self.ranks: list[list[int]] = []
+        self.convex: list[list[float]] = []
+        self.unit_case: list[int] = []
+        self.unit_grade: list[int] = []
+        self._memories = 0
+
+    def add(self, number: int, one: LoggedCase) -> None:
+        by_unit: dict[str, dict[str, list[str]]] = {}
+        votes = _votes(one)
+        met = {passage: place for place, passage in enumerate(votes)}
+        for passage in votes:
+            by_unit.setdefault(one.unit_of[passage], {}).setdefault(memory_of(passage), []).append(passage)
+        for unit, memories in by_unit.items():
+            for passages in memories.values():
+                for passage in passages:
+                    self.case.append(number)
+                    self.unit.append(len(self.unit_case))
+                    self.memory.append(self._memories)
+                    self.met.append(met[passage])
+                    self.ranks.append([rank for rank, _ in votes[passage]])
+                    self.convex.append([value for _, value in votes[passage]])
+                self._memories += 1
+            self.unit_case.append(number)
+            self.unit_grade.append(one.grades.get(unit, -1))
+
+
+def _votes(one: LoggedCase) -> dict[str, list[tuple[int, float]]]:
+    """By passage, in the order fusion meets them: rank and scaled score in each channel, 0 where it has none."""
+    lists = {offered.channel: offered for offered in one.lists}
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, channel in enumerate(CHANNELS):
+        if channel.value not in lists:
+            continue
+        offered = lists[channel.value]
+        values = scaled(channel, offered.scores)
+        for rank, (passage, value) in enumerate(zip(offered.ids, values, strict=True), start=1):
+            found.setdefault(passage, [(0, 0.0)] * len(CHANNELS))[place] = (rank, value)
+    return found
+
+
+def undominated(cases: Cases, values: Floats, shown: int) -> Places:
+    """The passages that can be shown among the first under some weights above 0.
+
+    One that a passage of `shown` other units beats or equals in every channel, and beats in one, is always behind them.
+    """
+    kept = np.ones(len(values), dtype=bool)
+    for begin, end in spans(cases.case):
+        own = values[begin:end]
+        beats = (own[:, None, :] >= own[None, :, :]).all(axis=2) & (own[:, None, :] > own[None, :, :]).any(axis=2)
+        unit = cases.unit[begin:end]
+        _, starts = np.unique(unit, return_index=True)
+        beaten_by = np.logical_or.reduceat(beats, starts, axis=0)
+        beaten_by[np.searchsorted(np.unique(unit), unit), np.arange(len(unit))] = False
+        kept[begin:end] = beaten_by.sum(axis=0) < shown
+    return np.flatnonzero(kept)
+
+
+def spans(case: Places) -> Iterator[tuple[int, int]]:
+    """Where the passages of each case begin and end."""
+    ends = np.flatnonzero(np.diff(case, append=-1)) + 1
+    yield from zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
+
+
+def _rows(unit_case: Places, cases: int) -> Segments:
+    sizes = np.bincount(unit_case, minlength=cases)
+    return Segments(np.cumsum(sizes) - sizes, sizes)
+
+
+def _segments(starts: Places, length: int) -> Segments:
+    return Segments(starts, np.diff(starts, append=length))

@@ -1,0 +1,142 @@
+"""Generated cases: questions with anchors that resolve, marked, and not counted until somebody agreed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.errors import EndpointUnavailable, InputError, NothingMeasured
+from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
+from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
+from assay.evaluation.generating import GenerateOptions, generate
+from assay.evaluation.generating.sections import telling
+from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
+from assay.records.datasets import Document
+
+NOTES = {
+    "deploys.md": "# Deploys\n\n## When\n\nThe release window is from nine until noon on working days.\n\n"
+    "## How\n\n1. Tag the commit with the version.\n2. Wait for the build to be green.\n3. Press the release button.\n",
+    "auth/sign-in.md": "# Sign-in\n\nThe authorisation code flow is used because implicit grants leak tokens in "
+    "redirects.\n\n```\nnot a sentence that anybody would ask about at all\n```\n",
+    "plain.txt": "Backups are kept for ninety days in two places.",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    for name, text in NOTES.items():
+        place = tmp_path / "notes" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    return tmp_path / "notes"
+
+
+class Scripted:
+    """Replies in turn; an error is raised."""
+
+    name = "scripted"
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.replies = list(replies)
+        self.asked: list[ChatRequest] = []
+
+    def fingerprint(self) -> ModelFingerprint:
+        return ModelFingerprint(model=self.name)
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        self.asked.append(request)
+        reply = self.replies.pop(0) if self.replies else "no"
+        if isinstance(reply, Exception):
+            raise reply
+        return ChatReply(text=reply, model=self.name, latency_ms=1.0)
+
+
+def test_every_case_is_marked_and_its_anchor_resolves(notes: Path, tmp_path: Path) -> None:
+    found = generate(notes)
+    assert found.source == "templates"
+    assert len(found.dataset.cases) >= 4
+    for case in found.dataset.cases:
+        assert GENERATED in case.tags
+        assert "templates" in case.tags
+        assert case.query.endswith("?")
+        (support,) = case.anchors.supports if case.anchors else ()
+        assert support.snippets[0] in NOTES[support.rel_path]
+    findings = {one.code for one in check_dataset(found.dataset)}
+    assert "unresolved-anchor" not in findings
+    assert "snippet-gone" not in findings
+    assert "unlabelled" in findings
+    export_dataset(found.dataset, tmp_path / "made", kind="anchored")
+    assert [one.id for one in load_dataset(tmp_path / "made").cases] == [one.id for one in found.dataset.cases]
+
+
+def test_the_same_documents_give_the_same_cases(notes: Path) -> None:
+    assert generate(notes).dataset.content_hash == generate(notes).dataset.content_hash
+
+
+def test_code_is_not_asked_about_and_rare_words_tell_most() -> None:
+    documents = [
+        Document(
+            id="a", text="# A\n\nThis is said in every document of the set. The zebra crossing opens at dawn today.\n"
+        ),
+        Document(
+            id="b",
+            text="# B\n\nThis is said in every document of the set.\n\n```\nthe zebra walks in code and so on\n```\n",
+        ),
+    ]
+    assert [one.sentence for one in telling(documents)] == [
+        "The zebra crossing opens at dawn today.",
+        "This is said in every document of the set.",
+    ]
+
+
+def test_no_more_are_made_than_asked_for(notes: Path) -> None:
+    assert len(generate(notes, GenerateOptions(per_document=1)).dataset.cases) == 3
+    assert len(generate(notes, GenerateOptions(most=2)).dataset.cases) == 2
+    assert len(generate(notes / "plain.txt").dataset.documents) == 1
+
+
+def test_generated_cases_do_not_count_until_labelled(notes: Path) -> None:
+    dataset = generate(notes).dataset
+    with pytest.raises(NothingMeasured, match=r"all \d+ cases of notes were generated") as problem:
+        for_scoring(dataset)
+    assert problem.value.exit_code == 2
+    first, *others = dataset.cases
+    labelled = replace(dataset, cases=(replace(first, tags=(*first.tags, ACCEPTED)), *others))
+    scored = for_scoring(labelled)
+    assert [one.id for one in scored.dataset.cases] == [first.id]
+    assert scored.unlabelled == tuple(one.id for one in others)
+    assert scored.instrument == {"excluded_unlabelled": list(scored.unlabelled)}
+    assert scored.note.startswith(f"{len(others)} generated cases are not labelled yet")
+
+
+def test_a_model_asks_in_its_own_words_and_must_quote(notes: Path) -> None:
+    quote = "Backups are kept for ninety\ndays in two places."
+    model = Scripted(
+        json.dumps({"question": "How long do copies last?", "quote": "never said anywhere"}),
+        EndpointUnavailable("it is gone", remedy="Start it."),
+        "no JSON at all",
+        "Here you are: " + json.dumps({"question": "How long do copies last?", "quote": quote}),
+    )
+    found = generate(notes, GenerateOptions(per_document=2), model=model)
+    assert found.source == "model:scripted"
+    assert found.thrown_away == 3
+    (case,) = found.dataset.cases
+    assert case.query == "How long do copies last?"
+    assert "model:scripted" in case.tags
+    assert all("<part>" in one.messages[1].content for one in model.asked)
+
+
+def test_a_model_that_gives_nothing_is_told(notes: Path) -> None:
+    with pytest.raises(NothingMeasured, match="made no question"):
+        generate(notes, model=Scripted())
+
+
+def test_documents_without_a_sentence_and_places_that_are_not_there_are_told(tmp_path: Path) -> None:
+    (tmp_path / "bare.md").write_text("# Only\n\n## Headings\n", encoding="utf-8")
+    with pytest.raises(NothingMeasured, match="no sentence"):
+        generate(tmp_path)
+    with pytest.raises(InputError, match="is not there"):
+        generate(tmp_path / "nowhere")
