@@ -69,7 +69,7 @@ class Surface:
     @cached_property
     def console(self) -> Console:
         """Standard output; colours only where it is a terminal, and stored text is never read as markup."""
-        return Console(highlight=False, markup=False)
+        return Console(highlight=False, markup=False, emoji=False)
 
     def note(self, text: str) -> None:
         """Something nice to know: not with --quiet, not with --json."""

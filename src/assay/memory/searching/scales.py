@@ -77,7 +77,7 @@ def scaled(channel: Channel, scores: Sequence[float]) -> list[float]:
     best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
     if best <= 0.0:
         return [0.0] * len(scores)
-    found: list[float] = np.clip(np.array(scores, dtype=np.float64) / best, 0.0, 1.0).tolist()
+    found: list[float] = (np.clip(np.array(scores, dtype=np.float64), 0.0, best) / best).tolist()
     return found
 
 
