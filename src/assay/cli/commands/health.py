@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,9 +24,15 @@ def register(app: typer.Typer) -> None:
 
     @command(app, "health")
     def health(surface: Surface) -> None:
-        """Ask every channel for something it must find, and show indexes, gate and re-embedding."""
+        """Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."""
+        import numpy as np  # noqa: PLC0415 - not for the help
+
+        from assay.online.health import online_lines  # noqa: PLC0415 - the same
+
         with wiring.open_engine(surface.settings, create=False) as engine:
             found = engine.health(surface.scope)
+            beside = online_lines(engine, surface.scope, rng=np.random.default_rng(0))
+        found = replace(found, lines=(*found.lines, *beside))
         surface.result(plain(found), _shown(found))
         if any(one.state == "silent" for one in found.lines):
             raise typer.Exit(StorageError.exit_code)

@@ -1,0 +1,74 @@
+"""What health says beside the channels, line by line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.online.conftest import Online
+
+from assay.memory.health import Condition
+from assay.online.health import online_lines
+from assay.records import EvalResult, LoggedQuery, RunType
+from assay.records.online import VoteKind
+
+
+def told(online: Online) -> dict[str, tuple[Condition, str]]:
+    lines = online_lines(online.engine, online.scope, rng=np.random.default_rng(1))
+    return {line.name: (line.state, line.reason) for line in lines}
+
+
+def test_a_new_store_has_nothing_to_tell_yet(online: Online) -> None:
+    assert {name: state for name, (state, _) in told(online).items()} == {
+        "metrics": Condition.EMPTY,
+        "quality proxy": Condition.EMPTY,
+        "tests": Condition.EMPTY,
+        "learning": Condition.EMPTY,
+    }
+
+
+def test_the_newest_run_a_test_and_a_shadow_are_told(online: Online) -> None:
+    engine, scope = online.engine, online.scope
+    result = EvalResult(
+        run_id="r1", run_type=RunType.FULL, query_count=301, created_at=online.clock.now(), mrr_at_5=0.867
+    )
+    with engine.store.writing(scope) as work:
+        work.results.add(result)
+    engine.flags.turn(engine.store, scope, "multi_vector", "off", shadow=True)
+    online.ladder.trials.begin(scope, "multi_vector", kind=VoteKind.PAIRED)
+    online.clock.advance(days=3)
+    seen = told(online)
+    assert seen["metrics"] == (Condition.OK, "mrr@5 0.867 over 301 queries, 3 days ago")
+    assert seen["tests"] == (Condition.OK, "multi_vector 0 votes, ln K 0.00 of 3.69")
+    assert seen["shadow"][1].startswith("multi_vector: 0 runs")
+
+
+@pytest.mark.parametrize(("after", "state"), [(0.7, Condition.OK), (0.5, Condition.DEGRADED), (0.9, Condition.OK)])
+def test_a_fall_of_the_quality_proxy_is_seen_and_dated(online: Online, after: float, state: Condition) -> None:
+    rng = np.random.default_rng(2)
+    lines = []
+    for mean in (0.7, after):
+        online.clock.advance(hours=1)
+        lines += [
+            LoggedQuery(
+                query_id=online.engine.store.ids.new("eq"),
+                query=f"query {place}",
+                tool_name="search",
+                created_at=online.clock.now(),
+                quality_proxy_score=float(rng.normal(mean, 0.05)),
+            )
+            for place in range(60)
+        ]
+    with online.engine.store.writing(online.scope) as work:
+        work.queries.add_many(lines)
+    seen, reason = told(online)["quality proxy"]
+    assert seen is state
+    assert ("since 2026-01-05 11:00" in reason) is (after != 0.7)
+
+
+def test_learning_tells_its_day_and_what_stands_in_the_way(online: Online) -> None:
+    online.engine.flags.turn(online.engine.store, online.scope, "learn_from_selection", "on")
+    online.clock.advance(days=3)
+    state, reason = told(online)["learning"]
+    assert state is Condition.OK
+    assert reason.startswith("shadow, day 4 of 7; ")
+    assert "noise not known yet" in reason
