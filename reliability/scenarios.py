@@ -18,7 +18,6 @@ from reliability import (
     events,
     faults,
     first_open,
-    hostile,
     injection,
     judge_faults,
     kill,
@@ -137,10 +136,6 @@ def _injection(folder: Path, amount: int, seed: int) -> Outcome:
     return injection.run(folder=folder, documents=amount, seed=seed)
 
 
-def _hostile(folder: Path, amount: int, seed: int) -> Outcome:
-    return hostile.run(folder=folder, memories=amount, seed=seed)
-
-
 SCENARIOS = (
     Scenario(
         name="kill",
@@ -218,13 +213,6 @@ SCENARIOS = (
         unit="events",
         amounts=_amounts(100_000, 20_000, 2_000),
         run=_events_postgres,
-    ),
-    Scenario(
-        name="hostile",
-        proves="one account with hostile memories and 1,000 votes does not move what others find",
-        unit="hostile memories",
-        amounts=_amounts(200, 200, 40),
-        run=_hostile,
     ),
     Scenario(
         name="state_machine",

@@ -25,22 +25,36 @@ from assay.cli.commands import (
     dataset,
     demo,
     doctor,
+    experiment,
     flag,
+    forget,
     gate,
     health,
     index,
     ingest,
     init,
+    judge,
+    label,
+    ladder,
+    learn,
     link,
+    mcp,
     measure,
     metrics,
+    observe,
     report,
     restore,
+    retention,
     run,
     save,
     search,
+    session,
+    shadow,
     show,
+    simulate,
+    task,
     tune,
+    validate,
     version,
     why,
 )
@@ -67,11 +81,14 @@ def _root(context: typer.Context, **given: Any) -> None:
         typer.echo(context.get_help())
 
 
-MEMORY = (save, search, show, ingest, link, why, restore, health, flag, index, tune)
-MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report)
-KEEPING = (demo, init, config, doctor, checkpoint, version)
+MEMORY = (save, search, show, ingest, link, why, restore, health, flag, index, tune, session, task)
+LEARNING = (validate, observe, learn)
+MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
+KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, mcp, version)
 
-for module in (*MEMORY, *MEASURING, *KEEPING):
+ONLINE = (shadow, ladder)
+
+for module in (*MEMORY, *LEARNING, *MEASURING, *ONLINE, *KEEPING):
     module.register(app)
 
 

@@ -174,6 +174,10 @@ class Settings:
     otel_texts: str = _setting(
         "otel.texts", "Whether spans carry queries and texts: yes or no.", "no", choices=("yes", "no")
     )
+    server_threads: int = _setting("server.threads", "Requests that the server works on at the same time.", 8)
+    server_requests_per_minute: int = _setting(
+        "server.requests_per_minute", "Requests that one caller may send in a minute.", 12_000
+    )
     shadow_percent: int = _setting(
         "shadow.percent", "How many of a hundred searches are also asked of flags that run in the shadow.", 10
     )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from assay.clock import Clock
 from assay.records import Scope
+from assay.storage.repositories.access import AccessTokens, RequestKeys
 from assay.storage.repositories.audit import Audit
 from assay.storage.repositories.base import Bound
 from assay.storage.repositories.changes import Changes
@@ -215,6 +216,16 @@ class Work:
     def prompts(self) -> PromptRows:
         """Versions of prompts."""
         return PromptRows(self._bound)
+
+    @cached_property
+    def access_tokens(self) -> AccessTokens:
+        """Tokens that open a server."""
+        return AccessTokens(self._bound)
+
+    @cached_property
+    def request_keys(self) -> RequestKeys:
+        """Writes that callers named."""
+        return RequestKeys(self._bound)
 
     @cached_property
     def erasure(self) -> Erasure:

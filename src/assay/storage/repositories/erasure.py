@@ -58,6 +58,7 @@ STAYS_WITHOUT_THE_WORDS = frozenset(
         "judge_verdicts",
         "judge_calibrations",
         "model_accounts",
+        "access_tokens",
     }
 )
 EMPTIED = frozenset({"model_replies"})

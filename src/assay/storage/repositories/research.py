@@ -60,7 +60,7 @@ class ResearchRows(Repository):
         wanted = select(research_traces.c.trace).where(self._mine(research_traces), research_traces.c.log_id == log_id)
         return StoredResearch(_session(row), self._connection.execute(wanted).scalar_one_or_none())
 
-    def list(self, wanted: ResearchFilter | None = None, *, after: int | None = None, limit: int = 50) -> ResearchPage:
+    def page(self, wanted: ResearchFilter | None = None, *, after: int | None = None, limit: int = 50) -> ResearchPage:
         """The newest sessions first, from behind a page's `after`."""
         if not 1 <= limit <= LARGEST_PAGE:
             raise BadValue(f"limit {limit} is not from 1 to {LARGEST_PAGE}", remedy="Ask for smaller pages.")

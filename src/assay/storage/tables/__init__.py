@@ -7,6 +7,7 @@ asked, in `repositories/full_text`.
 
 from __future__ import annotations
 
+from assay.storage.tables.access import access_tokens, request_keys
 from assay.storage.tables.base import metadata
 from assay.storage.tables.evidence import (
     eval_ab_tests,
@@ -52,6 +53,7 @@ from assay.storage.tables.sessions import known_files, tasks
 
 __all__ = [
     "ab_votes",
+    "access_tokens",
     "audit",
     "changes",
     "chunks",
@@ -89,6 +91,7 @@ __all__ = [
     "research_failures",
     "research_sessions",
     "research_traces",
+    "request_keys",
     "tasks",
     "vectors",
 ]

@@ -1,0 +1,244 @@
+"""Rounds of simulated use: each is a day, and on each users search, read and vote while the memory learns.
+
+Questions come from a dataset, some of them far more often than others; what users find good comes from its grades.
+Everything is drawn from one seed. The person who has to approve learned triggers does so as soon as nothing else is
+missing: the simulation asks what the policy does, not whether anybody would have stopped it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from assay.errors import BadValue, NothingMeasured, NotReady
+from assay.evaluation.simulating import numbers
+from assay.evaluation.simulating.numbers import Drift, Ground, RoundNumbers, Searched
+from assay.evaluation.simulating.users import Habits, deeds
+from assay.memory.learning import Learning, Vote
+from assay.memory.learning.exposure import most_shown
+from assay.memory.searching import Searcher
+from assay.records import Origin, Scope, SearchRequest
+from assay.records.datasets import Case, Dataset
+from assay.records.learning import Observation, TermState
+from assay.storage import Store
+
+OnRound = Callable[[RoundNumbers], None]
+LAST = 5
+"""The last of so many parts of the rounds is what is judged."""
+POPULARITY = 0.7
+"""The question at place r of the ranking by popularity comes up in proportion to 1 / r ** this."""
+
+
+class SimulatedClock:
+    """Time that passes when it is told to."""
+
+    def __init__(self, start: datetime) -> None:
+        self._now = start
+
+    def now(self) -> datetime:
+        """The simulated moment."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds of simulated time."""
+        return self._now.timestamp()
+
+    def begin(self, at: datetime) -> None:
+        """Set the moment."""
+        self._now = at
+
+    def pass_by(self, time: timedelta) -> None:
+        """Let time pass."""
+        self._now += time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimulationOptions:
+    """How much is simulated."""
+
+    rounds: int = 50
+    searches: int = 40
+    """In each round."""
+    users: int = 5
+    k: int = 10
+    seed: int = 1
+    habits: Habits = field(default_factory=Habits)
+
+    def __post_init__(self) -> None:
+        for name, least in (("rounds", LAST), ("searches", 1), ("users", 1), ("k", 1)):
+            if getattr(self, name) < least:
+                raise BadValue(f"{name} {getattr(self, name)} is below {least}", remedy=f"Give {least} or more.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Simulated:
+    """What came of it."""
+
+    rounds: tuple[RoundNumbers, ...]
+    drifts: tuple[Drift, ...]
+    """Over the last fifth of the rounds."""
+    reads: int
+    votes: int
+    learned: int
+    """Terms that were ever learned."""
+    applied_from: int | None
+    """The round in which learned terms first moved results; None when they never did."""
+    stopped: str
+    """Why the kill switch stopped learning; empty if it did not."""
+
+    @property
+    def grown(self) -> tuple[Drift, ...]:
+        """The numbers that grew."""
+        return tuple(one for one in self.drifts if one.grown)
+
+
+@dataclass(kw_only=True, slots=True)
+class Place:
+    """A memory in use, and the time there."""
+
+    store: Store
+    searcher: Searcher
+    learning: Learning
+    clock: SimulatedClock
+    tenant: str
+    document_of: Mapping[str, str]
+    """The document behind each memory."""
+    unsafe: bool = False
+    """No safeguard holds, that of full text included: what is learned becomes a trigger like those people wrote."""
+
+    def scope(self, user: int = 0) -> Scope:
+        """A user's view."""
+        return Scope(tenant=self.tenant, principal=f"user-{user}")
+
+
+@dataclass(slots=True)
+class _Tally:
+    reads: int = 0
+    votes: int = 0
+    applied_from: int | None = None
+    stopped: str = ""
+
+
+def simulate(
+    place: Place, dataset: Dataset, options: SimulationOptions, *, on_round: OnRound | None = None
+) -> Simulated:
+    """Let users search a memory for many rounds while it learns."""
+    return _Simulation(place, dataset, options).run(on_round)
+
+
+class _Simulation:
+    def __init__(self, place: Place, dataset: Dataset, options: SimulationOptions) -> None:
+        self._place = place
+        self._options = options
+        self._level = dataset.relevance_level
+        self._rng = np.random.default_rng(options.seed)
+        self._cases = _cases(dataset, self._rng)
+        self._tally = _Tally()
+
+    def run(self, on_round: OnRound | None) -> Simulated:
+        control = {case.id: self._shown(case, self._place.scope(), None) for case in self._cases}
+        ground = self._ground(control)
+        told: list[RoundNumbers] = []
+        searched: list[list[Searched]] = []
+        for number in range(1, self._options.rounds + 1):
+            self._place.clock.pass_by(timedelta(days=1))
+            searched.append([self._use(case, f"round-{number}-{turn}", control) for turn, case in self._asked()])
+            told.append(numbers.of_round(number, searched[-1], ground, terms=self._learn(number)))
+            if on_round is not None:
+                on_round(told[-1])
+        last = [one for some in searched[-(self._options.rounds // LAST) :] for one in some]
+        return Simulated(
+            rounds=tuple(told),
+            drifts=tuple(numbers.drifts(last, ground, self._rng)),
+            reads=self._tally.reads,
+            votes=self._tally.votes,
+            learned=len(self._place.learning.terms(self._place.scope())),
+            applied_from=self._tally.applied_from,
+            stopped=self._tally.stopped,
+        )
+
+    def _asked(self) -> Iterator[tuple[int, Case]]:
+        """The questions of one round."""
+        weights = np.arange(1, len(self._cases) + 1, dtype=np.float64) ** -POPULARITY
+        drawn = self._rng.choice(len(self._cases), size=self._options.searches, p=weights / weights.sum())
+        return enumerate(self._cases[one] for one in drawn.tolist())
+
+    def _shown(self, case: Case, scope: Scope, session: str | None) -> tuple[str, ...]:
+        """What a search gives; outside a session it is an evaluation, and leaves no trace."""
+        origin = Origin.EVALUATION if session is None else Origin.USE
+        request = SearchRequest(
+            query=case.query, k=self._options.k, origin=origin, session_id=session, tool_name="simulate"
+        )
+        return self._place.searcher.search(scope, request).ids
+
+    def _ground(self, control: Mapping[str, tuple[str, ...]]) -> Ground:
+        place = self._place
+        memory_of = {document: memory for memory, document in place.document_of.items()}
+        with place.store.reading(place.scope()) as work:
+            stale = work.usage.stale()
+        return Ground(
+            known=frozenset(place.document_of),
+            stale=stale,
+            favoured=most_shown(list(control.values())),
+            grades={
+                case.id: {memory_of[one]: grade for one, grade in case.labels.items() if one in memory_of}
+                for case in self._cases
+            },
+        )
+
+    def _use(self, case: Case, session: str, control: Mapping[str, tuple[str, ...]]) -> Searched:
+        """One search of one user, and what the user does with it."""
+        place = self._place
+        scope = place.scope(int(self._rng.integers(self._options.users)))
+        shown = self._shown(case, scope, session)
+        grades = {one: case.labels.get(place.document_of[one], 0) for one in shown if one in place.document_of}
+        for deed in deeds(shown, grades, self._level, self._options.habits, self._rng):
+            place.learning.observe(scope, Observation(session_id=session, memory_id=deed.memory_id))
+            self._tally.reads += 1
+            if deed.useful is not None:
+                vote = Vote(memory_id=deed.memory_id, useful=deed.useful, session_id=session)
+                place.learning.validate(scope, vote)
+                self._tally.votes += 1
+        return Searched(case.id, shown, control[case.id])
+
+    def _learn(self, number: int) -> int:
+        """What the memory learns from the day; how many terms are in use then."""
+        learning, scope = self._place.learning, self._place.scope()
+        self._place.store.log.flush()
+        done = learning.catch_up(scope)
+        if self._place.unsafe:
+            _into_full_text(self._place)
+        self._tally.stopped = self._tally.stopped or done.stopped
+        stands = learning.standing(scope)
+        if stands.closed and not self._tally.stopped:
+            with suppress(NotReady):
+                stands = learning.approve(scope)
+        terms = stands.terms["applied"]
+        if terms and self._tally.applied_from is None:
+            self._tally.applied_from = number
+        return terms
+
+
+def _cases(dataset: Dataset, rng: np.random.Generator) -> list[Case]:
+    """The questions with something to find, the most popular first."""
+    usable = [one for one in dataset.cases if any(grade >= dataset.relevance_level for grade in one.labels.values())]
+    if not usable or not dataset.documents:
+        raise NothingMeasured(
+            f"{dataset.name} has no question with a relevant document to find",
+            remedy="Use a dataset with documents and graded cases, such as agent-memory.",
+        )
+    return [usable[place] for place in rng.permutation(len(usable))]
+
+
+def _into_full_text(place: Place) -> None:
+    """What the fourth safeguard forbids: learned words among the triggers that full text holds."""
+    with place.store.writing(place.scope()) as work:
+        for memory_id in {one.memory_id for one in work.learned_terms.of(states=(TermState.APPLIED,))}:
+            memory = work.memories.get(memory_id)
+            triggers = tuple(dict.fromkeys((*memory.triggers, *memory.learned_triggers)))
+            if triggers != memory.triggers:
+                work.memories.update(replace(memory, triggers=triggers))

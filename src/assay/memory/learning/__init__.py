@@ -1,0 +1,15 @@
+"""Learning from use, with its safeguards.
+
+Read `learning` first: everything goes through it. `validation` takes votes, with `promotion`; `observing` is told what
+an agent read or wrote, `implicit` says what that means. `triggers` learns terms from choices; `policy` holds the ten
+rules it asks, with `denylist`, `noise`, `cycles` and `principals` behind them; `standing` shows how far it has come.
+`rollback` takes back what was learned. `kill_switch` watches `exposure` and stops learning when it goes wrong.
+"""
+
+from assay.memory.learning.learning import CaughtUp, Learning
+from assay.memory.learning.policy import Limits, Policy
+from assay.memory.learning.rollback import RolledBack, Which
+from assay.memory.learning.standing import Standing
+from assay.memory.learning.validation import Vote
+
+__all__ = ["CaughtUp", "Learning", "Limits", "Policy", "RolledBack", "Standing", "Vote", "Which"]

@@ -1,0 +1,244 @@
+"""The ten safeguards between use and a learned trigger, each a named rule, all of them here.
+
+| rule | says |
+| --- | --- |
+| `denylist` | stop words and what is no word are not learned |
+| `rate` | a memory learns at most 3 terms in any 8 hours |
+| `ttl` | a term ends 30 days after it was learned; until then its belief falls in a straight line |
+| `full_text` | a term lives in a column and a table of its own; what the author wrote is not learned again |
+| `top_three` | nothing is learned from what was among the first three already, or from a query nobody knows |
+| `rollback` | a term that was taken back stays away until new evidence is complete |
+| `audit` | a term without its provenance (query, session, principal, rank) is not learned |
+| `shadow` | for the first week terms are only written down; then they apply if fewer than 5 % are noise |
+| `age` | a memory younger than 72 hours learns nothing |
+| `gate` | nothing applies before two cycles of use are complete and a person has approved |
+
+Evidence comes from at least two sessions, and where several principals work in one scope from at least two of them:
+one voice alone moves nothing. Rules are pure: facts in, a verdict out. Time is an argument, and time that goes
+backwards never opens anything: what lies in the future is too young, still within its window, not yet over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from assay.errors import BadValue
+from assay.memory.learning.denylist import DENYLIST
+from assay.records.learning import Safeguard
+from assay.text.terms import words
+
+WEEK = timedelta(days=7)
+SHORTEST, LONGEST = 3, 40
+"""Letters of a term."""
+READ_WORDS = 64
+"""Words of a query that are looked at: a query is a question, and what is longer is no query."""
+TTL = timedelta(days=30)
+
+
+class Facts(NamedTuple):
+    """A choice: a memory was read, reused or found useful after a query returned it."""
+
+    memory_created_at: datetime
+    query: str | None
+    """None: nobody knows which query led there."""
+    rank: int | None
+    session_id: str | None
+    principal: str | None
+
+
+class Refusal(NamedTuple):
+    """Which rule stands in the way, and why."""
+
+    safeguard: Safeguard
+    said: str
+
+
+class Offered(NamedTuple):
+    """The words of a query: what may be learned, and what is on the denylist."""
+
+    terms: tuple[str, ...]
+    denied: tuple[str, ...]
+
+
+class Opening(NamedTuple):
+    """What the shadow and gate rules look at."""
+
+    activated_at: datetime | None
+    """When learning was switched on."""
+    cycles: int
+    noise: float | None
+    """None: no term was asked for again, so nothing is known of it."""
+    approved_at: datetime | None
+    killed_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Every number of the rules."""
+
+    terms: int = 3
+    window: timedelta = timedelta(hours=8)
+    ttl: timedelta = TTL
+    top: int = 3
+    age: timedelta = timedelta(hours=72)
+    shadow: timedelta = WEEK
+    noise: float = 0.05
+    cycles: int = 2
+    cycle_queries: int = 100
+    cycle_time: timedelta = timedelta(days=14)
+    sessions: int = 2
+    principals: int = 2
+    """Where more than one is known."""
+
+    def __post_init__(self) -> None:
+        if self.shadow < WEEK:
+            raise BadValue(
+                f"a shadow period of {self.shadow.total_seconds() / 86_400:g} days is below 7",
+                remedy="Set learning.shadow_days to 7 or more.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """The rules as they are enforced. Switching one off is for experiments: see `assay simulate feedback --unsafe`."""
+
+    limits: Limits = field(default_factory=Limits)
+    off: frozenset[Safeguard] = frozenset()
+    watched: bool = True
+    """Whether the kill switch looks on."""
+
+    def holds(self, safeguard: Safeguard) -> bool:
+        """Whether a rule is enforced."""
+        return safeguard not in self.off
+
+    # -- what may be learned from one choice
+
+    def refusal(self, facts: Facts, now: datetime) -> Refusal | None:
+        """The first rule that forbids learning anything from a choice."""
+        found = (self._provenance(facts), self._top_three(facts), self._age(facts.memory_created_at, now))
+        return next((one for one in found if one is not None), None)
+
+    def _provenance(self, facts: Facts) -> Refusal | None:
+        if facts.query is None or facts.rank is None:
+            # The rule about the first three needs them: without a query there is no rank to look at.
+            return self._refused(Safeguard.TOP_THREE, "nobody knows which query returned it at which rank")
+        if not facts.session_id or not facts.principal:
+            return self._refused(Safeguard.AUDIT, "nobody knows whose choice it was, in which session")
+        return None
+
+    def _top_three(self, facts: Facts) -> Refusal | None:
+        top = self.limits.top
+        if facts.rank is None or facts.rank > top:
+            return None
+        return self._refused(Safeguard.TOP_THREE, f"it was at rank {facts.rank}, among the first {top} already")
+
+    def _age(self, created_at: datetime, now: datetime) -> Refusal | None:
+        if now - created_at >= self.limits.age:
+            return None
+        hours = self.limits.age.total_seconds() / 3_600
+        return self._refused(Safeguard.AGE, f"it is younger than {hours:g} hours")
+
+    def _refused(self, safeguard: Safeguard, said: str) -> Refusal | None:
+        return Refusal(safeguard, said) if self.holds(safeguard) else None
+
+    def offered(self, query: str, written: Collection[str]) -> Offered:
+        """The words of a query that a memory may learn; `written` are the words that it already has."""
+        found = dict.fromkeys(words(query)[:READ_WORDS])
+        denied = tuple(one for one in found if self.holds(Safeguard.DENYLIST) and not learnable(one))
+        own = set(written) if self.holds(Safeguard.FULL_TEXT) else set()
+        return Offered(tuple(one for one in found if one not in denied and one not in own), denied)
+
+    # -- whether a term is learned
+
+    def enough(self, sessions: Collection[str], principals: Collection[str], *, shared: bool) -> bool:
+        """Whether evidence comes from enough sessions, and where several principals work from enough of them."""
+        if not self.holds(Safeguard.GATE):
+            return bool(sessions)
+        wanted = self.limits.principals if shared else 1
+        return len(set(sessions)) >= self.limits.sessions and len(set(principals)) >= wanted
+
+    def room(self, learned_at: Iterable[datetime], now: datetime) -> int:
+        """How many terms a memory may still learn now, given when it learned the others."""
+        if not self.holds(Safeguard.RATE):
+            return READ_WORDS
+        recent = sum(now - one < self.limits.window for one in learned_at)
+        return max(self.limits.terms - recent, 0)
+
+    def expired(self, learned_at: datetime, now: datetime) -> bool:
+        """Whether a term has come to its end."""
+        return self.holds(Safeguard.TTL) and now - learned_at >= self.limits.ttl
+
+    # -- whether terms apply
+
+    def shadow_until(self, activated_at: datetime) -> datetime:
+        """When the shadow period ends."""
+        return activated_at + self.limits.shadow
+
+    def closed(self, opening: Opening, now: datetime) -> list[Refusal]:
+        """Every rule that keeps learned terms from being applied; none when they may be."""
+        return [*self._shadow(opening, now), *self._gate(opening)]
+
+    def _shadow(self, opening: Opening, now: datetime) -> Iterable[Refusal]:
+        if not self.holds(Safeguard.SHADOW):
+            return
+        if opening.activated_at is None:
+            yield Refusal(Safeguard.SHADOW, "learning was never switched on")
+            return
+        if now < self.shadow_until(opening.activated_at):
+            yield Refusal(Safeguard.SHADOW, f"the shadow period ends {_day(self.shadow_until(opening.activated_at))}")
+        if opening.noise is None:
+            yield Refusal(Safeguard.SHADOW, "the noise is not known: no learned term was asked for again")
+        elif opening.noise >= self.limits.noise:
+            yield Refusal(Safeguard.SHADOW, f"the noise is {opening.noise:.1%}, not below {self.limits.noise:.0%}")
+
+    def _gate(self, opening: Opening) -> Iterable[Refusal]:
+        if not self.holds(Safeguard.GATE):
+            return
+        if opening.cycles < self.limits.cycles:
+            yield Refusal(Safeguard.GATE, f"{opening.cycles} of {self.limits.cycles} cycles of use are complete")
+        if not self._approved(opening):
+            yield Refusal(Safeguard.GATE, "no person has approved since the shadow period ended")
+
+    def _approved(self, opening: Opening) -> bool:
+        """An approval counts if what it approves had been seen: after the shadow, and after the last stop."""
+        if opening.approved_at is None or opening.activated_at is None:
+            return False
+        seen = opening.approved_at >= self.shadow_until(opening.activated_at)
+        return seen and (opening.killed_at is None or opening.approved_at > opening.killed_at)
+
+
+def learnable(word: str) -> bool:
+    """Whether a word could say something about a memory: not on the denylist, not too short or long, not a number."""
+    return word not in DENYLIST and SHORTEST <= len(word) <= LONGEST and any(map(str.isalpha, word))
+
+
+def belief(learned_at: datetime, now: datetime, ttl: timedelta = TTL) -> float:
+    """How much a term is believed: 1 when it is new, falling in a straight line to 0 at its end."""
+    return min(max(1.0 - (now - learned_at) / ttl, 0.0), 1.0)
+
+
+def beliefs(learned: Iterable[tuple[str, str, datetime]], now: datetime) -> dict[str, dict[str, float]]:
+    """For each memory, how much each of its terms is believed; ended ones are left out."""
+    found: dict[str, dict[str, float]] = {}
+    for memory_id, term, learned_at in learned:
+        if held := belief(learned_at, now):
+            found.setdefault(memory_id, {})[term] = held
+    return found
+
+
+def counted(tally: Mapping[str, int], *, shared: bool) -> int:
+    """How many votes count: where several principals work, nobody's count for more than one above all others' together.
+
+    One vote always counts, a flood of them does not; two principals who agree carry each other.
+    """
+    total = sum(tally.values())
+    if not shared:
+        return total
+    return sum(min(votes, 1 + total - votes) for votes in tally.values())
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

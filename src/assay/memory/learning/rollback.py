@@ -1,0 +1,153 @@
+"""Taking back what was learned: of one memory, from a moment on, or by one writer.
+
+A memory goes back to what it was before the first change that is taken back; later changes that stay are made again on
+top of it. So a rollback of everything leaves the row as it was, byte for byte. Ballots go with their votes, evidence
+with its terms. What ended by age stays ended: that was no learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from assay.errors import InputError
+from assay.memory.learning.policy import Policy
+from assay.memory.learning.principals import Principals
+from assay.memory.learning.triggers import end
+from assay.memory.learning.validation import stepped
+from assay.records import values
+from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, Safeguard, TermState
+from assay.storage import Work
+
+LEARNED = (ChangeKind.VOTE, ChangeKind.PROMOTE, ChangeKind.APPLY)
+"""What can be taken back."""
+STANDING = (TermState.SHADOW, TermState.APPLIED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Which:
+    """What is to be taken back: all that is said has to hold."""
+
+    memory_id: str | None = None
+    since: datetime | None = None
+    writer: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory_id is None and self.since is None and self.writer is None:
+            raise InputError("nothing says what to take back", remedy="Name a memory, a moment or a writer.")
+        if self.memory_id is not None:
+            values.identifier(self.memory_id, "memory_id")
+        if self.since is not None:
+            values.moment(self.since, "since")
+
+    def as_json(self) -> dict[str, str]:
+        """For the audit log."""
+        said = {"memory": self.memory_id, "since": self.since and self.since.isoformat(), "writer": self.writer}
+        return {name: value for name, value in said.items() if value}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
+    """What was taken back."""
+
+    memories: tuple[str, ...]
+    votes: int
+    promotions: int
+    terms: int
+    """Learned terms, those in the shadow included."""
+
+
+def roll_back(work: Work, policy: Policy, principals: Principals, which: Which, now: datetime) -> RolledBack:
+    """Take back what is meant."""
+    if which.memory_id is not None:
+        work.learning.state(which.memory_id)
+    terms = _terms(work, policy, principals, which)
+    gone = {(one.memory_id, one.term) for one in terms}
+    chosen = [one for one in _standing(work, which) if one.kind in LEARNED and _is_meant(one, which, gone)]
+    for memory_id, own in groupby(sorted(chosen, key=lambda one: (one.memory_id, one.id)), lambda one: one.memory_id):
+        _undo(work, memory_id, list(own))
+    for term in terms:
+        end(work, term, TermState.WITHDRAWN, now)
+    touched = tuple(sorted({one.memory_id for one in chosen} | {one.memory_id for one in terms}))
+    for memory_id in touched:
+        work.audit.append(f"learning.{Safeguard.ROLLBACK}", memory_id, which.as_json())
+    kinds = [one.kind for one in chosen]
+    return RolledBack(
+        memories=touched,
+        votes=kinds.count(ChangeKind.VOTE),
+        promotions=kinds.count(ChangeKind.PROMOTE),
+        terms=len(terms),
+    )
+
+
+def _standing(work: Work, which: Which) -> list[LearningChange]:
+    """Changes that may be meant. A term can fall with one writer's evidence though another's choice completed it."""
+    return work.learning.changes(memory_id=which.memory_id)
+
+
+def _is_meant(change: LearningChange, which: Which, terms: set[tuple[str, str]]) -> bool:
+    if change.kind is ChangeKind.APPLY:
+        return (change.memory_id, str(change.detail.get("term"))) in terms
+    by = which.writer is None or change.writer == which.writer
+    return by and (which.since is None or change.at >= which.since)
+
+
+def _terms(work: Work, policy: Policy, principals: Principals, which: Which) -> list[LearnedTerm]:
+    found = work.learned_terms.of(memory_id=which.memory_id, states=STANDING)
+    if which.since is not None:
+        found = [one for one in found if one.learned_at >= which.since]
+    if which.writer is None:
+        return found
+    return [one for one in found if not _stands_without(work, policy, principals, one, which.writer)]
+
+
+def _stands_without(work: Work, policy: Policy, principals: Principals, term: LearnedTerm, writer: str) -> bool:
+    """Whether a term has enough evidence without one writer's; that writer's is removed."""
+    own = [one for one in work.learned_terms.evidence(memory_id=term.memory_id) if one.term == term.term]
+    others = [one for one in own if one.principal != writer]
+    if len(others) == len(own):
+        return True
+    work.learned_terms.remove_evidence(term.memory_id, [term.term], principal=writer)
+    shared = principals.several(work, {one.principal for one in own})
+    return policy.enough([one.session_id for one in others], [one.principal for one in others], shared=shared)
+
+
+def _undo(work: Work, memory_id: str, chosen: Sequence[LearningChange]) -> None:
+    every = work.learning.changes(memory_id=memory_id)
+    ids = {one.id for one in chosen}
+    later = [one for one in every if one.id >= chosen[0].id]
+    state: dict[str, Any] = {}
+    for one in later:
+        state = {**one.before, **state}
+    for one in later:
+        if one.id not in ids:
+            state |= _made_again(work, state, one)
+    work.learning.adjust(memory_id, state)
+    work.learning.mark_undone(ids)
+    ballots = [str(one.detail["ballot"]) for one in chosen if one.kind is ChangeKind.VOTE]
+    if ballots:
+        work.learning.remove_votes(memory_id, ballots)
+
+
+def _made_again(work: Work, state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
+    """A change that stays, on top of what is left; what it found there and what it made of it are written anew."""
+    after = again(state, change)
+    work.learning.rebase(change.id, {name: state[name] for name in after}, after)
+    return after
+
+
+def again(state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
+    """What a change makes of another state than the one it was made on."""
+    if change.kind is ChangeKind.VOTE:
+        steps = int(change.detail["steps"])
+        confidence = stepped(state["confidence"], bool(change.detail["useful"]), steps)
+        return {"confidence": confidence, "validation_count": state["validation_count"] + steps}
+    if change.kind is ChangeKind.PROMOTE:
+        # A step up that began where the memory no longer stands is no step.
+        return {"tier": change.after["tier"]} if state["tier"] == change.before.get("tier") else {}
+    held, term = list(state["learned_triggers"]), str(change.detail["term"])
+    rest = [one for one in held if one != term]
+    return {"learned_triggers": [*rest, term] if change.kind is ChangeKind.APPLY else rest}

@@ -1,0 +1,221 @@
+"""Learned triggers: from choices to terms in the shadow, from there into memories, and out again when they end.
+
+`digest` reads the feedback that came since it last looked and learns from choices; `apply` brings into memories what
+the policy lets through; `expire` takes out what has come to its end. Every step asks `policy` and writes its line in
+the audit log; none of them decides by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple
+
+from assay.memory.learning.noise import CHOICES
+from assay.memory.learning.policy import Facts, Policy, Refusal
+from assay.memory.learning.principals import Principals
+from assay.memory.learning.validation import NO_SESSION, rank_of
+from assay.records import FeedbackEvent, MemoryRecord
+from assay.records.learning import ChangeKind, LearnedTerm, Safeguard, TermEvidence, TermState
+from assay.storage import Work
+from assay.storage.repositories.usage import UsedQuery
+from assay.text.terms import words
+
+PAGE = 500
+"""Events that are read in one transaction."""
+SHOWN_WORDS = 10
+"""Words that a line of the audit log shows at most."""
+ENDED = (TermState.EXPIRED, TermState.WITHDRAWN)
+
+
+class Digested(NamedTuple):
+    """What a look at the feedback came to."""
+
+    events: int
+    learned: int
+    more: bool
+    """Whether there may be more to read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Choice:
+    """A memory that was chosen, the query it was chosen for, and by whom."""
+
+    memory: MemoryRecord
+    query: UsedQuery | None
+    session_id: str | None
+    principal: str | None
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.query is None else rank_of(self.memory.id, self.query.result_ids)
+
+    @property
+    def facts(self) -> Facts:
+        query = None if self.query is None else self.query.query
+        return Facts(self.memory.created_at, query, self.rank, self.session_id, self.principal)
+
+
+class Triggers:
+    """Learns, applies and ends terms, inside the caller's unit of work."""
+
+    def __init__(self, policy: Policy, principals: Principals) -> None:
+        self._policy = policy
+        self._principals = principals
+
+    def digest(self, work: Work, since: datetime, now: datetime) -> Digested:
+        """Learn from one page of feedback; what was recorded before learning was switched on is passed over."""
+        page = work.usage.events_after(work.learned_terms.progress().last_event, limit=PAGE)
+        chosen = [one.event for one in page if one.event.event_type in CHOICES and one.event.created_at >= since]
+        learned = sum(self._learn(work, event, now) for event in chosen)
+        if page:
+            work.learned_terms.put_progress(last_event=page[-1].id)
+        return Digested(len(page), learned, len(page) == PAGE)
+
+    def _learn(self, work: Work, event: FeedbackEvent, now: datetime) -> int:
+        memory = None if event.memory_id is None else work.memories.find(event.memory_id)
+        if memory is None:
+            return 0
+        choice = _choice(work, memory, event)
+        refused = self._policy.refusal(choice.facts, now)
+        if refused is not None:
+            _tell(work, memory.id, refused, query_id=event.query_id)
+            return 0
+        return len(self._new_terms(work, choice, now))
+
+    def _new_terms(self, work: Work, choice: _Choice, now: datetime) -> Sequence[str]:
+        """The terms for which this choice completes the evidence, within the rate."""
+        memory, query = choice.memory, choice.query
+        if query is None:
+            return ()
+        offered = self._policy.offered(query.query, words_of(memory))
+        if offered.denied:
+            said = " ".join(offered.denied[:SHOWN_WORDS])
+            _tell(work, memory.id, Refusal(Safeguard.DENYLIST, said), query_id=query.query_id)
+        known = {one.term: one for one in work.learned_terms.of(memory_id=memory.id)}
+        # What was learned already is not learned again: a choice for it is a trial, and noise is told by trials.
+        fresh = [one for one in offered.terms if _may_begin(known.get(one))]
+        work.learned_terms.add_evidence([_evidence(choice, query, term, now) for term in fresh])
+        ready = self._ready(work, memory.id, fresh)
+        room = self._policy.room((one.learned_at for one in known.values()), now)
+        if ready[room:]:
+            said = f"{' '.join(ready[room:][:SHOWN_WORDS])} would be one too many within the window"
+            _tell(work, memory.id, Refusal(Safeguard.RATE, said), query_id=query.query_id)
+        for term in ready[:room]:
+            self._write_down(work, choice, term, now)
+        return ready[:room]
+
+    def _ready(self, work: Work, memory_id: str, terms: Iterable[str]) -> list[str]:
+        """The terms with enough evidence."""
+        every = work.learned_terms.evidence(memory_id=memory_id)
+        shared = self._principals.several(work, {one.principal for one in every})
+        ready = []
+        for term in terms:
+            own = [one for one in every if one.term == term]
+            if self._policy.enough([one.session_id for one in own], [one.principal for one in own], shared=shared):
+                ready.append(term)
+        return ready
+
+    def _write_down(self, work: Work, choice: _Choice, term: str, now: datetime) -> None:
+        memory_id = choice.memory.id
+        made = LearnedTerm(
+            memory_id=memory_id, term=term, state=TermState.SHADOW, learned_at=now, writer=choice.principal or ""
+        )
+        work.learned_terms.put(made)
+        rests_on = [one for one in work.learned_terms.evidence(memory_id=memory_id) if one.term == term]
+        detail = {
+            "term": term,
+            "evidence": [
+                {"query_id": one.query_id, "session": one.session_id, "principal": one.principal, "rank": one.rank}
+                for one in rests_on
+            ],
+        }
+        work.audit.append(f"learning.{Safeguard.AUDIT}", memory_id, detail)
+        work.audit.append(f"learning.{Safeguard.SHADOW}", memory_id, {"term": term, "said": "learned, not applied"})
+
+    def apply(self, work: Work, now: datetime) -> int:
+        """Bring terms out of the shadow, as many as the rate allows each memory; how many."""
+        waiting = work.learned_terms.of(states=(TermState.SHADOW,))
+        done = 0
+        for memory_id in dict.fromkeys(one.memory_id for one in waiting):
+            applied = [one.applied_at for one in work.learned_terms.of(memory_id=memory_id) if one.applied_at]
+            room = self._policy.room(applied, now)
+            for term in [one for one in waiting if one.memory_id == memory_id][:room]:
+                self._bring_in(work, term, now)
+                done += 1
+        return done
+
+    def _bring_in(self, work: Work, term: LearnedTerm, now: datetime) -> None:
+        held = list(work.learning.state(term.memory_id)["learned_triggers"])
+        after = {"learned_triggers": [*held, term.term]}
+        work.learning.change(term.memory_id, ChangeKind.APPLY, after, {"term": term.term}, writer=term.writer)
+        work.learned_terms.put(replace(term, state=TermState.APPLIED, applied_at=now))
+        said = {"term": term.term, "said": "in learned_triggers, in no full-text index"}
+        work.audit.append(f"learning.{Safeguard.FULL_TEXT}", term.memory_id, said)
+        work.audit.append(f"learning.{Safeguard.GATE}", term.memory_id, {"term": term.term, "said": "applied"})
+
+    def expire(self, work: Work, now: datetime) -> int:
+        """End what has come to its end; how many."""
+        over = [
+            one
+            for one in work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
+            if self._policy.expired(one.learned_at, now)
+        ]
+        for term in over:
+            if term.state is TermState.APPLIED:
+                take_out(work, term)
+            end(work, term, TermState.EXPIRED, now)
+            work.audit.append(f"learning.{Safeguard.TTL}", term.memory_id, {"term": term.term, "said": "ended"})
+        return len(over)
+
+
+def take_out(work: Work, term: LearnedTerm) -> None:
+    """Remove an ended term from its memory."""
+    held = work.learning.state(term.memory_id)["learned_triggers"]
+    after = {"learned_triggers": [one for one in held if one != term.term]}
+    work.learning.change(term.memory_id, ChangeKind.EXPIRE, after, {"term": term.term}, writer=term.writer)
+
+
+def end(work: Work, term: LearnedTerm, state: TermState, now: datetime) -> None:
+    """Say that a term is over. What it rested on goes with it: it can only come back on new evidence."""
+    work.learned_terms.put(replace(term, state=state, ended_at=now))
+    work.learned_terms.remove_evidence(term.memory_id, [term.term])
+
+
+def words_of(memory: MemoryRecord) -> frozenset[str]:
+    """The words that a memory's author wrote."""
+    return frozenset(words("\n".join((memory.title, *memory.triggers, memory.body))))
+
+
+def _choice(work: Work, memory: MemoryRecord, event: FeedbackEvent) -> _Choice:
+    found = work.usage.queries(ids=[event.query_id]) if event.query_id is not None else []
+    # Whoever names a query of another session does not know how the memory was found there.
+    own = [one for one in found if one.session_id == event.session_id]
+    said = event.metadata.get("principal")
+    return _Choice(
+        memory=memory,
+        query=own[0] if own else None,
+        session_id=None if event.session_id == NO_SESSION else event.session_id,
+        principal=said if isinstance(said, str) and said else None,
+    )
+
+
+def _evidence(choice: _Choice, query: UsedQuery, term: str, now: datetime) -> TermEvidence:
+    return TermEvidence(
+        memory_id=choice.memory.id,
+        term=term,
+        session_id=choice.session_id or NO_SESSION,
+        principal=choice.principal or "unknown",
+        query_id=query.query_id,
+        rank=choice.rank or 0,
+        at=now,
+    )
+
+
+def _may_begin(known: LearnedTerm | None) -> bool:
+    return known is None or known.state in ENDED
+
+
+def _tell(work: Work, memory_id: str, refused: Refusal, *, query_id: str | None) -> None:
+    work.audit.append(f"learning.{refused.safeguard}", memory_id, {"said": refused.said, "query_id": query_id})

@@ -1,0 +1,224 @@
+"""A validation: somebody says that a memory was useful, or was not.
+
+It is tied to the session's newest query that returned the memory, recorded once for each event key, and moves the
+confidence by +0.10 or -0.05 within 0 to 1. A session has one ballot for each memory, query and side; where several
+principals work in one scope, `policy.counted` bounds what one of them can do. Everything that moved is a
+`LearningChange`, so that `rollback` can take it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.clock import Clock
+from assay.errors import InputError
+from assay.hashing import HASH_PREFIX, content_hash
+from assay.memory.learning.policy import Policy, counted
+from assay.memory.learning.principals import Principals
+from assay.memory.learning.promotion import promoted
+from assay.memory.sessions import Sessions
+from assay.records import EventType, FeedbackEvent, MemoryRecord, Origin, Scope, Tier, values
+from assay.records.learning import ChangeKind, Safeguard, Validated
+from assay.storage import Store, Work
+from assay.storage.repositories.learning import Tally
+
+UP, DOWN = 0.10, -0.05
+"""What one vote does to the confidence."""
+NO_SESSION = "no-session"
+"""What an event says that came outside any session."""
+LONGEST_NOTE = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vote:
+    """What somebody says of a memory."""
+
+    memory_id: str
+    useful: bool
+    session_id: str | None = None
+    query_id: str | None = None
+    event_key: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        values.identifier(self.memory_id, "memory_id")
+        values.flag(self.useful, "was_useful")
+        values.text(self.note, "note", longest=LONGEST_NOTE)
+        if self.session_id is not None:
+            values.short_label(self.session_id, "session_id")
+        for name in ("query_id", "event_key"):
+            if getattr(self, name) is not None:
+                values.identifier(getattr(self, name), name)
+
+    @property
+    def kind(self) -> EventType:
+        """Its kind of event."""
+        return EventType.VALIDATE_USEFUL if self.useful else EventType.VALIDATE_NOT_USEFUL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origins:
+    """The query a vote is about."""
+
+    query_id: str | None = None
+    rank: int | None = None
+
+
+class Validating:
+    """Takes votes."""
+
+    def __init__(
+        self, *, store: Store, sessions: Sessions, policy: Policy, principals: Principals, clock: Clock
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._sessions = sessions
+        self._policy = policy
+        self._principals = principals
+
+    def validate(self, scope: Scope, vote: Vote) -> Validated:
+        """Count a vote, once."""
+        if vote.query_id is not None:
+            self._store.log.make_sure_of(vote.query_id)
+        with self._store.reading(scope) as work:
+            work.learning.state(vote.memory_id)
+            about = self._origins(work, scope, vote)
+        if about.query_id is not None:
+            self._store.log.make_sure_of(about.query_id)
+        key = vote.event_key or self._key(vote, about)
+        with self._store.writing(scope) as work:
+            memory = work.memories.get(vote.memory_id)
+            event = self._event(scope, vote, about, key)
+            if work.feedback.record([event]).repeated:
+                return _unmoved(memory, vote, about, key, "it was recorded before", repeated=True)
+            return self._count(work, memory, vote, about, key)
+
+    def _event(self, scope: Scope, vote: Vote, about: Origins, key: str) -> FeedbackEvent:
+        note = {"note": vote.note} if vote.note else {}
+        return FeedbackEvent(
+            event_key=key,
+            event_type=vote.kind,
+            session_id=vote.session_id or NO_SESSION,
+            created_at=self._clock.now(),
+            query_id=about.query_id,
+            memory_id=vote.memory_id,
+            rank_in_results=about.rank,
+            metadata={"principal": scope.principal, **note},
+        )
+
+    def _origins(self, work: Work, scope: Scope, vote: Vote) -> Origins:
+        if vote.query_id is not None:
+            query = work.queries.get(vote.query_id)
+            if query.origin is not Origin.USE:
+                raise InputError(
+                    f"the query {vote.query_id!r} was asked by an {query.origin.value}, not in use",
+                    remedy="Give the query of a search that somebody used, or none.",
+                )
+            return Origins(query_id=vote.query_id, rank=rank_of(vote.memory_id, query.result_ids))
+        if vote.session_id is None:
+            return Origins()
+        turns = self._sessions.history(work, scope, vote.session_id).turns
+        newest = next((turn for turn in reversed(turns) if vote.memory_id in turn.memory_ids), None)
+        if newest is None:
+            return Origins()
+        return Origins(query_id=newest.query_id, rank=rank_of(vote.memory_id, newest.memory_ids))
+
+    def _key(self, vote: Vote, about: Origins) -> str:
+        """Of a session, the same vote on the same query is the same event; outside sessions each is its own."""
+        if vote.session_id is None:
+            return self._store.ids.new("ev")
+        return event_key(vote.kind, vote.session_id, about.query_id, vote.memory_id)
+
+    def _count(self, work: Work, memory: MemoryRecord, vote: Vote, about: Origins, key: str) -> Validated:
+        tally = work.learning.tally(memory.id)
+        shared = self._is_shared(work, tally)
+        before = counted(tally.side(useful=vote.useful), shared=shared)
+        ballot = key if vote.session_id is None else event_key(vote.kind, vote.session_id, about.query_id, memory.id)
+        if not work.learning.vote(memory.id, ballot, useful=vote.useful):
+            return _unmoved(memory, vote, about, key, "this session has said so of this query before")
+        tally = work.learning.tally(memory.id)
+        steps = counted(tally.side(useful=vote.useful), shared=shared) - before
+        if not steps:
+            _audit(work, memory, vote, about, {"counted": 0})
+            return _unmoved(memory, vote, about, key, "one principal's votes alone move a memory no further")
+        confidence, count = stepped(memory.confidence, vote.useful, steps), memory.validation_count + steps
+        work.learning.change(
+            memory.id,
+            ChangeKind.VOTE,
+            {"confidence": confidence, "validation_count": count},
+            {"ballot": ballot, "useful": vote.useful, "steps": steps, "query_id": about.query_id},
+        )
+        _audit(work, memory, vote, about, {"counted": steps, "before": memory.confidence, "after": confidence})
+        positive = counted(tally.useful, shared=shared)
+        tier = _promote(work, memory, positive=positive, confidence=confidence, votes=count)
+        return Validated(
+            memory_id=memory.id,
+            was_useful=vote.useful,
+            event_key=key,
+            repeated=False,
+            counted=steps,
+            confidence_before=memory.confidence,
+            confidence=confidence,
+            validation_count=count,
+            tier_before=memory.tier,
+            tier=tier,
+            query_id=about.query_id,
+            rank=about.rank,
+        )
+
+    def _is_shared(self, work: Work, tally: Tally) -> bool:
+        voters = {work.scope.principal, *tally.useful, *tally.useless}
+        return self._policy.holds(Safeguard.GATE) and self._principals.several(work, voters)
+
+
+def stepped(confidence: float, useful: bool, steps: int) -> float:
+    """The confidence after so many votes on one side."""
+    return round(min(max(confidence + steps * (UP if useful else DOWN), 0.0), 1.0), 10)
+
+
+def rank_of(memory_id: str, shown: tuple[str, ...]) -> int | None:
+    """The place of a memory in a list, from 1; None where it is not in it."""
+    return shown.index(memory_id) + 1 if memory_id in shown else None
+
+
+def event_key(kind: EventType, session_id: str, *parts: str | None) -> str:
+    """One name for the same event, however often it is sent."""
+    return f"{kind.value}:{content_hash([session_id, *parts]).removeprefix(HASH_PREFIX)[:32]}"
+
+
+def _promote(work: Work, memory: MemoryRecord, *, positive: int, confidence: float, votes: int) -> Tier:
+    higher = promoted(memory.tier, positive=positive, confidence=confidence, votes=votes)
+    if higher is None:
+        return memory.tier
+    work.learning.change(memory.id, ChangeKind.PROMOTE, {"tier": higher.value}, {"positive": positive})
+    work.audit.append(
+        "learning.promote", memory.id, {"before": memory.tier.value, "after": higher.value, "positive": positive}
+    )
+    return higher
+
+
+def _audit(work: Work, memory: MemoryRecord, vote: Vote, about: Origins, what: Mapping[str, Any]) -> None:
+    detail = {"useful": vote.useful, "session": vote.session_id, "query_id": about.query_id, **what}
+    work.audit.append("learning.validate", memory.id, detail)
+
+
+def _unmoved(
+    memory: MemoryRecord, vote: Vote, about: Origins, key: str, reason: str, *, repeated: bool = False
+) -> Validated:
+    return Validated(
+        memory_id=memory.id,
+        was_useful=vote.useful,
+        event_key=key,
+        repeated=repeated,
+        counted=0,
+        confidence_before=memory.confidence,
+        confidence=memory.confidence,
+        validation_count=memory.validation_count,
+        tier_before=memory.tier,
+        tier=memory.tier,
+        query_id=about.query_id,
+        rank=about.rank,
+        reason=reason,
+    )

@@ -1,0 +1,80 @@
+"""Tokens, and the keys of requests.
+
+A token is looked for by its digest in every tenant: whoever shows it does not say whose rows it opens, the row does.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import delete, select, update
+
+from assay.errors import RecordNotFound
+from assay.records.access import AccessToken, RequestKey
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row, insert, to_row
+from assay.storage.tables import access_tokens, request_keys
+
+
+class AccessTokens(Repository):
+    """The tokens of one tenant, and the one question that is asked before a tenant is known."""
+
+    def add(self, token: AccessToken) -> None:
+        """Keep a token."""
+        row = {"tenant": self._tenant, **to_row(token, access_tokens)}
+        self._connection.execute(access_tokens.insert().values(row))
+
+    def all(self) -> list[AccessToken]:
+        """Every token of the tenant, oldest first; revoked ones too."""
+        wanted = self._select(access_tokens).order_by(access_tokens.c.token_id)
+        return [from_row(AccessToken, row, access_tokens) for row in self._connection.execute(wanted)]
+
+    def revoke(self, token_id: str, at: datetime) -> AccessToken:
+        """Let a token open nothing from now on."""
+        table = access_tokens
+        mine = (self._mine(table), table.c.token_id == token_id)
+        self._connection.execute(update(table).where(*mine, table.c.revoked_at.is_(None)).values(revoked_at=at))
+        row = self._connection.execute(select(table).where(*mine)).one_or_none()
+        if row is None:
+            raise RecordNotFound(f"there is no token {token_id!r}", remedy="See `assay token list`.")
+        return from_row(AccessToken, row, table)
+
+    def opened_by(self, digest: str) -> tuple[str, AccessToken] | None:
+        """The tenant a digest opens, and its token, in whatever tenant it is."""
+        row = self._connection.execute(select(access_tokens).where(access_tokens.c.digest == digest)).one_or_none()
+        return None if row is None else (str(row.tenant), from_row(AccessToken, row, access_tokens))
+
+
+class RequestKeys(Repository):
+    """Writes that callers named; each caller has names of its own."""
+
+    def begin(self, wanted: RequestKey) -> RequestKey | None:
+        """Take a key; None when it is ours now, otherwise what stands under it already."""
+        row = {"tenant": self._tenant, **to_row(wanted, request_keys)}
+        kept = insert(self._connection, request_keys).values(row).on_conflict_do_nothing()
+        counted = self._connection.execution_options(preserve_rowcount=True)
+        return None if counted.execute(kept).rowcount else self.find(wanted.principal, wanted.key)
+
+    def find(self, principal: str, key: str) -> RequestKey | None:
+        """What stands under a caller's key."""
+        table = request_keys
+        wanted = self._select(table, table.c.principal == principal, table.c.key == key)
+        row = self._connection.execute(wanted).one_or_none()
+        return None if row is None else from_row(RequestKey, row, table)
+
+    def finish(self, principal: str, key: str, status: int, answer: str) -> None:
+        """Keep what was answered."""
+        table = request_keys
+        mine = (self._mine(table), table.c.principal == principal, table.c.key == key)
+        self._connection.execute(update(table).where(*mine).values(status=status, answer=answer))
+
+    def forget(self, principal: str, key: str) -> None:
+        """Let the key be used again: nothing was done under it."""
+        table = request_keys
+        mine = (self._mine(table), table.c.principal == principal, table.c.key == key)
+        self._connection.execute(delete(table).where(*mine))
+
+    def remove_before(self, moment: datetime) -> int:
+        """Delete keys older than a moment."""
+        old = request_keys.c.created_at < moment
+        return int(self._connection.execute(delete(request_keys).where(self._mine(request_keys), old)).rowcount)

@@ -1,0 +1,34 @@
+"""Tokens and the keys of requests."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Table
+
+from assay.storage.tables.base import metadata
+from assay.storage.types import Moment, TextType, WholeType
+
+access_tokens = Table(
+    "access_tokens",
+    metadata,
+    Column("tenant", TextType),
+    Column("token_id", TextType, primary_key=True),
+    Column("name", TextType),
+    Column("access", TextType),
+    Column("digest", TextType),
+    Column("created_at", Moment),
+    Column("created_by", TextType),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+)
+
+request_keys = Table(
+    "request_keys",
+    metadata,
+    Column("tenant", TextType, primary_key=True),
+    Column("principal", TextType, primary_key=True),
+    Column("key", TextType, primary_key=True),
+    Column("fingerprint", TextType),
+    Column("created_at", Moment),
+    Column("status", WholeType),
+    Column("answer", TextType),
+)

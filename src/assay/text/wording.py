@@ -1,0 +1,264 @@
+"""A text as comparing claims reads it: sentences of tokens, each token with its stem and, if it states one, a fact.
+
+A fact is a number with what it counts, a date, a weekday, a time, a version or a name. `1,000` and `1000`, `three` and
+`3`, `30 s` and `30 seconds`, `2026-07-04` and `4 July 2026` are the same fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from assay.text.terms import stems_of
+from assay.text.vocabulary import (
+    FILLERS,
+    FUNCTION_WORDS,
+    MONTH_NAMES,
+    MONTHS,
+    NUMBER_WORDS,
+    UNITS,
+    VERBS,
+    WEEKDAYS,
+)
+
+
+class Fact(NamedTuple):
+    """Something exact that a text states."""
+
+    kind: str
+    """`number`, `version`, `date`, `weekday`, `month`, `quarter`, `time` or `name`."""
+    value: str
+    """In one spelling."""
+    of: str = ""
+    """For a number: what it counts or measures."""
+    shown: str = ""
+
+    def fits(self, other: Fact) -> bool:
+        """Whether both state the same. A date without a year fits one with it."""
+        if self.kind != other.kind or self.kind != "date":
+            return self[:2] == other[:2] and (self.of == other.of or not self.of or not other.of)
+        pairs = zip(self.value.split("-"), other.value.split("-"), strict=True)
+        return all(one == another or "?" in (one, another) for one, another in pairs)
+
+
+class Token(NamedTuple):
+    """One word, number or mark of a sentence."""
+
+    stem: str
+    fact: Fact | None = None
+    shown: str = ""
+
+
+_CONTRACTIONS = (
+    (re.compile(r"\bcan(?:'|\u2019)t\b|\bcannot\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon(?:'|\u2019)t\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n(?:'|\u2019)t\b", re.IGNORECASE), " not"),
+    (re.compile(r"(?:'|\u2019)s\b"), ""),
+    (re.compile(r"\bat least\b|\bno less than\b|\bno fewer than\b", re.IGNORECASE), "atleast"),
+    (re.compile(r"\bat most\b|\bno more than\b|\bup to\b", re.IGNORECASE), "atmost"),
+    (re.compile(r"[*`~]{1,3}(?=\S)(.+?)(?<=\S)[*`~]{1,3}"), r"\1"),
+    (re.compile(r"(?<!\w)_{1,2}(?=\S)(.+?)(?<=\S)_{1,2}(?!\w)"), r"\1"),
+    (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
+_TOKEN = re.compile(
+    rf"""
+    (?P<iso>\b\d{{4}}-\d\d-\d\d\b)
+  | (?P<day>\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}}\b)?)
+  | (?P<american>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?)
+  | (?P<time>\b\d{{1,2}}:\d\d\b|\b\d{{1,2}}\s?(?:am|pm)\b)
+  | (?P<version>\bv\d+(?:\.\d+)*\b|\b\d+(?:\.\d+){{2,}}\b)
+  | (?P<quarter>\bQ[1-4]\b)
+  | (?P<code>[#/]?\b(?=[\w./#-]*[\d_/-])(?=[\w./#-]*[^\W\d_])[\w]+(?:[-_./][\w]+)*\b|/[\w/.-]*\w)
+  | (?P<number>\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)
+  | (?P<percent>%)
+  | (?P<word>[^\W\d_]+)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_GLUED = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,3})", re.IGNORECASE)
+
+
+class Wording:
+    """A text taken apart."""
+
+    def __init__(self, text: str) -> None:
+        self.sentences: list[list[Token]] = [found for part in _parts(text) if (found := _tokens(part))]
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All of it, in order."""
+        return [token for sentence in self.sentences for token in sentence]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Every stem in it."""
+        return frozenset(token.stem for token in self.tokens)
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The stems that carry content."""
+        return frozenset(token.stem for token in self.tokens if token.fact is None) - FUNCTION_WORDS
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """What it states exactly."""
+        return [token.fact for token in self.tokens if token.fact is not None]
+
+    def before_the_verb(self, stem: str) -> bool | None:
+        """Whether a word stands in the subject of its sentence; None when it does not occur."""
+        for sentence in self.sentences:
+            stems = [token.stem for token in sentence]
+            if stem in stems:
+                return stems.index(stem) < first_verb(stems)
+        return None
+
+
+@lru_cache(maxsize=512)
+def wording(text: str) -> Wording:
+    """A text taken apart; the same text is taken apart once."""
+    return Wording(text)
+
+
+def first_verb(stems: Sequence[str]) -> int:
+    """Where the first verb stands, beyond the first word; the end when none is known."""
+    return next((place for place, stem in enumerate(stems) if place and stem in VERBS), len(stems))
+
+
+def without_fillers(tokens: Iterable[Token]) -> list[str]:
+    """The stems of a sentence that matter for its order."""
+    return [token.stem for token in tokens if token.stem not in FILLERS]
+
+
+def _parts(text: str) -> list[str]:
+    for pattern, plain in _CONTRACTIONS:
+        text = pattern.sub(plain, text)
+    return _SENTENCE.split(text)
+
+
+def _tokens(sentence: str) -> list[Token]:
+    found: list[Token] = []
+    for match in _TOKEN.finditer(sentence):
+        kind = str(match.lastgroup)
+        text = match[0]
+        if kind == "code" and (glued := _GLUED.fullmatch(text)) and glued[2].lower() in UNITS:
+            found += [_number(glued[1]), Token(glued[2].lower(), None, glued[2])]
+        elif kind == "percent":
+            found.append(Token("percent", None, "%"))
+        else:
+            found.append(_MAKERS.get(kind, _word)(text) if kind != "word" else _word(text, first=not found))
+    return _measured(found)
+
+
+def _measured(tokens: list[Token]) -> list[Token]:
+    """Give each number what it counts: the unit or noun after it, else the noun before it."""
+    measured = list(tokens)
+    for place, token in enumerate(tokens):
+        if token.fact is None or token.fact.kind != "number":
+            continue
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        if after is not None and after.shown.lower() in UNITS:
+            dimension, size = UNITS[after.shown.lower()]
+            value = f"{float(token.fact.value) * size:.10g}"
+            fact = Fact("number", value, dimension, f"{token.shown} {after.shown}")
+            measured[place] = Token(value + dimension, fact, fact.shown)
+            measured[place + 1] = Token("", None, "")
+        elif counted := _counted(tokens, place):
+            measured[place] = token._replace(fact=token.fact._replace(of=counted))
+    return [token for token in measured if token.stem]
+
+
+def _counted(tokens: Sequence[Token], place: int) -> str:
+    around = [*tokens[place + 1 : place + 2], *reversed(tokens[max(0, place - 2) : place])]
+    return next((one.stem for one in around if _is_counted(one)), "")
+
+
+def _is_counted(token: Token) -> bool:
+    return (token.fact is None or token.fact.kind == "name") and token.stem not in FUNCTION_WORDS
+
+
+def _number(text: str) -> Token:
+    # 3.10 is a later version than 3.1: decimals stay as they were written.
+    value = text if "." in text else f"{float(text):.10g}"
+    return Token(value, Fact("number", value, "", text), text)
+
+
+def _date(text: str) -> Token:
+    day, month, year = _day_month_year(text)
+    value = f"{year}-{month}-{day}"
+    return Token(value, Fact("date", value, "", text), text)
+
+
+def _day_month_year(text: str) -> tuple[str, str, str]:
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        year, month, day = text.split("-")
+        return str(int(day)), str(int(month)), year
+    found = re.search(r"[a-z]{3}", re.sub(r"\d+(?:st|nd|rd|th)", "", text.lower()))
+    numbers = re.findall(r"\d+", text)
+    month = str(MONTHS.index(found[0]) + 1) if found else "?"
+    return numbers[0], month, numbers[1] if len(numbers) > 1 else "?"
+
+
+def _time(text: str) -> Token:
+    hours, _, minutes = re.sub(r"[^\d:]", "", text).partition(":")
+    hour = int(hours) % 12 + 12 if text.lower().endswith("pm") else int(hours)
+    value = f"{hour}:{minutes or '00'}"
+    return Token(value, Fact("time", value, "", text), text)
+
+
+def _version(text: str) -> Token:
+    value = text.lower().removeprefix("v")
+    return Token(value, Fact("version", value, "", text), text)
+
+
+def _quarter(text: str) -> Token:
+    return Token(text.lower(), Fact("quarter", text.lower(), "", text), text)
+
+
+def _code(text: str) -> Token:
+    """An identifier: a path, a variable, a part number. Spelling counts, case does not."""
+    plain = text.lower()
+    if "-" in plain and plain.replace("-", "").isalpha() and plain == text:
+        return Token(_stem(plain.replace("-", "")), None, text)
+    return Token(plain, Fact("name", plain, "", text), text)
+
+
+def _word(text: str, *, first: bool = False) -> Token:
+    lower = text.lower()
+    if lower in NUMBER_WORDS:
+        value = f"{NUMBER_WORDS[lower]:g}"
+        return Token(value, Fact("number", value, "", text), text)
+    if lower[:3] in WEEKDAYS and lower.rstrip("s").endswith("day") and len(lower) > 5:
+        return Token(lower[:3], Fact("weekday", lower[:3], "", text), text)
+    if lower in MONTH_NAMES and lower != "may":
+        return Token(lower[:3], Fact("month", lower[:3], "", text), text)
+    if len(text) == 1 and text.isupper() and not first and text != "I":
+        # Hall A is no article.
+        return Token(f"letter {lower}", Fact("name", f"letter {lower}", "", text), text)
+    stem = _stem(lower)
+    named = text[0].isupper() and not first and stem not in FUNCTION_WORDS
+    return Token(stem, Fact("name", stem, "", text) if named else None, text)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    """The stem, in one of the two spellings of English."""
+    plain = re.sub(r"(?<=[a-z]{3})our(?=s?$|ed$|ing$)", "or", word) if len(word) > 5 else word
+    plain = re.sub(r"(?<=[a-z]{4})is(?=e$|ed$|es$|ing$|ation$)", "iz", plain)
+    found = stems_of([plain])
+    return found[0] if found else plain
+
+
+_MAKERS = {
+    "iso": _date,
+    "day": _date,
+    "american": _date,
+    "time": _time,
+    "version": _version,
+    "quarter": _quarter,
+    "code": _code,
+    "number": _number,
+}
