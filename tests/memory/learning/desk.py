@@ -9,7 +9,17 @@ from tests.memory.searching.shelf import Shelf
 
 from assay.flags import Flags
 from assay.memory.learning import Learning, Policy, Vote
-from assay.records import AuditEntry, EventType, FeedbackEvent, LoggedQuery, MemoryRecord, Origin, Scope
+from assay.records import (
+    AuditEntry,
+    EvalResult,
+    EventType,
+    FeedbackEvent,
+    LoggedQuery,
+    MemoryRecord,
+    Origin,
+    RunType,
+    Scope,
+)
 from assay.records.learning import LearnedTerm, Observation, Observed, Validated
 from assay.storage import Store
 from assay.testing import FixedClock, note
@@ -70,6 +80,17 @@ class Desk:
         with self.store.writing(self.scope) as work:
             work.queries.add_many([line])
         return query_id
+
+    def measured(self, queries: int) -> None:
+        """Store a run that scored so many queries."""
+        result = EvalResult(
+            run_id=f"r_{next(self._numbers):06}",
+            run_type=RunType.FULL,
+            query_count=queries,
+            created_at=self.clock.now(),
+        )
+        with self.store.writing(self.scope) as work:
+            work.results.add(result)
 
     def many(self, how_many: int, query: str = "anything", results: tuple[str, ...] = OTHERS) -> None:
         """Log many searches at once."""
@@ -139,7 +160,7 @@ class Desk:
     def open_the_gate(self) -> None:
         """Everything that has to happen before terms apply, but the terms."""
         self.on()
-        self.many(200)
+        self.measured(200)
         self.clock.advance(days=28)
         self.learn("quagga habitat")
         self.asked("quagga again", session="s_later")

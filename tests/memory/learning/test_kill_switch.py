@@ -21,6 +21,7 @@ def spread_out(desk: Desk, times: int) -> None:
 def applied(desk: Desk) -> None:
     desk.on()
     spread_out(desk, 40)
+    desk.measured(200)
     desk.clock.advance(days=28)
     desk.learn("quagga")
     desk.asked("quagga again", session="s_later")

@@ -127,7 +127,7 @@ def test_a_choice_of_an_evaluation_or_for_another_sessions_query_teaches_nothing
 
 def test_nothing_applies_in_the_shadow_week_whatever_was_learned(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
-    desk.many(200)
+    desk.measured(200)
     desk.clock.advance(days=28)
     desk.on()
     desk.learn("quagga")
@@ -142,12 +142,12 @@ def test_nothing_applies_in_the_shadow_week_whatever_was_learned(sqlite_desk: De
 
 def test_the_gate_opens_with_200_queries_and_28_days_and_an_approval(desk: Desk) -> None:
     desk.on()
-    desk.many(197)
+    desk.measured(200)
     desk.clock.advance(days=20)
     desk.learn("quagga")
     desk.clock.advance(days=8, seconds=-1)
     desk.chosen("quagga here", session="s_9")
-    with pytest.raises(NotReady, match="1 of 2 cycles"):
+    with pytest.raises(NotReady, match="1 of 2 evaluation cycles"):
         desk.learning.approve(desk.scope)
     desk.clock.advance(seconds=1)
     desk.learning.catch_up(desk.scope)
@@ -162,20 +162,20 @@ def test_the_gate_opens_with_200_queries_and_28_days_and_an_approval(desk: Desk)
 def test_with_199_queries_the_gate_stays_closed(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
     desk.on()
-    desk.many(196)
+    desk.measured(199)
     desk.clock.advance(days=20)
     desk.learn("quagga")
     desk.clock.advance(days=20)
     desk.chosen("quagga here", session="s_9")
     assert desk.learning.standing(desk.scope).cycles == 1
-    desk.many(1)
+    desk.measured(1)
     assert desk.learning.standing(desk.scope).cycles == 2
 
 
 def test_a_flag_review_is_an_approval_too(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
     desk.on()
-    desk.many(200)
+    desk.measured(200)
     desk.clock.advance(days=28)
     desk.learn("quagga")
     desk.chosen("quagga here", session="s_9")
@@ -200,7 +200,7 @@ def noisy(desk: Desk, terms: int, bad: int) -> float | None:
 def test_five_percent_of_noise_is_too_much(sqlite_desk: Desk, bad: int, applied: bool) -> None:
     desk = sqlite_desk
     desk.on()
-    desk.many(200)
+    desk.measured(200)
     desk.clock.advance(days=28)
     assert noisy(desk, 20, bad) == pytest.approx(bad / 20)
     if applied:

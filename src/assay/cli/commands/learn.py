@@ -111,7 +111,7 @@ def _lines(stands: Standing) -> Iterator[str]:
     facts = [
         ("switched on", _day(stands.activated_at)),
         ("shadow until", _day(stands.shadow_until)),
-        ("cycles of use", str(stands.cycles)),
+        ("evaluation cycles", str(stands.cycles)),
         ("noise", noise),
         ("approved", _day(stands.approved_at)),
         ("terms", ", ".join(f"{count} {state}" for state, count in stands.terms.items() if count) or "none"),

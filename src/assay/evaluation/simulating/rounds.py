@@ -21,7 +21,7 @@ from assay.evaluation.simulating.users import Habits, deeds
 from assay.memory.learning import Learning, Vote
 from assay.memory.learning.exposure import most_shown
 from assay.memory.searching import Searcher
-from assay.records import Origin, Scope, SearchRequest
+from assay.records import EvalResult, Origin, RunType, Scope, SearchRequest
 from assay.records.datasets import Case, Dataset
 from assay.records.learning import Observation, TermState
 from assay.storage import Store
@@ -205,10 +205,22 @@ class _Simulation:
                 self._tally.votes += 1
         return Searched(case.id, shown, control[case.id])
 
+    def _stored(self, number: int) -> None:
+        """Each round is measured, and counts as a run: learning waits for evaluation cycles."""
+        round_run = EvalResult(
+            run_id=f"round-{number}",
+            run_type=RunType.FULL,
+            query_count=self._options.searches,
+            created_at=self._place.clock.now(),
+        )
+        with self._place.store.writing(self._place.scope()) as work:
+            work.results.add(round_run)
+
     def _learn(self, number: int) -> int:
         """What the memory learns from the day; how many terms are in use then."""
         learning, scope = self._place.learning, self._place.scope()
         self._place.store.log.flush()
+        self._stored(number)
         done = learning.catch_up(scope)
         if self._place.unsafe:
             _into_full_text(self._place)

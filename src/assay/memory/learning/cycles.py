@@ -1,7 +1,7 @@
-"""Cycles of use: one is complete with every 100 searches *and* 14 days since the first search in the log.
+"""Evaluation cycles: one is complete with every 100 queries scored by completed runs *and* 14 days since the first run.
 
-Two are complete with 200 searches and 28 days, whichever comes last. A finished cycle is kept as a row with the
-searches counted until then: the query log forgets, the cycle does not.
+Two are complete with 200 queries and 28 days, whichever comes last: nothing that was learned is applied before what it
+would change has been measured, twice. Runs count when they are stored here (`assay run DATASET --store`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def complete_cycles(work: Work, limits: Limits, now: datetime) -> list[Cycle]:
 
 def _next(work: Work, limits: Limits, now: datetime, done: list[Cycle]) -> Cycle | None:
     number = len(done) + 1
-    began = done[0].began_at if done else work.usage.first_query_at()
+    began = done[0].began_at if done else work.usage.first_scored_at()
     if began is None or now - began < number * limits.cycle_time:
         return None
-    fresh = work.usage.count_queries(after=done[-1].ended_at if done else None, until=now)
+    fresh = work.usage.scored(after=done[-1].ended_at if done else None, until=now)
     if sum(one.queries for one in done) + fresh < number * limits.cycle_queries:
         return None
     return Cycle(number, began, now, fresh)

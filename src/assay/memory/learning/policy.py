@@ -11,7 +11,7 @@
 | `audit` | a term without its provenance (query, session, principal, rank) is not learned |
 | `shadow` | for the first week terms are only written down; then they apply if fewer than 5 % are noise |
 | `age` | a memory younger than 72 hours learns nothing |
-| `gate` | nothing applies before two cycles of use are complete and a person has approved |
+| `gate` | nothing applies before two evaluation cycles are complete and a person has approved |
 
 Evidence comes from at least two sessions, and where several principals work in one scope from at least two of them:
 one voice alone moves nothing. Rules are pure: facts in, a verdict out. Time is an argument, and time that goes
@@ -198,7 +198,7 @@ class Policy:
         if not self.holds(Safeguard.GATE):
             return
         if opening.cycles < self.limits.cycles:
-            yield Refusal(Safeguard.GATE, f"{opening.cycles} of {self.limits.cycles} cycles of use are complete")
+            yield Refusal(Safeguard.GATE, f"{opening.cycles} of {self.limits.cycles} evaluation cycles are complete")
         if not self._approved(opening):
             yield Refusal(Safeguard.GATE, "no person has approved since the shadow period ended")
 

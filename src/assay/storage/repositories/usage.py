@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, bindparam, func, select
 
-from assay.records import EventType, FeedbackEvent, Origin
+from assay.records import EventType, FeedbackEvent, Origin, RunType
 from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row
-from assay.storage.tables import edges, eval_feedback, eval_judgments, eval_queries, memories
+from assay.storage.tables import edges, eval_feedback, eval_judgments, eval_queries, eval_results, memories
 
 
 class UsedQuery(NamedTuple):
@@ -86,19 +86,20 @@ class Usage(Repository):
         wanted = select(*_USED).where(*own).order_by(table.c.id.desc()).limit(limit)
         return [_used(row) for row in self._connection.execute(wanted)]
 
-    def count_queries(self, *, after: datetime | None, until: datetime) -> int:
-        """How many searches were asked after a moment, if one is given, and not later than another."""
-        table = eval_queries
-        own = [self._mine(table), table.c.origin == str(Origin.USE), table.c.created_at <= until]
+    def scored(self, *, after: datetime | None, until: datetime) -> int:
+        """How many queries completed runs scored after a moment, if one is given, and not later than another."""
+        table = eval_results
+        own = [self._mine(table), table.c.run_type == str(RunType.FULL), table.c.created_at <= until]
         if after is not None:
             own.append(table.c.created_at > after)
-        return int(self._connection.execute(select(func.count()).select_from(table).where(*own)).scalar_one())
+        wanted = select(func.coalesce(func.sum(table.c.query_count), 0)).where(*own)
+        return int(self._connection.execute(wanted).scalar_one())
 
-    def first_query_at(self) -> datetime | None:
-        """When the oldest search in the log was asked."""
-        own = (self._mine(eval_queries), eval_queries.c.origin == str(Origin.USE))
+    def first_scored_at(self) -> datetime | None:
+        """When the first completed run was stored."""
+        own = (self._mine(eval_results), eval_results.c.run_type == str(RunType.FULL))
         found: datetime | None = self._connection.execute(
-            select(func.min(eval_queries.c.created_at)).where(*own)
+            select(func.min(eval_results.c.created_at)).where(*own)
         ).scalar_one_or_none()
         return found
 
