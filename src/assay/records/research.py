@@ -84,6 +84,10 @@ class Plan:
     """What the question rules out."""
     planner: str = "builtin"
     """Who made it: `builtin`, or the model's name."""
+    prompt: str = ""
+    """`prompt_id@version` of what a model was asked; empty: rules."""
+    fallback: str = ""
+    """Why rules made it though a model was to; empty: nothing went wrong."""
 
     def __post_init__(self) -> None:
         if not self.queries:
@@ -151,6 +155,10 @@ class Synthesis:
     confidence: float | None = None
     """How sure the synthesiser is that the passages answer the question, 0 to 1; None: it does not say."""
     synthesiser: str = "builtin"
+    prompt: str = ""
+    """`prompt_id@version` of what a model was asked; empty: rules."""
+    fallback: str = ""
+    """What had to be mended in a model's answer, or why rules made it; empty: nothing went wrong."""
 
     def __post_init__(self) -> None:
         allow(self, values.share, "confidence")

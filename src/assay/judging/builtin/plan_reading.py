@@ -1,0 +1,276 @@
+"""A plan held against its question: what the queries keep of it, what they lose, and where they turn.
+
+Meaning nominates, exact checks decide: the queries nearest to a question may still lack the year it names, one side of
+its comparison, or its "without". Every finding carries the words that would mend it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.embedding.protocol import Embedder
+from assay.errors import BadValue
+from assay.records.research import Issue, Material, QuestionKind
+from assay.text.questions import (
+    ALIKE,
+    NEW_WORDS,
+    OLD_WORDS,
+    AskedQuestion,
+    cues_of,
+    key_words,
+    read_question,
+    time_words,
+)
+from assay.text.terms import stems, stems_of, words
+from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, OPPOSITES
+from assay.text.wording import wording
+
+FAR, NEAR = 0.4, 0.8
+"""Cosines of a question with its best query: at or below the first they have nothing in common, from the second on
+they ask the same."""
+PREFIX = 5
+"""Words that begin with as many letters alike are one: Norway, Norwegian."""
+MOST_READ = 40
+"""Queries that are looked at."""
+
+_MARKED = re.compile(
+    r"\b(?:without|except|excluding|other than|besides|not|no|non|free|alternatives?|instead|apart)\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_PAST = re.compile(r"\b(?:before|used to|in the past|historically|originally)\b", re.IGNORECASE)
+_CUED = frozenset({QuestionKind.QUANTITY, QuestionKind.TIME, QuestionKind.FACT, QuestionKind.REASON})
+
+
+class Finding(NamedTuple):
+    """Something a plan loses, and how much of its intent that leaves."""
+
+    issue: Issue
+    factor: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanReading:
+    """What was found."""
+
+    nearness: float
+    """Of the best query to the question by meaning, 0 to 1; without vectors, the share of key words."""
+    kept: float
+    """The share of the question's key words that a query has."""
+    focus: float
+    """The share of the key words a query has, on average: low when queries are too broad, or about something else."""
+    aspects: tuple[float, ...]
+    """How well each side or part is covered."""
+    missing: tuple[str, ...]
+    """The sides and parts that are not."""
+    findings: tuple[Finding, ...]
+    is_english: bool
+
+    @property
+    def intent(self) -> float:
+        """How far the plan asks what the user asked."""
+        score = 0.6 * self.nearness + 0.4 * self.kept
+        for finding in self.findings:
+            score *= finding.factor
+        return score
+
+    @property
+    def coverage(self) -> float:
+        """How much of what was asked for is searched."""
+        return sum(self.aspects) / len(self.aspects)
+
+    @property
+    def scope(self) -> float:
+        """Neither too broad nor too narrow: queries that stay with the question."""
+        return min(1.0, self.focus / 0.35)
+
+
+def read_plan(material: Material, embedder: Embedder | None = None) -> PlanReading:
+    """Hold a plan against its question."""
+    plan = material.plan
+    if plan is None:
+        raise BadValue("the material has no plan", remedy="Give the plan.")
+    asked = read_question(material.question)
+    queries = plan.texts[:MOST_READ]
+    aspects = asked.sides or asked.parts or (asked.text,)
+    apart = aspects if len(aspects) > 1 and not asked.sides else ()
+    cosines = _cosines([asked.text, *apart], queries, embedder)
+    found = [frozenset(stems(query)) for query in queries]
+    keys = list(dict.fromkeys(asked.key_stems)) or stems(asked.text)
+    kept = [stem for stem in keys if _has(stem, frozenset().union(*found))]
+    share = len(kept) / len(keys) if keys else 1.0
+    covered = tuple(_covered(asked, place, found, cosines) for place in range(len(aspects)))
+    return PlanReading(
+        nearness=share if cosines is None else _scaled(float(cosines[0].max())),
+        kept=share,
+        focus=sum(sum(_has(stem, one) for stem in keys) for one in found) / max(1, len(keys) * len(found)),
+        aspects=covered,
+        missing=tuple(aspect for aspect, value in zip(aspects, covered, strict=True) if value < 0.5),
+        findings=tuple(_findings(asked, queries, found)),
+        is_english=bool(set(stems(asked.text)) & FUNCTION_WORDS) or len(words(asked.text)) < 4,
+    )
+
+
+def _cosines(texts: Sequence[str], queries: Sequence[str], embedder: Embedder | None) -> np.ndarray | None:
+    """A row for each text, a column for each query."""
+    if embedder is None:
+        return None
+    rows = embedder.embed([*texts, *queries])
+    return np.asarray(rows[: len(texts)] @ rows[len(texts) :].T, dtype=np.float64)
+
+
+def _scaled(cosine: float) -> float:
+    return min(1.0, max(0.0, (cosine - FAR) / (NEAR - FAR)))
+
+
+def _has(stem: str, stems_there: frozenset[str]) -> bool:
+    if any(stem in group and group & stems_there for group in ALIKE):
+        return True
+    return stem in stems_there or (
+        len(stem) >= PREFIX and any(other.startswith(stem[:PREFIX]) for other in stems_there if len(other) >= PREFIX)
+    )
+
+
+def _covered(asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], cosines: np.ndarray | None) -> float:
+    """A side is covered when a query names it; a part when a query has what sets it apart, or means it."""
+    if asked.sides:
+        side = key_words(asked.sides[place]) or words(asked.sides[place])
+        return float(any(all(_has(stem, one) for stem in stems_of(side)) for one in found))
+    if len(asked.parts) < 2:
+        keys = asked.key_stems
+        union = frozenset[str]().union(*found)
+        named = sum(_has(stem, union) for stem in keys) / len(keys) if keys else 1.0
+        return named if cosines is None else max(named, _scaled(float(cosines[0].max())))
+    own = _own_stems(asked.parts, place)
+    cues = cues_of(asked.parts[place])
+    union = frozenset[str]().union(*found)
+    if not own:
+        return float(bool(cues & union)) if cues else 1.0
+    return (
+        sum(_has(stem, union) for stem in own) / len(own) if cosines is None else _part(own, union, cosines[place + 1])
+    )
+
+
+def _part(own: Sequence[str], union: frozenset[str], cosines: np.ndarray) -> float:
+    named = sum(_has(stem, union) for stem in own) / len(own)
+    return (
+        max(named, 0.5 * named + 0.5 * _scaled(float(cosines.max()))) if named else 0.5 * _scaled(float(cosines.max()))
+    )
+
+
+def _own_stems(parts: Sequence[str], place: int) -> list[str]:
+    """What a part has and the others do not."""
+    others = {stem for other, part in enumerate(parts) if other != place for stem in stems_of(key_words(part))}
+    return [stem for stem in stems_of(key_words(parts[place])) if stem not in others]
+
+
+def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+    yield from _names(asked, found)
+    yield from _times(asked, queries)
+    yield from _exclusions(asked, queries, found)
+    yield from _turns(asked, queries, found)
+    yield from _kinds(asked, found)
+
+
+def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+    """Names and numbers of the question that no query has."""
+    union = frozenset[str]().union(*found)
+    excluded = {stem for one in asked.excluded for stem in stems(one)}
+    facts = {fact.value: fact.shown for fact in wording(asked.text).facts if fact.value not in excluded}
+    initials = "".join(word[0] for word in asked.keys)
+    lost = [
+        shown
+        for shown in facts.values()
+        if not all(_has(stem, union) for stem in stems(shown)) and not _abbreviated(shown, union, initials)
+    ]
+    if lost:
+        fix = Issue(
+            issue=f"no query has {', '.join(lost[:4])}", fix=f"add {', '.join(lost[:4])}", terms=tuple(lost[:4])
+        )
+        yield Finding(fix, 1 - 0.45 * len(lost) / len(facts) - 0.05)
+
+
+def _abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
+    """Whether a name stands there as the first letters of several: European Union, EU."""
+    return any(1 < len(one) <= 5 and shown[:1].lower() in one and one in initials for one in union)
+
+
+def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[Finding]:
+    """New was asked for and nothing new is searched, or the other way round."""
+    text = " ".join(queries)
+    there = {word for one in time_words(text) for word in words(one)}
+    new_there = bool(there & NEW_WORDS) or bool({int(year) for year in _YEAR.findall(text)} - _years(asked.text))
+    asked_words = {word for one in asked.time for word in words(one)}
+    new_asked = bool(asked_words & NEW_WORDS) or any(word in asked_words for word in ("this", "last", "next"))
+    if new_asked and not (
+        new_there or asked_words & set(words(text)) & (NEW_WORDS | {"this", "last", "next", "planned", "roadmap"})
+    ):
+        yield Finding(Issue(issue="the time asked for is lost", fix=f"add {asked.time[0]}", terms=asked.time[:1]), 0.6)
+    elif _PAST.search(asked.text) and there & NEW_WORDS:
+        yield Finding(Issue(issue="the plan looks at today", fix="ask about the past", terms=asked.time[:1]), 0.6)
+    elif not asked_words & OLD_WORDS and not _PAST.search(asked.text) and _mostly_old(queries):
+        yield Finding(Issue(issue="the plan looks at the past", fix="leave out its history", terms=()), 0.65)
+
+
+def _years(text: str) -> set[int]:
+    return {int(year) for year in _YEAR.findall(text)}
+
+
+def _mostly_old(queries: Sequence[str]) -> bool:
+    old = sum(bool(set(words(query)) & OLD_WORDS) for query in queries)
+    return old * 2 >= len(queries)
+
+
+def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+    """What the question rules out, searched as if it were wanted."""
+    for excluded in asked.excluded:
+        ruled_out = stems(excluded)
+        wanted = [
+            query
+            for query, one in zip(queries, found, strict=True)
+            if ruled_out and all(_has(stem, one) for stem in ruled_out) and not _MARKED.search(query)
+        ]
+        if wanted:
+            fix = Issue(issue=f"{excluded} was ruled out and is searched", fix=f"search without {excluded}", terms=())
+            yield Finding(fix, 1 - 0.6 * len(wanted) / len(queries))
+
+
+def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+    """A word of the question replaced by its opposite, or a negation that is gone."""
+    union, own = frozenset[str]().union(*found), frozenset(stems(asked.text))
+    for stem in sorted(own - union):
+        turned = sorted(other for pair in OPPOSITES if stem in pair for other in pair - {stem} if other in union - own)
+        if turned:
+            fix = Issue(issue=f"{turned[0]} is searched, {stem} was asked", fix=f"search {stem}", terms=(stem,))
+            yield Finding(fix, 0.5)
+            return
+    against = [word for word in words(asked.text) if word in {"against", "no", "not", "never"}]
+    negated = (NEGATORS | {"against", "without", "criticism", "objection"}) & union
+    if against and not negated and not asked.excluded and not any(_MARKED.search(query) for query in queries):
+        fix = Issue(issue=f"{against[0]!r} of the question is lost", fix=f"search {against[0]}", terms=(against[0],))
+        yield Finding(fix, 0.65)
+
+
+def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+    """Who, when or how much was asked, and no query says a word of it."""
+    if asked.sides or len(asked.parts) > 1 or asked.kind not in _CUED:
+        return
+    union = frozenset[str]().union(*found)
+    cues = cues_of(asked.text)
+    if cues and not cues & union and not all(_has(stem, union) for stem in asked.key_stems):
+        word = asked.text.split()[0].lower()
+        yield Finding(
+            Issue(issue=f"nothing in the plan asks {word!r}", fix=f"ask {asked.text}", terms=asked.keys[:3]), 0.8
+        )
+
+
+def first_issue(reading: PlanReading, findings: Iterable[Finding]) -> str:
+    """The gravest finding in words; else what is missing; else nothing."""
+    gravest = min(findings, key=lambda one: one.factor, default=None)
+    if gravest is not None:
+        return gravest.issue.issue
+    return f"not covered: {reading.missing[0]}" if reading.missing else ""

@@ -1,0 +1,177 @@
+"""The synthesiser that asks no model: the sentences that answer a question, in order, each with its citation.
+
+Nothing is reworded, so nothing can be invented. Sentences are chosen by what they share with the question in words and
+meaning, each for what the ones before it lack; when the passages do not seem to answer, it says so instead. Text in a
+passage that gives instructions is a text like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.judging.builtin.abstention import answerable
+from assay.judging.builtin.evidence import Evidence, Sentence, content
+from assay.judging.builtin.support import coverage
+from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
+from assay.text.questions import AskedQuestion, read_question
+from assay.text.terms import stems, words
+
+ANSWER_FROM = 0.5
+"""Passages less likely to answer than this are not made into an answer."""
+STRICTER = 0.75
+"""The same for a second answer: the first one was found wanting."""
+MOST_STATEMENTS = 5
+FEWEST_WORDS = 4
+"""A shorter sentence says nothing without its neighbours."""
+WEAKEST = 0.5
+"""A further sentence needs this share of the first one's score."""
+NOTHING_FOUND = "Nothing was found to answer this from."
+NOT_ANSWERED = "What was found does not answer this."
+
+
+ReadEvidence = Callable[[Sequence[str]], Evidence]
+"""Takes passages apart; with `partial(Evidence, embedder=...)` sentences are compared by meaning too."""
+
+
+class Synthesiser(Protocol):
+    """Makes an answer of passages."""
+
+    def synthesise(
+        self, question: str, passages: Sequence[Passage], *, plan: Plan | None = None, feedback: str = ""
+    ) -> Synthesis:
+        """An answer with citations, or an abstention; feedback says what was wrong with an earlier one."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Chosen:
+    place: int
+    score: float
+
+
+class ExtractiveSynthesiser:
+    """Answers in the passages' own sentences."""
+
+    name = "builtin"
+
+    def __init__(self, read: ReadEvidence = Evidence, *, answer_from: float = ANSWER_FROM) -> None:
+        self._read = read
+        self._answer_from = answer_from
+
+    def synthesise(
+        self, question: str, passages: Sequence[Passage], *, plan: Plan | None = None, feedback: str = ""
+    ) -> Synthesis:
+        """An answer with citations, or an abstention, which is sooner given when an earlier answer was found wanting."""
+        asked = read_question(question)
+        if not words(asked.text):
+            return _declined("the question has no words", 0.0)
+        evidence = self._read([one.text for one in passages])
+        if not evidence.sentences:
+            return _declined("no passage was found", 0.0)
+        chance = answerable(question, evidence).probability
+        if chance < (max(self._answer_from, STRICTER) if feedback else self._answer_from):
+            return _declined("the passages do not seem to answer the question", chance)
+        chosen = _choose(_wanted(asked, plan), asked, evidence)
+        if not chosen:
+            return _declined("no sentence of the passages speaks of the question", chance)
+        return _answer(chosen, passages, evidence, chance)
+
+
+def _wanted(asked: AskedQuestion, plan: Plan | None) -> list[str]:
+    """The stems a good sentence has: the question's, else the plan's."""
+    found = list(dict.fromkeys(asked.key_stems))
+    if not found and plan is not None:
+        found = stems(" ".join(plan.texts))
+    return found or stems(asked.text)
+
+
+def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> list[_Chosen]:
+    """Best first, each for what it adds; then in the order of the passages."""
+    scores = _scores(wanted, asked, evidence)
+    if not scores:
+        return []
+    first = max(scores, key=lambda place: (scores[place], -place))
+    chosen = [_Chosen(place=first, score=scores[first])]
+    while len(chosen) < MOST_STATEMENTS and (further := _next(scores, chosen, evidence)) is not None:
+        chosen.append(further)
+    order = {one.place: number for number, one in enumerate(chosen)}
+    best_passage = evidence.sentences[first].passage
+    return sorted(chosen, key=lambda one: (_passage(one, evidence) != best_passage, one.place, order[one.place]))
+
+
+def _passage(one: _Chosen, evidence: Evidence) -> int:
+    return evidence.sentences[one.place].passage
+
+
+def _scores(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> dict[int, float]:
+    shared = {
+        place: coverage(wanted, one.stems, evidence)
+        for place, one in enumerate(evidence.sentences)
+        if len(words(one.text)) >= FEWEST_WORDS and not one.text.endswith("?")
+    }
+    nearest = sorted(shared, key=lambda place: (-shared[place], place))[:16]
+    cosines = _cosines(asked.text, nearest, evidence)
+    kinds = {place: _kind_bonus(asked, evidence.sentences[place]) for place in nearest}
+    scores = {place: 0.5 * shared[place] + 0.5 * cosines.get(place, shared[place]) + kinds[place] for place in nearest}
+    return {place: score for place, score in scores.items() if score > 0}
+
+
+def _cosines(question: str, places: Sequence[int], evidence: Evidence) -> Mapping[int, float]:
+    if not evidence.has_vectors or not places:
+        return {}
+    rows = evidence.vectors([question, *(evidence.sentences[place].text for place in places)])
+    return {place: max(0.0, float(value)) for place, value in zip(places, rows[1:] @ rows[0], strict=True)}
+
+
+def _kind_bonus(asked: AskedQuestion, sentence: Sentence) -> float:
+    """A little for a sentence that has a number where one is asked for."""
+    exact = any(fact.kind != "name" for fact in sentence.facts)
+    return 0.1 if exact and asked.kind in {QuestionKind.QUANTITY, QuestionKind.TIME} else 0.0
+
+
+def _next(scores: Mapping[int, float], chosen: Sequence[_Chosen], evidence: Evidence) -> _Chosen | None:
+    """The sentence that scores best among those that say something the chosen ones do not."""
+    said = {stem for one in chosen for stem in evidence.sentences[one.place].stems}
+    taken = {one.place for one in chosen}
+    best: _Chosen | None = None
+    for place, score in scores.items():
+        own = content(evidence.sentences[place].tokens)
+        fresh = sum(stem not in said for stem in own) / len(own) if own else 0.0
+        worth = score * (0.5 + 0.5 * fresh)
+        if place not in taken and fresh > 0.3 and (best is None or worth > best.score):
+            best = _Chosen(place=place, score=worth)
+    return best if best is not None and best.score >= WEAKEST * chosen[0].score else None
+
+
+def _answer(chosen: Sequence[_Chosen], passages: Sequence[Passage], evidence: Evidence, confidence: float) -> Synthesis:
+    statements, quotes = [], dict[int, str]()
+    for one in chosen:
+        sentence = evidence.sentences[one.place]
+        number = passages[sentence.passage].number
+        statements.append(Statement(text=sentence.text, citations=(number,)))
+        quotes.setdefault(number, sentence.text)
+    by_number = {one.number: one for one in passages}
+    return Synthesis(
+        text=" ".join(f"{one.text} [{one.citations[0]}]" for one in statements),
+        statements=tuple(statements),
+        citations=tuple(_citation(by_number[number], quote) for number, quote in sorted(quotes.items())),
+        confidence=confidence,
+    )
+
+
+def _citation(passage: Passage, quote: str) -> Citation:
+    return Citation(
+        number=passage.number,
+        memory_id=passage.memory_id,
+        title=passage.title,
+        rel_path=passage.rel_path,
+        heading_path=passage.heading_path,
+        quote=quote,
+    )
+
+
+def _declined(reason: str, confidence: float) -> Synthesis:
+    text = NOTHING_FOUND if confidence == 0.0 else NOT_ANSWERED
+    return Synthesis(text=text, abstained=True, reason=reason, confidence=confidence)
