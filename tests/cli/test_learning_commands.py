@@ -51,7 +51,7 @@ def test_learning_stands_where_it_says_and_is_not_approved_too_early(run: Run, m
     run("flag", "on", "learn_from_selection")
     status = run("learn", "status").out
     assert "in the shadow" in status
-    assert "missing (gate): 0 of 2 cycles of use are complete" in status
+    assert "missing (gate): 0 of 2 evaluation cycles are complete" in status
     refused = run("learn", "approve")
     assert refused.code == 2
     assert "cannot be approved yet" in refused.err
