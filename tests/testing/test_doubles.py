@@ -68,5 +68,5 @@ def test_the_collection_has_ids_of_its_own_and_something_to_find() -> None:
 
 
 def test_the_public_doubles_are_the_listed_ones() -> None:
-    assert testing.__all__ == ["NOTES", "FixedClock", "HashedEmbedder", "note"]
+    assert testing.__all__ == ["NOTES", "FixedClock", "HashedEmbedder", "ScriptedModel", "note"]
     assert all(hasattr(testing, name) for name in testing.__all__)

@@ -1,1 +1,5 @@
-"""Models behind an address: `endpoint` is the one client of OpenAI-compatible services."""
+"""Models behind an address: `endpoint` is the one client of services that speak JSON, and alone tries again.
+
+`chat` is what a chat model is, `endpoint_chat` one behind an OpenAI-compatible address. `budget`, `cached` and
+`limited` go around any model; `structured` reads what it replied; `fingerprints` finds out which weights answered.
+"""

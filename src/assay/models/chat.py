@@ -34,6 +34,8 @@ class ChatRequest:
     """Tells one asking of the same question from the next, for the cache."""
     deadline_s: float | None = None
     """How long this call may take in all; None: as long as the model's own settings say."""
+    attempts: int | None = None
+    """How often it may be sent, passing faults included; None: as often as the model's own settings say."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +50,10 @@ class ChatReply:
     completion_tokens: int | None = None
     finish_reason: str = ""
     cached: bool = False
+    tries: int = 1
+    """How often it was sent."""
+    worked_on: int = 0
+    """Earlier tries that the server may have worked on, and may ask money for, though nothing came of them."""
 
     @property
     def tokens(self) -> int | None:

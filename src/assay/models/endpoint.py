@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import socket
 import ssl
 import threading
@@ -16,17 +17,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 
 from assay.clock import Clock
-from assay.errors import EndpointMisbehaved, EndpointUnavailable, SettingError
+from assay.errors import EndpointMisbehaved, EndpointUnavailable, ModelError, SettingError
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """Answers that may be another a moment later."""
+TOO_MANY = 429
+"""The one answer of these that says nothing was done."""
 _READ = 65_536
+Failure = TypeVar("Failure", bound=ModelError)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -74,14 +78,41 @@ class _Answer(NamedTuple):
     body: bytes
 
 
+class Answered(NamedTuple):
+    """An answer's JSON, and what it took."""
+
+    value: Any
+    tries: int
+    worked_on: int
+    """Earlier tries that the service may have worked on, and may ask money for, though nothing came of them."""
+
+
+class _Patience(NamedTuple):
+    """How long one call is borne with."""
+
+    deadline_s: float
+    ends: float
+    attempts: int
+
+
 class _TryAgainError(Exception):
     """This try failed in a way the next may not."""
 
-    def __init__(self, why: str, *, wait_s: float | None = None, misbehaved: bool = False) -> None:
+    def __init__(
+        self,
+        why: str,
+        *,
+        wait_s: float | None = None,
+        misbehaved: bool = False,
+        worked_on: bool = True,
+        status: int | None = None,
+    ) -> None:
         super().__init__(why)
         self.why = why
         self.wait_s = wait_s
         self.misbehaved = misbehaved
+        self.worked_on = worked_on
+        self.status = status
 
 
 class Endpoint:
@@ -109,41 +140,62 @@ class Endpoint:
 
     def post(self, path: str, question: Mapping[str, Any]) -> Any:
         """Ask, try again where that may help, and give the answer's JSON."""
-        return self._call(_Question("POST", path, json.dumps(question).encode()))
+        return self.asked(path, question).value
 
     def get(self, path: str) -> Any:
         """The same without a body; what is asked stands in the path."""
-        return self._call(_Question("GET", path, None))
+        return self.asked(path, None).value
 
-    def _call(self, question: _Question) -> Any:
-        ends = self._clock.monotonic() + self._options.deadline_s
-        for attempt in range(1, self._options.attempts + 1):
+    def asked(
+        self,
+        path: str,
+        question: Mapping[str, Any] | None,
+        *,
+        deadline_s: float | None = None,
+        attempts: int | None = None,
+    ) -> Answered:
+        """The same, and what it took; less time and fewer tries may be given than the options allow, never more.
+
+        What is raised says in `tries` and `worked_on` what it took.
+        """
+        deadline = min(deadline_s or self._options.deadline_s, self._options.deadline_s)
+        most = min(attempts or self._options.attempts, self._options.attempts)
+        patience = _Patience(deadline, self._clock.monotonic() + deadline, most)
+        body = None if question is None else json.dumps(question, allow_nan=False).encode()
+        return self._call(_Question("GET" if body is None else "POST", path, body), patience)
+
+    def _call(self, question: _Question, patience: _Patience) -> Answered:
+        worked_on = 0
+        for attempt in range(1, patience.attempts + 1):
             try:
-                return self._parsed(self._once(question, ends, attempt))
+                return Answered(self._parsed(self._once(question, patience, attempt)), attempt, worked_on)
             except _TryAgainError as problem:
+                worked_on += problem.worked_on
                 wait = self._wait(attempt, problem)
-                if attempt == self._options.attempts or self._clock.monotonic() + wait >= ends:
-                    raise self._gave_up(problem, attempt) from problem
+                if attempt == patience.attempts or self._clock.monotonic() + wait >= patience.ends:
+                    raise _noted(self._gave_up(problem, attempt), attempt, worked_on) from problem
                 self._pause(wait)
+            except (EndpointUnavailable, EndpointMisbehaved) as problem:
+                raise _noted(problem, attempt, worked_on + problem.worked_on) from problem.__cause__
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _wait(self, attempt: int, problem: _TryAgainError) -> float:
+        """Seconds until the next try; a service that asks for too long a pause is never tried again."""
         if problem.wait_s is not None:
-            if problem.wait_s > self._options.longest_pause_s:
-                raise self._gave_up(problem, attempt) from problem
-            return problem.wait_s
+            return problem.wait_s if problem.wait_s <= self._options.longest_pause_s else math.inf
         pause = self._options.first_pause_s * 2 ** (attempt - 1) * self._rng.uniform(0.5, 1.0)
         return float(min(pause, self._options.longest_pause_s))
 
     def _gave_up(self, problem: _TryAgainError, attempts: int) -> EndpointUnavailable | EndpointMisbehaved:
-        kind = EndpointMisbehaved if problem.misbehaved else EndpointUnavailable
         tries = "1 try" if attempts == 1 else f"{attempts} tries"
-        return kind(
-            f"{self.place} {problem.why} ({tries})", remedy="Check the address and the service, then try again."
-        )
+        message = f"{self.place} {problem.why} ({tries})"
+        remedy = "Check the address and the service, then try again."
+        if problem.misbehaved:
+            return EndpointMisbehaved(message, remedy=remedy)
+        return _with_status(EndpointUnavailable(message, remedy=remedy), problem.status)
 
-    def _once(self, question: _Question, ends: float, attempt: int) -> _Answer:
-        left = ends - self._clock.monotonic()
+    def _once(self, question: _Question, patience: _Patience, attempt: int) -> _Answer:
+        left = patience.ends - self._clock.monotonic()
         try:
             with self._connection(left) as (connection, expired):
                 path = self._address.path.rstrip("/") + question.path
@@ -151,16 +203,18 @@ class Endpoint:
                 response = connection.getresponse()
                 answer = _Answer(response.status, dict(response.headers), self._read(response))
         except (OSError, http.client.HTTPException) as problem:
-            if self._clock.monotonic() < ends and not isinstance(problem, TimeoutError):
-                raise _TryAgainError(f"broke off: {_reason(problem)}") from problem
-            raise self._too_late(attempt) from problem
+            if self._clock.monotonic() < patience.ends and not isinstance(problem, TimeoutError):
+                turned_away = isinstance(problem, (ConnectionRefusedError, socket.gaierror))
+                raise _TryAgainError(f"broke off: {_reason(problem)}", worked_on=not turned_away) from problem
+            raise self._too_late(patience, attempt) from problem
         # A connection that was cut looks like an answer that came to its end.
         if expired.is_set():
-            raise self._too_late(attempt)
+            raise self._too_late(patience, attempt)
         return answer
 
-    def _too_late(self, attempt: int) -> EndpointUnavailable | EndpointMisbehaved:
-        return self._gave_up(_TryAgainError(f"did not answer within {self._options.deadline_s:g} s"), attempt)
+    def _too_late(self, patience: _Patience, attempt: int) -> EndpointUnavailable | EndpointMisbehaved:
+        late = _TryAgainError(f"did not answer within {patience.deadline_s:g} s")
+        return _noted(self._gave_up(late, attempt), attempt, 1)
 
     @contextmanager
     def _connection(self, left: float) -> Iterator[tuple[http.client.HTTPConnection, threading.Event]]:
@@ -205,16 +259,25 @@ class Endpoint:
         while part := response.read(_READ):
             size += len(part)
             if size > self._options.max_bytes:
-                raise EndpointMisbehaved(
-                    f"{self.place} sent more than {self._options.max_bytes:,} bytes",
-                    remedy="Ask for less at once, or check the address.",
-                )
+                # Not by way of a name: an error that its own frame holds keeps the connection open.
+                raise _noted(self._endless(), 0, 1)
             parts.append(part)
         return b"".join(parts)
 
+    def _endless(self) -> EndpointMisbehaved:
+        return EndpointMisbehaved(
+            f"{self.place} sent more than {self._options.max_bytes:,} bytes",
+            remedy="Ask for less at once, or check the address.",
+        )
+
     def _parsed(self, answer: _Answer) -> Any:
         if answer.status in AGAIN:
-            raise _TryAgainError(f"answered {answer.status}{self._said(answer)}", wait_s=_retry_after(answer))
+            raise _TryAgainError(
+                f"answered {answer.status}{self._said(answer)}",
+                wait_s=_retry_after(answer),
+                worked_on=answer.status != TOO_MANY,
+                status=answer.status,
+            )
         if answer.status != 200:
             raise self._refused(answer)
         try:
@@ -230,7 +293,8 @@ class Endpoint:
                 f"{self.place} answered {answer.status}, a redirect", remedy="Give the address it leads to."
             )
         remedy = "Check the key and what it may do." if answer.status in (401, 403) else "Check address and model name."
-        return EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
+        refused = EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
+        return _with_status(refused, answer.status)
 
     def _said(self, answer: _Answer) -> str:
         text = " ".join(answer.body[:2_000].decode(errors="replace").split())
@@ -238,6 +302,16 @@ class Endpoint:
         for secret in filter(None, (self._options.key, *self._options.headers.values())):
             text = text.replace(secret, "***")
         return f": {text[:200]}" if text else ""
+
+
+def _noted(problem: Failure, tries: int, worked_on: int) -> Failure:
+    problem.tries, problem.worked_on = tries, worked_on
+    return problem
+
+
+def _with_status(problem: EndpointUnavailable, status: int | None) -> EndpointUnavailable:
+    problem.status = status
+    return problem
 
 
 def _address(options: EndpointOptions) -> SplitResult:

@@ -1,7 +1,8 @@
 """Doubles and small values for tests, yours as well as ours.
 
 `FixedClock` is time that moves only when told to; `note` is a memory with everything filled in; `NOTES` is a tiny
-collection with something to find; `HashedEmbedder` makes vectors of words without a model.
+collection with something to find; `HashedEmbedder` makes vectors of words without a model; `ScriptedModel` is a chat
+model that says what it was told to say. `fault_server` is a chat service that fails in every way a real one does.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.testing.clock import FixedClock
+from assay.testing.model import ScriptedModel
 from assay.testing.notes import NOTES, note
 
 if TYPE_CHECKING:
     from assay.testing.embedder import HashedEmbedder
 
-__all__ = ["NOTES", "FixedClock", "HashedEmbedder", "note"]
+__all__ = ["NOTES", "FixedClock", "HashedEmbedder", "ScriptedModel", "note"]
 
 
 def __getattr__(name: str) -> Any:

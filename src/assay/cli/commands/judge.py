@@ -1,0 +1,253 @@
+"""`assay judge`: judge the answers of a run, judge them again with another judge, calibrate a judge, look twice.
+
+Without a model in the settings the built-in judges of groundedness and abstention are asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.judge_lines import calibrated_lines, judged_json, judged_lines, rerun_lines, spot_lines
+from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.errors import NothingMeasured
+from assay.records.judging import RubricKind
+from assay.wiring.models import JudgeChoice, has_model, open_judging
+
+if TYPE_CHECKING:
+    from assay.evaluation.results import RunResult
+    from assay.judging.any_judge import Judging
+    from assay.records.datasets import Dataset
+    from assay.settings import Settings
+    from assay.storage import Store
+
+BELOW_THE_FLOOR = 2
+AboutOption = Annotated[
+    list[RubricKind] | None, typer.Option("--about", help="What to judge; default: all that can be.")
+]
+OneAboutOption = Annotated[RubricKind, typer.Option("--about", help="What the judge judges.")]
+ModelOption = Annotated[str, typer.Option("--model", metavar="NAME", help="Another model at model.url.")]
+RubricOption = Annotated[str, typer.Option("--rubric", metavar="FILE", help="A rubric of your own.")]
+BuiltinOption = Annotated[bool, typer.Option("--built-in", help="Ask no model.")]
+FloatingOption = Annotated[bool, typer.Option("--allow-floating", help="Accept a model name such as latest.")]
+LabelsOption = Annotated[Path, typer.Option("--labels", metavar="FILE", help="Cases that people judged, as JSONL.")]
+OnRunOption = Annotated[
+    str, typer.Option("--on", metavar="RUN", help="Correct the mean of this judged run by what the labels show.")
+]
+ShareOption = Annotated[float, typer.Option("--share", help="How many verdicts to look at again, from 0 to 1.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Judge answers, and find out how far the judge can be trusted.", no_args_is_help=True)
+    app.add_typer(group, name="judge")
+    _register_run(group)
+    _register_rerun(group)
+    _register_calibrate(group)
+    _register_spot_check(group)
+
+
+def _register_run(group: typer.Typer) -> None:
+    @command(group, "run")
+    def run(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        run: RunArgument = "latest",
+        about: AboutOption = None,
+        model: ModelOption = "",
+        rubric: RubricOption = "",
+        built_in: BuiltinOption = False,
+        allow_floating: FloatingOption = False,
+        runs: RunsOption = None,
+    ) -> None:
+        """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
+        from assay.evaluation.judged import Bench, judge_run  # noqa: PLC0415 - not for the help
+
+        settings = _settings(surface, allow_floating=allow_floating)
+        result, dataset = _found(surface, run, runs)
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
+        kinds = about or _all_kinds(settings, choice)
+        with wiring.open_store(settings) as store, _progress(surface, "verdicts") as told:
+            judges = [open_judging(settings, store, surface.scope, one, choice) for one in kinds]
+            bench = Bench(
+                store=store,
+                scope=surface.scope,
+                clock=SystemClock(),
+                threads=settings.model_concurrency,
+                on_verdict=told,
+            )
+            judged = judge_run(result, dataset, judges, bench)
+        surface.result(judged_json(judged), "\n".join(judged_lines(judged)))
+
+
+def _register_rerun(group: typer.Typer) -> None:
+    @command(group, "rerun")
+    def rerun(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        run: RunArgument = "latest",
+        about: OneAboutOption = RubricKind.GROUNDEDNESS,
+        model: ModelOption = "",
+        rubric: RubricOption = "",
+        built_in: BuiltinOption = False,
+        allow_floating: FloatingOption = False,
+        runs: RunsOption = None,
+    ) -> None:
+        """Ask another judge about what an earlier one was shown; nothing is run again."""
+        from assay.judging.keeping import stored_verdict  # noqa: PLC0415 - not for the help
+        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the same
+        from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the same
+
+        settings = _settings(surface, allow_floating=allow_floating)
+        run_id = lookup(surface, runs).result(run).run_id
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
+        with wiring.open_store(settings) as store:
+            given = judged_before(store, surface.scope, run_id, about)
+            judge = open_judging(settings, store, surface.scope, about, choice)
+            found = ask_again(run_id, given, judge, threads=settings.model_concurrency)
+            now = SystemClock().now()
+            with store.writing(surface.scope) as work:
+                work.judging.put_verdicts(
+                    [stored_verdict(run_id, old.case_id, new, now, old.repeat) for old, new in found.judged]
+                )
+        surface.result(found.as_json(), "\n".join(rerun_lines(found)))
+
+
+def _register_calibrate(group: typer.Typer) -> None:
+    @command(group, "calibrate")
+    def calibrate(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        labels: LabelsOption,
+        about: OneAboutOption = RubricKind.GROUNDEDNESS,
+        model: ModelOption = "",
+        rubric: RubricOption = "",
+        built_in: BuiltinOption = False,
+        on: OnRunOption = "",
+        allow_floating: FloatingOption = False,
+        runs: RunsOption = None,
+        seed: SeedOption = 0,
+    ) -> None:
+        """Hold a judge against people; exit 2 if it may not decide gates."""
+        from assay.judging.calibration import CalibrationOptions  # noqa: PLC0415 - not for the help
+        from assay.judging.calibration import calibrate as hold  # noqa: PLC0415 - the same
+        from assay.judging.labels import read_labels  # noqa: PLC0415 - the same
+
+        settings = _settings(surface, allow_floating=allow_floating)
+        labelled = read_labels(labels, about)
+        options = CalibrationOptions(
+            floor=settings.judge_floor,
+            days=settings.judge_calibration_days,
+            threads=settings.model_concurrency,
+            seed=seed,
+        )
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
+        with wiring.open_store(settings) as store, _progress(surface, "questions") as told:
+            judge = open_judging(settings, store, surface.scope, about, choice)
+            rest = _scores(surface, store, judge, on, runs) if on else []
+            found = hold(judge, labelled, clock=SystemClock(), options=options, unlabelled=rest, on_case=told)
+            with store.writing(surface.scope) as work:
+                work.judging.put_calibration(found.calibration)
+        surface.result(_calibration_json(found.calibration), "\n".join(calibrated_lines(found.calibration, judge.name)))
+        if not found.calibration.passed:
+            raise typer.Exit(BELOW_THE_FLOOR)
+
+
+def _register_spot_check(group: typer.Typer) -> None:
+    @command(group, "spot-check")
+    def spot_check(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        run: RunArgument = "latest",
+        about: OneAboutOption = RubricKind.GROUNDEDNESS,
+        model: ModelOption = "",
+        rubric: RubricOption = "",
+        built_in: BuiltinOption = False,
+        share: ShareOption = 0.1,
+        allow_floating: FloatingOption = False,
+        runs: RunsOption = None,
+        seed: SeedOption = 0,
+    ) -> None:
+        """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
+        from assay.judging.rerun import judged_before  # noqa: PLC0415 - not for the help
+        from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the same
+
+        settings = _settings(surface, allow_floating=allow_floating)
+        run_id = lookup(surface, runs).result(run).run_id
+        choice = JudgeChoice(model=model or settings.judge_second_model, rubric=rubric, builtin=built_in)
+        with wiring.open_store(settings) as store:
+            given = judged_before(store, surface.scope, run_id, about)
+            second = open_judging(settings, store, surface.scope, about, choice)
+            threads = settings.model_concurrency
+            found = look(run_id, given, second, share=share, seed=seed, threads=threads)
+        surface.result(found.as_json(), "\n".join(spot_lines(found)))
+
+
+def _settings(surface: Surface, *, allow_floating: bool) -> Settings:
+    wiring.need_extra("judge", "sqlalchemy", "alembic")
+    return replace(surface.settings, model_allow_floating="yes") if allow_floating else surface.settings
+
+
+def _all_kinds(settings: Settings, choice: JudgeChoice) -> list[RubricKind]:
+    if has_model(settings) and not choice.builtin:
+        return list(RubricKind)
+    return [RubricKind.GROUNDEDNESS, RubricKind.ABSTENTION]
+
+
+def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Dataset]:
+    place = lookup(surface, runs)
+    result = place.result(run)
+    dataset = place.dataset(result.manifest.dataset)
+    if dataset is None or dataset.content_hash != result.manifest.instrument.get("dataset"):
+        raise NothingMeasured(
+            f"the dataset {result.manifest.dataset} of the run {result.name} is not at hand as it was",
+            remedy="Import it again as it was when the run was made: assay dataset import.",
+        )
+    return result, dataset
+
+
+def _scores(surface: Surface, store: Store, judge: Judging, run: str, runs: Path | None) -> list[float]:
+    """What the judge said of a run that nobody labelled."""
+    run_id = lookup(surface, runs).result(run).run_id
+    with store.reading(surface.scope) as work:
+        found = work.judging.verdicts(run_id, fingerprint_id=judge.fingerprint().id)
+    scores = [one.score for one in found if one.score is not None and one.kind is judge.about]
+    if not scores:
+        raise NothingMeasured(
+            f"this judge has given no verdict about {judge.about} on the run {run}",
+            remedy=f"Judge it first: assay judge run {run} --about {judge.about}.",
+        )
+    return scores
+
+
+def _calibration_json(calibration: Any) -> dict[str, Any]:
+    return {
+        "fingerprint": calibration.fingerprint_id,
+        "judge": dict(calibration.fingerprint),
+        "about": calibration.kind.value,
+        "passed": calibration.passed,
+        "made_at": calibration.made_at.isoformat(),
+        "expires_at": calibration.expires_at.isoformat(),
+        "cases": calibration.cases,
+        "figures": dict(calibration.figures),
+    }
+
+
+@contextmanager
+def _progress(surface: Surface, unit: str) -> Iterator[Callable[[int, int], None] | None]:
+    """How far it is, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - the same
+
+    columns = (TextColumn("{task.completed} of {task.total} " + unit), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,210 @@
+"""A run's numbers with what judges said of its answers: which metrics they decide, and whether gates may listen.
+
+A verdict that is missing is `judge_failed` or `skipped` in the judge's own words, never 0. What no judge decides stays
+as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.evaluation.results import RunResult
+from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
+from assay.metrics import answers, outcomes
+from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.breakdown import breakdown
+from assay.metrics.scores import Scores, scores_of
+from assay.metrics.spec import MetricSpec
+from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
+from assay.records.datasets import Case, Dataset
+from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.judging import RubricKind, StoredVerdict, VerdictOutcome
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.runs import CaseStatus
+
+JUDGED = {
+    RubricKind.GROUNDEDNESS: ("groundedness",),
+    RubricKind.CORRECTNESS: ("correctness", "accuracy_given_answered"),
+    RubricKind.ABSTENTION: (
+        "abstention_accuracy",
+        "hallucination_rate",
+        "abstention_precision",
+        "abstention_recall",
+    ),
+}
+"""Which metrics each kind of judge decides."""
+JUDGE = "judge"
+"""Under which a run's instrument names its judges, and its subject says whether gates may listen to them."""
+
+Verdicts = Mapping[tuple[str, int, RubricKind], StoredVerdict]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeStanding:
+    """One judge in one run."""
+
+    about: RubricKind
+    judge: str
+    fingerprint_id: str
+    outcomes: Mapping[str, int]
+    void: str = ""
+    """Why nothing it said counts; empty: it stood firm against the planted orders."""
+    gates: bool = False
+    """Whether its calibration lets a gate listen to it."""
+    why: str = ""
+    """Why not."""
+    flagged: int = 0
+    """Cases whose text speaks to the judge."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached: int = 0
+
+
+def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
+    """The judged metrics that no gate may listen to, with the reason, as a run's subject tells."""
+    told = subject.get(JUDGE)
+    standings = told if isinstance(told, Mapping) else {}
+    return {
+        metric: str(standing.get("why", ""))
+        for about, standing in standings.items()
+        if not standing.get("gates")
+        for metric in JUDGED[RubricKind(about)]
+    }
+
+
+def judged_result(
+    result: RunResult, dataset: Dataset, verdicts: Verdicts, standings: Sequence[JudgeStanding]
+) -> RunResult:
+    """A run's numbers with what judges said of its answers; what no judge decides stays as it was."""
+    specs = list(dict.fromkeys([*result.scores, *_decided(result, standings)]))
+    asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
+    concerned = {name for one in standings for name in JUDGED[one.about]}
+    scores = {
+        spec: {case.id: _outcome(spec, case, result, verdicts) for case in asked}
+        if spec.name in concerned
+        else result.scores[spec]
+        for spec in specs
+    }
+    instrument = instrument_of(dataset, result.manifest.k)
+    columns = {spec: scores_of(spec, scores[spec].values()) for spec in specs if spec.name in concerned}
+    aggregates = {**result.aggregates, **{spec: aggregate(column, instrument) for spec, column in columns.items()}}
+    return replace(
+        result,
+        manifest=_manifest(result, specs, dataset, standings),
+        scores=scores,
+        aggregates=aggregates,
+        breakdowns=_breakdowns(result, asked, columns, dataset),
+        notes=(*(one for one in result.notes if "nobody judges answers" not in one), *_notes(standings)),
+        result_hash=result_hash(result.cases, scores),
+    )
+
+
+def _breakdowns(
+    result: RunResult, asked: Sequence[Case], columns: Mapping[MetricSpec, Scores], dataset: Dataset
+) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
+    """Those the run has, with the judged metrics in them."""
+    instrument = instrument_of(dataset, result.manifest.k)
+    found = {label: {value: dict(one) for value, one in parts.items()} for label, parts in result.breakdowns.items()}
+    for label in found.keys() & BREAKDOWNS.keys():
+        given = [BREAKDOWNS[label](case) for case in asked]
+        for spec, column in columns.items():
+            for value, part in breakdown(column, given, instrument).items():
+                found[label].setdefault(value, {})[spec] = part
+    return found
+
+
+def _decided(result: RunResult, standings: Sequence[JudgeStanding]) -> list[MetricSpec]:
+    """Metrics that there now are values for, though the run did not ask for them."""
+    main = {RubricKind.GROUNDEDNESS: "groundedness", RubricKind.CORRECTNESS: "correctness"}
+    wanted = [MetricSpec.parse(main[one.about]) for one in standings if one.about in main]
+    return [spec for spec in wanted if spec not in result.scores]
+
+
+def _manifest(
+    result: RunResult, specs: Sequence[MetricSpec], dataset: Dataset, standings: Sequence[JudgeStanding]
+) -> RunManifest:
+    made = instrument_of(dataset, result.manifest.k)
+    before = result.manifest.instrument.get(JUDGE) or {}
+    judges = {**before, **{one.about.value: {"id": one.fingerprint_id, "name": one.judge} for one in standings}}
+    trusted = {one.about.value: {"gates": one.gates, "why": one.why} for one in standings}
+    return replace(
+        result.manifest,
+        metrics=tuple(map(str, specs)),
+        instrument={
+            **result.manifest.instrument,
+            JUDGE: judges,
+            "metrics": {str(spec): made.fingerprint(spec) for spec in specs},
+        },
+        subject={**result.manifest.subject, JUDGE: {**(result.manifest.subject.get(JUDGE) or {}), **trusted}},
+    )
+
+
+def _notes(standings: Sequence[JudgeStanding]) -> Iterator[str]:
+    for one in standings:
+        missing = {kind: count for kind, count in one.outcomes.items() if kind != VerdictOutcome.SCORED}
+        if one.void:
+            yield f"Verdicts about {one.about} are void: {one.void}."
+        elif missing:
+            counted = ", ".join(f"{count} {kind}" for kind, count in sorted(missing.items()))
+            yield f"Of the verdicts about {one.about}, {counted}."
+        if not one.gates:
+            yield f"{', '.join(JUDGED[one.about])}: diagnostic only, {one.why}."
+
+
+def _outcome(spec: MetricSpec, case: Case, result: RunResult, verdicts: Verdicts) -> Outcome:
+    """A case under one metric, over its repeats."""
+    each = [_one_outcome(spec, case, one, verdicts) for one in result.results_of(case.id)]
+    known = [one.value for one in each if one.value is not None]
+    return Outcome.scored(sum(known) / len(known)) if known else each[0]
+
+
+def _one_outcome(spec: MetricSpec, case: Case, one: CaseResult, verdicts: Verdicts) -> Outcome:
+    if one.retrieved is None or one.retrieved.answer is None:
+        return _unanswered(one)
+    answer = one.retrieved.answer
+    answer = replace(answer, abstained=declined_by(one, answer, verdicts))
+    by_kind = {about: verdicts.get((one.case_id, one.repeat, about)) for about in RubricKind}
+    for about, names in JUDGED.items():
+        if spec.name in names:
+            lacking = _lacking(by_kind[about], answer)
+            if lacking is not None:
+                return lacking
+    correctness = _rubric(by_kind[RubricKind.CORRECTNESS])
+    answered = AnsweredCase(answerable=case.answerable, answer=answer, correctness=correctness)
+    if spec.name == "groundedness":
+        return answers.groundedness(answer, _rubric(by_kind[RubricKind.GROUNDEDNESS]))
+    if spec.name == "correctness":
+        return answers.correctness(answer, correctness)
+    if spec.name == "accuracy_given_answered":
+        return answers.accuracy_given_answered(answered, float(spec.parameter("level")))
+    found: Outcome = getattr(answers, spec.name)(answered)
+    return found
+
+
+def _unanswered(one: CaseResult) -> Outcome:
+    """Of a case without an answer."""
+    if one.status is CaseStatus.SKIPPED:
+        return outcomes.skipped("the case was not tried")
+    return outcomes.system_failed(one.error) if one.retrieved is None else outcomes.not_applicable("there is no answer")
+
+
+def _lacking(stored: StoredVerdict | None, answer: GivenAnswer) -> Outcome | None:
+    """Why a judge's word is missing, in the judge's own words; None: it is there, or was not needed."""
+    if stored is None or stored.score is not None or answer.abstained:
+        return None
+    kind = OutcomeKind.SKIPPED if stored.outcome is VerdictOutcome.SKIPPED else OutcomeKind.JUDGE_FAILED
+    return Outcome.missing(kind, f"{stored.outcome}: {stored.reason}"[:500])
+
+
+def _rubric(stored: StoredVerdict | None) -> RubricVerdict | None:
+    return None if stored is None else RubricVerdict(score=stored.score, reason=stored.reason)
+
+
+def declined_by(one: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
+    """Whether the system abstained: as it says, else as a judge said; None: nobody said."""
+    if answer.abstained is not None:
+        return answer.abstained
+    said = known.get((one.case_id, one.repeat, RubricKind.ABSTENTION))
+    return None if said is None or said.score is None else bool(said.score)

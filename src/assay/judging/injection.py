@@ -1,0 +1,155 @@
+"""What keeps judged text from judging itself: marked lines it cannot forge, markers taken out, and a look for orders.
+
+Judged text stands between lines that hold a keyed hash of the whole input, which no author of a passage can know;
+the same input gives the same lines, so replies can be cached. Invisible characters and the markers of chat templates
+are taken out. `suspicions` names what still looks like an order to the judge, and `without_orders` is the text without
+it: a verdict that moves between the two is contested. No list of orders is complete, which is why every run also
+plants some (`canaries`).
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+import unicodedata
+from contextlib import suppress
+from typing import NamedTuple
+
+LETTERS = 16
+"""Hexadecimal digits of the marked lines."""
+_TEMPLATE_MARKS = re.compile(
+    r"<\|[^|<>]{0,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<\|?/?(?:system|user|assistant)\|?>"
+    r"|^\s*#{0,6}\s*(?:system|developer)\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARKED_LINES = re.compile(r"<{2,}|>{2,}|={4,}|-{5,}|#{4,}")
+_JUDGES = r"(?:judges?|evaluators?|graders?|assessors?|raters?|reviewers?|llms?|language\s+models?|ai|assistant)"
+_RATINGS = r"(?:score|rating|grade|verdict|groundedness|correctness)"
+_PRAISE = r"(?:5|five|full|highest|maximum|max|perfect|top|best)"
+_SUSPICIONS = {
+    "forged_verdict": re.compile(
+        rf"[\"'“]\s*(?:{_RATINGS}|abstained)\s*[\"'”]\s*:|\b{_RATINGS}\s*[:=]\s*[0-5]\b|\babstained\s*[:=]"
+        rf"|\b[45]\s*/\s*5\b|\b(?:five|5)\s+out\s+of\s+(?:five|5)\b|(?:un)?supported_claims"
+        rf"|\b(?:final|correct|true)\s+(?:score|verdict)\b|(?:分数|评分|点数)\s*[::为是=]",
+        re.IGNORECASE,
+    ),
+    "order": re.compile(
+        r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}"
+        r"\b(?:instructions?|prompts?|rubric|previous|prior|above|earlier|guidelines)\b"
+        r"|\b(?:new|updated|real|hidden|secret)\s+(?:system\s+)?instructions?\b|\bsystem\s+(?:prompt|override)\b"
+        rf"|\b(?:note|message|memo|attention|dear|hey|instructions?)\W+(?:(?:to|for)\s+)?(?:the\s+|all\s+)?{_JUDGES}\b"
+        rf"|\bas\s+(?:an?|the|your)\s+(?:\w+\s+)?(?:judge|evaluator|grader|assessor|rater)\b|\byou\s+are\s+now\b"
+        rf"|\b(?:rate|score|grade|award|assign|give)\b[^.\n]{{0,40}}\b{_PRAISE}\b[^.\n]{{0,20}}"
+        rf"(?:{_RATINGS}|marks?|points?|stars?)\b"
+        rf"|\b(?:rate|grade|mark|score|treat|judge)\s+(?:this|it|the\s+(?:answer|response|text|above))\b[^.\n]{{0,20}}"
+        rf"\b{_PRAISE}\b"
+        rf"|\b(?:output|print|return|respond|reply)\b[^.\n]{{0,30}}\b(?:{_RATINGS}|json|exactly|only)\b"
+        r"|\b(?:ignoriere?|vergiss|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln)\b"
+        r"|\b(?:ignor[ae]\w*|olvid[ae]\w*|oubli\w+)\b[^.\n]{0,40}\b(?:instruc\w+|consignes)\b"
+        r"|(?:忽略|无视|無視)|(?:игнорируй|забудь)\w*",
+        re.IGNORECASE,
+    ),
+    "pleading": re.compile(
+        r"\b(?:already|previously)\s+(?:been\s+)?(?:verified|evaluated|judged|approved|graded|fact-checked)\b"
+        r"|\b(?:fired|jailed|punished|sued)\b[^.\n]{0,60}\b(?:unless|if\s+you|low|score|rate)\b"
+        r"|\b(?:tip|pay|reward)\s+you\b|\bpre-?approved\b",
+        re.IGNORECASE,
+    ),
+}
+"""What is said to a judge and hardly to anybody else: a word too many here contests honest verdicts."""
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_MOST_ENCODED = 50
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ue000-\uf8ff\ufe00-\ufe0f"
+    "\ufeff\ufff0-\ufffb\ud800-\udfff\U000e0000-\U0010ffff]"
+)
+"""Control, format, private-use and tag characters, which a reader does not see and a model does."""
+_NEVER_BY_ACCIDENT = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]{2}")
+_FEW_HIDDEN = 12
+"""So many invisible characters happen by accident: joined emoji, soft hyphens, a byte order mark."""
+
+
+class Cleaned(NamedTuple):
+    """Judged text as it is shown, and what was taken out of it."""
+
+    text: str
+    removed: tuple[str, ...]
+
+
+class Guard:
+    """Makes the marked lines. The secret belongs to whoever runs the judge and is in no prompt."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def mark(self, content: str) -> str:
+        """What the marked lines around this content hold."""
+        return hmac.new(self._secret, content.encode(errors="replace"), "sha256").hexdigest()[:LETTERS]
+
+
+def enclosed(label: str, text: str, mark: str) -> str:
+    """Judged text between its lines."""
+    return f"<<<{label} {mark}>>>\n{text}\n<<<END {label} {mark}>>>"
+
+
+def cleaned(text: str) -> Cleaned:
+    """A text without invisible characters, chat template markers and lines that look like ours."""
+    removed = []
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    visible = _HIDDEN.sub("", text)
+    if len(text) - len(visible) > _FEW_HIDDEN or _NEVER_BY_ACCIDENT.search(text):
+        removed.append("hidden_text")
+    folded = unicodedata.normalize("NFKC", visible)
+    unmarked = _TEMPLATE_MARKS.sub(" ", folded)
+    if unmarked != folded:
+        removed.append("role_marker")
+    plain = _MARKED_LINES.sub(lambda found: found[0][0], unmarked)
+    if plain != unmarked and _looks_like_ours(unmarked):
+        removed.append("forged_line")
+    return Cleaned(plain, tuple(removed))
+
+
+def suspicions(text: str) -> tuple[str, ...]:
+    """What in a text looks as if it spoke to the judge, by name; of the text as its author wrote it."""
+    seen = cleaned(text)
+    folded = _folded(seen.text)
+    found = [name for name, pattern in _SUSPICIONS.items() if pattern.search(folded)]
+    encoded = ["encoded_order"] if any(map(_speaks_to_the_judge, _decoded(folded))) else []
+    return (*seen.removed, *found, *encoded)
+
+
+def without_orders(text: str) -> str:
+    """A text without the sentences that look as if they spoke to the judge, nor what stands between foreign markers."""
+    marks = list(_TEMPLATE_MARKS.finditer(unicodedata.normalize("NFKC", text)))
+    if marks:
+        text = unicodedata.normalize("NFKC", text)
+        text = text[: marks[0].start()] + (text[marks[-1].end() :] if len(marks) > 1 else "")
+    kept = [one for one in re.split(r"(?<=[.!?。])\s+|\n+", cleaned(text).text) if not _speaks_to_the_judge(one)]
+    return " ".join(one for one in kept if one.strip())
+
+
+def _speaks_to_the_judge(sentence: str) -> bool:
+    folded = _folded(sentence)
+    return any(pattern.search(piece) for piece in (folded, *_decoded(folded)) for pattern in _SUSPICIONS.values())
+
+
+def _decoded(text: str) -> list[str]:
+    """What base64 in a text says, where it says something."""
+    found = []
+    for match in _ENCODED.findall(text)[:_MOST_ENCODED]:
+        with suppress(ValueError):
+            found.append(base64.b64decode(match + "=" * (-len(match) % 4), validate=True).decode())
+    return found
+
+
+def _looks_like_ours(text: str) -> bool:
+    return re.search(r"<{2,}\s*(?:END|ANSWER|PASSAGE|QUESTION|REFERENCE)", text, re.IGNORECASE) is not None
+
+
+_LOOKALIKES = str.maketrans("аеорсухіѕԁոνɡⅼο", "aeopcyxisdnvglo")  # noqa: RUF001 - Cyrillic, Armenian and Greek on purpose
+
+
+def _folded(text: str) -> str:
+    """Letters of other scripts that look Latin as the Latin ones; where words are in that script, nothing is lost."""
+    return f"{text.translate(_LOOKALIKES)}\n{text}"

@@ -1,0 +1,257 @@
+"""Judges that ask a model. `LlmJudge` is one rubric and one model; the three small classes give it the judges' faces.
+
+Nothing that the model, its server or the judged text does is raised: an unreadable reply, a server that is down and a
+spent budget are outcomes, each its own. Judged text that speaks to the judge is judged a second time without what it
+says to it, and a verdict that moves by more than one point is `contested`, which counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from assay.errors import BudgetExhausted, ModelError
+from assay.judging.injection import Guard, cleaned, enclosed, suspicions, without_orders
+from assay.judging.parsing import PARSER_VERSION, read_verdict
+from assay.judging.rubric import Rubric
+from assay.models.chat import ChatModel, ChatRequest, Message
+from assay.models.structured import Structured, ask_structured
+from assay.records.judging import (
+    AbstentionVerdict,
+    CorrectnessVerdict,
+    GroundednessVerdict,
+    JudgedAnswer,
+    JudgeFingerprint,
+    JudgeInput,
+    JudgeKind,
+    RubricKind,
+    Verdict,
+    VerdictOutcome,
+    no_verdict,
+    score_of,
+)
+
+SAME_WITHIN = 1.0
+"""Two scores of one answer this near are the same to a reader."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeOptions:
+    """How a judge asks."""
+
+    max_tokens: int = 1_024
+    seed: int = 0
+    deadline_s: float | None = None
+    """For one verdict, the repair included; None: as long as the model's own settings say."""
+    longest: int = 60_000
+    """Characters of one input; a longer one is not judged, since half of it would be another."""
+
+
+class LlmJudge:
+    """One rubric, asked of one model."""
+
+    def __init__(self, model: ChatModel, rubric: Rubric, *, guard: Guard, options: JudgeOptions | None = None) -> None:
+        self._model = model
+        self._rubric = rubric
+        self._guard = guard
+        self._options = options or JudgeOptions()
+
+    @property
+    def name(self) -> str:
+        """What records call it."""
+        return f"{self._rubric.name} by {self._model.name}"
+
+    @property
+    def about(self) -> RubricKind:
+        """What it judges."""
+        return self._rubric.kind
+
+    def fingerprint(self) -> JudgeFingerprint:
+        """Everything that moves its verdicts. May ask the server which weights it has, once."""
+        model, options = self._model.fingerprint(), self._options
+        asked_with = {"temperature": 0.0, "seed": options.seed, "max_tokens": options.max_tokens}
+        return JudgeFingerprint(
+            judge=self.name,
+            judge_kind="model",
+            rubric=self._rubric.name,
+            rubric_version=self._rubric.version,
+            prompt_hash=self._rubric.prompt_hash,
+            parser_version=PARSER_VERSION,
+            model=model.model,
+            model_digest=model.digest,
+            parameters={**model.parameters, **asked_with},
+        )
+
+    def judged(self, given: JudgeInput, *, repeat: int = 0) -> JudgedAnswer:
+        """The verdict on one case."""
+        refused = self._refused(given)
+        if refused is not None:
+            return JudgedAnswer(input=given, verdict=refused, fingerprint=self.fingerprint(), repeat=repeat)
+        flags = tuple(dict.fromkeys(flag for text in _texts(given) for flag in suspicions(text)))
+        first = self._asked(given, repeat)
+        answer = replace(first, flags=flags)
+        if not flags or first.score is None:
+            return answer
+        second = self._asked(_without_orders(given), repeat)
+        return replace(answer, verdict=_settled(given, first, second, flags), raw=(*first.raw, *second.raw))
+
+    def _refused(self, given: JudgeInput) -> Verdict | None:
+        if not given.answer.strip():
+            return no_verdict(given.kind, VerdictOutcome.SKIPPED, "there is no answer to judge")
+        size = sum(map(len, _texts(given)))
+        if size > self._options.longest:
+            why = f"the input has {size:,} characters, over {self._options.longest:,}"
+            return no_verdict(given.kind, VerdictOutcome.SKIPPED, why)
+        return None
+
+    def _asked(self, given: JudgeInput, repeat: int) -> JudgedAnswer:
+        try:
+            found = ask_structured(self._model, self.request(given, repeat), self._read)
+        except BudgetExhausted as problem:
+            return self._without(given, repeat, VerdictOutcome.SKIPPED, problem.message)
+        except ModelError as problem:
+            return self._without(given, repeat, VerdictOutcome.UNAVAILABLE, problem.message)
+        verdict = found.value or no_verdict(given.kind, VerdictOutcome.UNREADABLE, found.problem)
+        return self._with_costs(given, repeat, verdict, found)
+
+    def _read(self, text: str) -> Verdict:
+        return read_verdict(text, self._rubric)
+
+    def request(self, given: JudgeInput, repeat: int = 0) -> ChatRequest:
+        """What is asked, word for word."""
+        mark = self._guard.mark(given.input_hash)
+        shown = [one for part in self._rubric.parts for one in _shown(part, given, mark)]
+        ordered = "\n\n".join([*shown, self._rubric.task])
+        return ChatRequest(
+            messages=(Message(role="system", content=self._rubric.system), Message(role="user", content=ordered)),
+            schema=self._rubric.schema,
+            schema_name=self._rubric.kind.value,
+            max_tokens=self._options.max_tokens,
+            seed=self._options.seed,
+            repeat=repeat,
+            deadline_s=self._options.deadline_s,
+        )
+
+    def _without(self, given: JudgeInput, repeat: int, outcome: VerdictOutcome, why: str) -> JudgedAnswer:
+        verdict = no_verdict(given.kind, outcome, why[:1_000])
+        return JudgedAnswer(input=given, verdict=verdict, fingerprint=self.fingerprint(), repeat=repeat)
+
+    def _with_costs(self, given: JudgeInput, repeat: int, verdict: Verdict, found: Structured[Verdict]) -> JudgedAnswer:
+        replies = found.replies
+        return JudgedAnswer(
+            input=given,
+            verdict=verdict,
+            fingerprint=self.fingerprint(),
+            raw=found.raw,
+            repeat=repeat,
+            latency_ms=sum(one.latency_ms for one in replies),
+            prompt_tokens=_summed([one.prompt_tokens for one in replies]),
+            completion_tokens=_summed([one.completion_tokens for one in replies]),
+            cached=all(one.cached for one in replies),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroundednessByModel:
+    """A `GroundednessJudge`."""
+
+    asks: LlmJudge
+    kind: JudgeKind = "model"
+
+    @property
+    def name(self) -> str:
+        """What records call it."""
+        return self.asks.name
+
+    def judge(self, question: str, answer: str, passages: Sequence[str]) -> GroundednessVerdict:
+        """Judge one answer."""
+        given = JudgeInput(kind=RubricKind.GROUNDEDNESS, question=question, answer=answer, passages=tuple(passages))
+        return cast("GroundednessVerdict", self.asks.judged(given).verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectnessByModel:
+    """A `CorrectnessJudge`."""
+
+    asks: LlmJudge
+    kind: JudgeKind = "model"
+
+    @property
+    def name(self) -> str:
+        """What records call it."""
+        return self.asks.name
+
+    def judge(self, question: str, answer: str, passages: Sequence[str], *, reference: str = "") -> CorrectnessVerdict:
+        """Judge one answer."""
+        given = JudgeInput(
+            kind=RubricKind.CORRECTNESS,
+            question=question,
+            answer=answer,
+            passages=tuple(passages),
+            reference=reference,
+        )
+        return cast("CorrectnessVerdict", self.asks.judged(given).verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class AbstentionByModel:
+    """An `AbstentionJudge`."""
+
+    asks: LlmJudge
+    kind: JudgeKind = "model"
+
+    @property
+    def name(self) -> str:
+        """What records call it."""
+        return self.asks.name
+
+    def judge(self, question: str, answer: str) -> AbstentionVerdict:
+        """Judge one answer."""
+        given = JudgeInput(kind=RubricKind.ABSTENTION, question=question, answer=answer)
+        return cast("AbstentionVerdict", self.asks.judged(given).verdict)
+
+
+def differ(one: float, other: float, kind: RubricKind) -> bool:
+    """Whether two verdicts on one answer say different things: more than one point apart, or another class."""
+    return one != other if kind is RubricKind.ABSTENTION else abs(one - other) > SAME_WITHIN
+
+
+def _settled(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags: Sequence[str]) -> Verdict:
+    """The verdict on text that speaks to the judge, held against that on the text without what it says."""
+    one, other = score_of(first.verdict), score_of(second.verdict)
+    if one is not None and other is not None and not differ(one, other, given.kind):
+        return first.verdict
+    without = "no verdict" if other is None else f"{other:g}"
+    why = f"the judged text speaks to the judge ({', '.join(flags)}): {one or 0:g} with it, {without} without"
+    return no_verdict(given.kind, VerdictOutcome.CONTESTED, why)
+
+
+def _without_orders(given: JudgeInput) -> JudgeInput:
+    answer = without_orders(given.answer)
+    return replace(
+        given,
+        question=without_orders(given.question),
+        # An answer that is nothing but orders has nothing in it to support.
+        answer=answer if answer.strip() else "(The answer says nothing about the question.)",
+        passages=tuple(map(without_orders, given.passages)),
+    )
+
+
+def _texts(given: JudgeInput) -> tuple[str, ...]:
+    return (given.question, given.answer, *given.passages, given.reference)
+
+
+def _shown(part: str, given: JudgeInput, mark: str) -> list[str]:
+    """One part of a case between its marked lines; a reference that nobody gave is not shown."""
+    if part == "passages":
+        numbered = [f"[{place}] {cleaned(one).text}" for place, one in enumerate(given.passages, start=1)]
+        return [enclosed("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]
+    text = str(getattr(given, part))
+    return [enclosed(part.upper(), cleaned(text).text, mark)] if text.strip() else []
+
+
+def _summed(counts: Sequence[int | None]) -> int | None:
+    """All together; None when one was not counted."""
+    known = [one for one in counts if one is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -1,0 +1,130 @@
+"""What judging keeps in the store: replies that were paid for, what was spent, and the secret of the marked lines.
+
+Money set aside by a process that died stays set aside: the call may have been made, and nobody can say.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from datetime import datetime
+from typing import Literal
+from uuid import uuid4
+
+from assay.clock import Clock
+from assay.errors import BudgetExhausted
+from assay.judging.injection import Guard
+from assay.models.budget import Cost, Limits
+from assay.models.chat import ChatReply
+from assay.records import Scope
+from assay.records.judging import JudgedAnswer, StoredVerdict
+from assay.storage import Store
+from assay.storage.repositories.judging import Balance
+
+Period = Literal["day", "month", "ever"]
+SECRET = "judge_secret"  # noqa: S105 - the name under which it is kept
+_REPLY = ("text", "model", "latency_ms", "prompt_tokens", "completion_tokens", "finish_reason")
+
+
+class StoredReplies:
+    """Replies of one tenant, kept for good."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+
+    def get(self, key: str) -> ChatReply | None:
+        """The reply under a key."""
+        with self._store.reading(self._scope) as work:
+            found = work.model_replies.get(key)
+        return None if found is None else ChatReply(**found)
+
+    def put(self, key: str, reply: ChatReply) -> None:
+        """Keep a reply."""
+        with self._store.writing(self._scope) as work:
+            work.model_replies.put(key, {name: getattr(reply, name) for name in _REPLY})
+
+
+class StoredSpending:
+    """One tenant's account for the current period; every process that opens the store draws on the same one."""
+
+    def __init__(self, store: Store, scope: Scope, *, period: Period, clock: Clock) -> None:
+        self._store = store
+        self._scope = scope
+        self._period = period
+        self._clock = clock
+
+    def reserve(self, most: Cost, limits: Limits) -> str:
+        """Set aside what a call can cost; refuse what would go beyond the limits."""
+        account = account_of(self._period, self._clock.now())
+        name = uuid4().hex
+        with self._store.writing(self._scope) as work:
+            if work.spending.reserve(account, name, Balance(*most), limits):
+                return name
+            spent = work.spending.balance(account)
+        limits.refuse(Cost(*spent), most)
+        raise BudgetExhausted(  # pragma: no cover - what was refused is refused
+            "the budget is spent", remedy="Raise it, or wait for its next period."
+        )
+
+    def settle(self, reservation: str, cost: Cost) -> None:
+        """Put what a call did cost in the place of what was set aside."""
+        with self._store.writing(self._scope) as work:
+            work.spending.settle(reservation, Balance(*cost))
+
+    def spent(self) -> Cost:
+        """All that was spent or is set aside in this period."""
+        with self._store.reading(self._scope) as work:
+            return Cost(*work.spending.balance(account_of(self._period, self._clock.now())))
+
+
+def account_of(period: Period, moment: datetime) -> str:
+    """The name of the account that a moment belongs to."""
+    return {"day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}", "ever": "ever"}[period]
+
+
+def stored_verdict(run_id: str, case_id: str, one: JudgedAnswer, at: datetime, repeat: int = 0) -> StoredVerdict:
+    """One verdict as it is kept."""
+    verdict = one.verdict
+    claims = {
+        name: list(getattr(verdict, name))
+        for name in ("supported_claims", "unsupported_claims")
+        if hasattr(verdict, name)
+    }
+    return StoredVerdict(
+        run_id=run_id,
+        case_id=case_id,
+        repeat=repeat,
+        kind=one.input.kind,
+        fingerprint_id=one.fingerprint.id,
+        input_hash=one.input.input_hash,
+        outcome=verdict.outcome,
+        score=one.score,
+        reason=verdict.reason,
+        detail={
+            **claims,
+            "judge": one.fingerprint.as_json(),
+            "probability": verdict.probability,
+            "flags": list(one.flags),
+            "raw": list(one.raw),
+            "latency_ms": one.latency_ms,
+            "prompt_tokens": one.prompt_tokens,
+            "completion_tokens": one.completion_tokens,
+            "cached": one.cached,
+        },
+        created_at=at,
+    )
+
+
+_making = threading.Lock()
+
+
+def guard_of(store: Store, scope: Scope) -> Guard:
+    """The guard of a store; its secret is made when it is first needed, and is the same ever after."""
+    with store.reading(scope) as work:
+        found = work.meta.get(SECRET)
+    if found is None:
+        with _making, store.writing(scope) as work:
+            found = work.meta.get(SECRET) or secrets.token_hex(32)
+            work.meta.put(SECRET, found)
+    return Guard(bytes.fromhex(found))

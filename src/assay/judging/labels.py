@@ -1,0 +1,116 @@
+"""Cases that people judged: one JSON object a line, with the question, the answer, the passages and a label.
+
+    {"id": "a1", "question": "...", "answer": "...", "passages": ["..."], "label": 4}
+
+A label is a score from 0 to 5, or true and false: for an abstention, whether it declined; for a rubric that scores,
+whether the answer is good, which a judge says with 4 or 5.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError, BadValue, MalformedFile, NothingMeasured
+from assay.hashing import content_hash
+from assay.records import values
+from assay.records.judging import HIGHEST_SCORE, JudgeInput, RubricKind
+
+GOOD_FROM = 4.0
+"""The score from which an answer counts as good where people only said yes or no."""
+_FIELDS = {"id", "question", "answer", "passages", "reference", "label"}
+_REMEDY = 'Write each line as {"id": ..., "question": ..., "answer": ..., "passages": [...], "label": 4}.'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labelled:
+    """One case that people judged."""
+
+    id: str
+    input: JudgeInput
+    label: float
+    """0 to 5; 1 and 0 where people said yes or no."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Labels:
+    """All of them, on one scale."""
+
+    cases: tuple[Labelled, ...]
+    graded: bool
+    """Whether labels are scores from 0 to 5; else yes and no."""
+
+    @property
+    def content_hash(self) -> str:
+        """Of inputs and labels, whatever their order."""
+        return content_hash(sorted([one.input.input_hash, one.label] for one in self.cases))
+
+    def as_label(self, score: float, kind: RubricKind) -> float:
+        """A judge's score on the scale of the labels."""
+        if self.graded or kind is RubricKind.ABSTENTION:
+            return score
+        return float(score >= GOOD_FROM)
+
+
+def read_labels(path: Path, kind: RubricKind) -> Labels:
+    """The labelled cases of a file."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise MalformedFile(f"cannot read {path}: {problem}", remedy="Give a JSONL file in UTF-8.") from problem
+    found = [_read(line, number, path, kind) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not found:
+        raise NothingMeasured(f"{path} holds no labelled case", remedy=_REMEDY)
+    return _on_one_scale(found, path)
+
+
+def _read(line: str, number: int, path: Path, kind: RubricKind) -> tuple[Labelled, bool]:
+    try:
+        told = json.loads(line, parse_constant=_no_constant)
+        if not isinstance(told, Mapping) or not {"question", "answer", "label"} <= told.keys() <= _FIELDS:
+            raise BadValue("it lacks question, answer or label, or has more than is known", remedy=_REMEDY)
+        return _labelled(told, number, kind)
+    except (ValueError, AssayError, RecursionError) as problem:
+        why = problem.message if isinstance(problem, AssayError) else str(problem)
+        raise MalformedFile(f"{path}, line {number:,}: {why[:300]}", remedy=_REMEDY) from problem
+
+
+def _labelled(told: Mapping[str, Any], number: int, kind: RubricKind) -> tuple[Labelled, bool]:
+    label, yes_no = told["label"], isinstance(told["label"], bool)
+    score = float(label) if yes_no else values.finite(label, "label")
+    if kind is RubricKind.ABSTENTION and not yes_no:
+        raise BadValue(f"label {label!r} is not true or false", remedy=_REMEDY)
+    if not yes_no and not 0 <= score <= HIGHEST_SCORE:
+        raise BadValue(f"label {label!r} is outside 0 to 5", remedy=_REMEDY)
+    given = JudgeInput(
+        kind=kind,
+        question=told["question"],
+        answer=told["answer"],
+        passages=tuple(_texts(told.get("passages", []))),
+        reference=told.get("reference", ""),
+    )
+    return Labelled(id=str(told.get("id", number)), input=given, label=score), yes_no
+
+
+def _texts(found: Any) -> Sequence[str]:
+    if not isinstance(found, list):
+        raise BadValue("passages is not a list", remedy=_REMEDY)
+    return found
+
+
+def _on_one_scale(found: Sequence[tuple[Labelled, bool]], path: Path) -> Labels:
+    kinds = {yes_no for _, yes_no in found}
+    if len(kinds) > 1:
+        raise MalformedFile(f"{path} has scores and yes/no labels", remedy="Use one kind of label in a file.")
+    ids = [one.id for one, _ in found]
+    twice = next((one for place, one in enumerate(ids) if one in ids[:place]), None)
+    if twice is not None:
+        raise MalformedFile(f"{path} has the id {twice!r} twice", remedy="Give each case an id of its own.")
+    return Labels(cases=tuple(one for one, _ in found), graded=not kinds.pop())
+
+
+def _no_constant(name: str) -> float:
+    raise BadValue(f"{name} is no number of JSON", remedy=_REMEDY)

@@ -1,0 +1,249 @@
+"""The panel: every role of a checkpoint asked at the same time, within one deadline, and one verdict made of it.
+
+A `PanelMember` is a role; built-in and user-written evaluators become one by `EvaluatorMember`, a model by
+`roles.ModelRole`. A member that raises, hangs or gives nonsense is an outcome of its own, and the others count. Work
+is done in daemon threads, a bounded number over the whole panel: one that never ends takes its place and nothing else.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from assay.clock import Clock
+from assay.errors import AssayError
+from assay.judging.aggregation import Aggregated, aggregated, weighed
+from assay.judging.escalation import Reviewer, triggers_of
+from assay.judging.evaluator import Evaluator
+from assay.judging.panel_options import PanelOptions
+from assay.records.judging import JudgeKind
+from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
+from assay.records.research import Checkpoint, Material
+
+SHORTEST_S = 0.05
+"""With less time than this left, a larger model is not asked."""
+
+
+class PanelMember(Protocol):
+    """One role as the panel asks it."""
+
+    @property
+    def role(self) -> str:
+        """Whose view it gives."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Who speaks for it."""
+        ...
+
+    @property
+    def kind(self) -> JudgeKind:
+        """Whether rules or a model evaluate."""
+        ...
+
+    def examine(self, material: Material, deadline_s: float) -> RoleResult:
+        """Look at the material; may raise, and may take longer than it should."""
+        ...
+
+
+class EvaluatorMember:
+    """An evaluator that only knows its scores, as a member of a panel."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    @property
+    def role(self) -> str:
+        """Whose view it gives."""
+        return self._evaluator.role.value
+
+    @property
+    def name(self) -> str:
+        """Who speaks for it."""
+        return self._evaluator.name
+
+    @property
+    def kind(self) -> JudgeKind:
+        """Whether rules or a model evaluate."""
+        return self._evaluator.kind
+
+    def examine(self, material: Material, deadline_s: float) -> RoleResult:  # noqa: ARG002 - rules are quick
+        """What the evaluator says."""
+        said = self._evaluator.evaluate(material)
+        return RoleResult(
+            role=self.role,
+            evaluator=self.name,
+            kind=self.kind,
+            scores={key.value: score for key, score in said.scores.items()},
+            confidence=said.confidence,
+            critique=said.critique,
+            issues=said.issues,
+        )
+
+
+class Panel:
+    """Every role of every checkpoint, and who is asked when they are unsure."""
+
+    def __init__(
+        self,
+        members: Mapping[Checkpoint, Sequence[PanelMember]],
+        *,
+        clock: Clock,
+        options: PanelOptions | None = None,
+        reviewer: Reviewer | None = None,
+    ) -> None:
+        self._members = {checkpoint: tuple(those) for checkpoint, those in members.items()}
+        self._clock = clock
+        self.options = options or PanelOptions()
+        self._reviewer = reviewer
+        self._places = threading.BoundedSemaphore(self.options.threads)
+
+    @property
+    def identity(self) -> list[str]:
+        """Who sits on it: part of the key under which an evaluation is kept."""
+        return sorted(f"{key}/{one.role}/{one.name}" for key, those in self._members.items() for one in those)
+
+    def judge(self, material: Material, *, deadline_s: float) -> PanelVerdict:
+        """The verdict of the roles present, and of the larger model where they are unsure. Never raises."""
+        began = self._clock.monotonic()
+        results = self._examined(self._members.get(material.checkpoint, ()), material, deadline_s)
+        verdict = verdict_of(material.checkpoint, results, self.options)
+        if verdict.triggers:
+            left = deadline_s - (self._clock.monotonic() - began)
+            verdict = self.escalated(material, verdict, verdict.triggers, deadline_s=left)
+        return replace(verdict, latency_ms=(self._clock.monotonic() - began) * 1000.0)
+
+    def escalated(
+        self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger], *, deadline_s: float
+    ) -> PanelVerdict:
+        """The verdict after the larger model has seen it; as it was where there is none, with the reason."""
+        said = self._reviewed(material, verdict, tuple(triggers), deadline_s)
+        verdict = replace(verdict, triggers=tuple(dict.fromkeys([*verdict.triggers, *triggers])), escalation=said)
+        if not said.scored:
+            return verdict
+        scores = {**verdict.scores, **said.scores}
+        weights = [(self.options.weight(name), 1.0, score) for name, score in scores.items()]
+        return replace(verdict, scores=scores, aggregate=weighed(weights), state=_settled(verdict.state))
+
+    def _reviewed(
+        self, material: Material, verdict: PanelVerdict, triggers: tuple[Trigger, ...], deadline_s: float
+    ) -> EscalationResult:
+        if self._reviewer is None:
+            why = "no model is set up for escalation"
+            return EscalationResult(triggers=triggers, outcome=RoleOutcome.UNAVAILABLE, reason=why)
+        reviewer = self._reviewer
+        if deadline_s < SHORTEST_S:
+            return EscalationResult(
+                triggers=triggers, outcome=RoleOutcome.TIMED_OUT, model=reviewer.name, reason="no time was left"
+            )
+        try:
+            return reviewer.review(material, verdict, triggers, deadline_s)
+        except Exception as problem:  # noqa: BLE001 - evaluation never breaks what it evaluates
+            return EscalationResult(
+                triggers=triggers, outcome=RoleOutcome.FAILED, model=reviewer.name, reason=told(problem)
+            )
+
+    def _examined(self, members: Sequence[PanelMember], material: Material, deadline_s: float) -> list[RoleResult]:
+        """What each member said, in their order; one that is not done in time has timed out."""
+        done: queue.SimpleQueue[tuple[int, RoleResult]] = queue.SimpleQueue()
+        began = self._clock.monotonic()
+        for place, member in enumerate(members):
+            work = self._work(place, member, material, deadline_s, done)
+            threading.Thread(target=work, name=f"assay-panel-{member.role}", daemon=True).start()
+        found: dict[int, RoleResult] = {}
+        while len(found) < len(members):
+            left = deadline_s - (self._clock.monotonic() - began)
+            try:
+                place, result = done.get(timeout=max(left, 0.001))
+            except queue.Empty:
+                break
+            found[place] = result
+        return [found.get(place) or _late(member, deadline_s) for place, member in enumerate(members)]
+
+    def _work(
+        self,
+        place: int,
+        member: PanelMember,
+        material: Material,
+        deadline_s: float,
+        done: queue.SimpleQueue[tuple[int, RoleResult]],
+    ) -> Callable[[], None]:
+        def work() -> None:
+            if not self._places.acquire(timeout=max(deadline_s, 0.001)):
+                return
+            try:
+                done.put((place, self._one(member, material, deadline_s)))
+            finally:
+                self._places.release()
+
+        return work
+
+    def _one(self, member: PanelMember, material: Material, deadline_s: float) -> RoleResult:
+        began = self._clock.monotonic()
+        try:
+            result = member.examine(material, deadline_s)
+        except Exception as problem:  # noqa: BLE001 - evaluation never breaks what it evaluates
+            result = RoleResult(
+                role=member.role,
+                evaluator=member.name,
+                kind=member.kind,
+                outcome=RoleOutcome.FAILED,
+                reason=told(problem),
+            )
+        return replace(result, latency_ms=result.latency_ms or (self._clock.monotonic() - began) * 1000.0)
+
+
+def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> PanelVerdict:
+    """What results come to, before anybody larger is asked."""
+    scored = [one for one in results if one.scored]
+    found = aggregated(checkpoint, results, options)
+    state = _state(results, scored, found, options)
+    confidences = [one.confidence for one in scored if one.confidence is not None]
+    verdict = PanelVerdict(
+        checkpoint=checkpoint,
+        state=state,
+        results=tuple(results),
+        scores=found.scores,
+        spread=found.spread,
+        stood_in=tuple(name for name, one in found.counted.items() if one.stood_in),
+        aggregate=None if state is PanelState.NO_QUORUM else found.value,
+        confidence=sum(confidences) / len(confidences) if confidences else None,
+        votes=found.votes,
+    )
+    return replace(verdict, triggers=triggers_of(verdict, options))
+
+
+def _state(
+    results: Sequence[RoleResult], scored: Sequence[RoleResult], found: Aggregated, options: PanelOptions
+) -> PanelState:
+    if not scored or len(scored) < options.quorum * len(results):
+        return PanelState.NO_QUORUM
+    if found.value is None:
+        return PanelState.NO_CONFIDENCE
+    return PanelState.FULL if len(scored) == len(results) else PanelState.DEGRADED
+
+
+def _settled(state: PanelState) -> PanelState:
+    """A larger model gives what confidence could not."""
+    return PanelState.DEGRADED if state is PanelState.NO_CONFIDENCE else state
+
+
+def _late(member: PanelMember, deadline_s: float) -> RoleResult:
+    return RoleResult(
+        role=member.role,
+        evaluator=member.name,
+        kind=member.kind,
+        outcome=RoleOutcome.TIMED_OUT,
+        reason=f"it was not done within {deadline_s:.3g} s",
+        latency_ms=deadline_s * 1000.0,
+    )
+
+
+def told(problem: Exception) -> str:
+    """Why something failed, for a record."""
+    text = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
+    return text[:1_000]

@@ -1,0 +1,73 @@
+"""Prompts by name: what planner, synthesiser, roles and reviewer are told, each a small TOML file with two texts.
+
+The bundled wording is version 0; a store may hold newer versions of the same shape. A prompt is checked when it is
+read, so that a wording that cannot be used is refused where it is written and not where it is needed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+from assay.errors import BadValue, MalformedFile
+from assay.records import values
+from assay.records.research import Role
+from assay.records.research_log import LONGEST_PROMPT, PromptVersion
+
+PLANNER, SYNTHESISER, REVIEWER = "planner", "synthesiser", "escalation_reviewer"
+PROMPT_IDS = (PLANNER, *(role.value for role in Role), SYNTHESISER, REVIEWER)
+"""Every prompt there is, in the order of the pipeline."""
+_FIELDS = {"system", "task"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """What a model is told: who it is, and after the material, what to do."""
+
+    prompt_id: str
+    version: int
+    system: str
+    task: str
+
+    @property
+    def key(self) -> str:
+        """As sessions name it."""
+        return f"{self.prompt_id}@{self.version}"
+
+
+def bundled_text(prompt_id: str) -> str:
+    """The bundled wording of a prompt, as its file has it."""
+    if prompt_id not in PROMPT_IDS:
+        raise BadValue(f"there is no prompt {prompt_id!r}", remedy=f"Use one of {', '.join(PROMPT_IDS)}.")
+    return (resources.files("assay.judging") / "rubrics" / f"{prompt_id}.toml").read_text(encoding="utf-8")
+
+
+def parse_prompt(prompt_id: str, text: str, version: int = 0) -> Prompt:
+    """A prompt from its text; refuses one that could not be asked."""
+    values.text(text, prompt_id, longest=LONGEST_PROMPT)
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise MalformedFile(f"prompt {prompt_id} is no TOML: {problem}", remedy=_REMEDY) from problem
+    if set(found) != _FIELDS:
+        odd = ", ".join(sorted(set(found) ^ _FIELDS))
+        raise MalformedFile(f"prompt {prompt_id} lacks or does not know: {odd}", remedy=_REMEDY)
+    try:
+        system, task = (values.text(found[name], name, empty=False).strip() for name in ("system", "task"))
+    except BadValue as problem:
+        raise MalformedFile(f"prompt {prompt_id}: {problem.message}", remedy=_REMEDY) from problem
+    return Prompt(prompt_id=prompt_id, version=version, system=system, task=task)
+
+
+_REMEDY = 'Write it as two texts: system = """...""" and task = """...""".'
+
+
+def prompts_in_use(active: Mapping[str, PromptVersion]) -> dict[str, Prompt]:
+    """Every prompt: the active version where there is one, else the bundled wording."""
+    made = {prompt_id: parse_prompt(prompt_id, bundled_text(prompt_id)) for prompt_id in PROMPT_IDS}
+    for prompt_id, one in active.items():
+        if prompt_id in made:
+            made[prompt_id] = parse_prompt(prompt_id, one.text, one.version)
+    return made
