@@ -1,0 +1,56 @@
+"""Distinct questions with their scores: what patterns are looked for in.
+
+The same question asked fifty times says no more about questions than asked once: its sessions become one
+`ScoredQuestion` with the mean of each of its scores. Two questions are the same when they have the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from assay.records.research import QuestionKind
+from assay.records.research_log import ResearchSession
+from assay.text.terms import normalised_phrase
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredQuestion:
+    """One question, however often it was asked."""
+
+    text: str
+    """As it was asked first."""
+    kind: QuestionKind
+    tags: frozenset[str]
+    """Of all its sessions."""
+    log_ids: tuple[str, ...]
+    scores: Mapping[str, float]
+    """By dimension; each is the mean over the sessions that have it."""
+
+
+def distinct_questions(sessions: Iterable[ResearchSession]) -> list[ScoredQuestion]:
+    """Sessions with any score, the same question once, in the order they were first asked."""
+    groups: dict[str, list[ResearchSession]] = {}
+    for session in sessions:
+        if session.scores:
+            groups.setdefault(question_key(session), []).append(session)
+    return [_merged(group) for group in groups.values()]
+
+
+def question_key(session: ResearchSession) -> str:
+    """The same for the same question; one without any word is itself."""
+    return normalised_phrase(session.question) or session.question
+
+
+def _merged(group: list[ResearchSession]) -> ScoredQuestion:
+    given: dict[str, list[float]] = {}
+    for session in group:
+        for dimension, score in session.scores.items():
+            given.setdefault(dimension, []).append(score)
+    return ScoredQuestion(
+        text=group[0].question,
+        kind=group[0].kind,
+        tags=frozenset(tag for session in group for tag in session.tags),
+        log_ids=tuple(session.log_id for session in group),
+        scores={dimension: sum(found) / len(found) for dimension, found in given.items()},
+    )

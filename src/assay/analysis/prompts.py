@@ -1,0 +1,170 @@
+"""Versions of prompts: the bundled wording is version 0, every change is a new version, and any of them can be used.
+
+A wording is checked before it is kept, so that no version can be switched on that could not be asked. Every change and
+every switch is a line in the audit log. What sessions came to under two versions is compared in `prompt_comparison`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from assay.errors import BadValue, InputError
+from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt
+from assay.records import Scope
+from assay.records.research_log import PromptVersion
+from assay.storage import Store
+from assay.storage.repositories.prompts import BUNDLED
+from assay.storage.work import Work
+
+REPLY = "Reply with one JSON object"
+"""How a prompt begins to say what a reply looks like; that stays its last word."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wording:
+    """One version of a prompt."""
+
+    prompt_id: str
+    version: int
+    text: str
+    active: bool
+    created_at: datetime | None
+    """None: it came with the program."""
+    created_by: str = ""
+    note: str = ""
+
+    @property
+    def key(self) -> str:
+        """As sessions name it."""
+        return f"{self.prompt_id}@{self.version}"
+
+
+class PromptBook:
+    """The prompts of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def in_use(self, scope: Scope) -> dict[str, Wording]:
+        """What each prompt says now, in the order of the pipeline."""
+        with self._store.reading(scope) as work:
+            active = work.prompts.active()
+        return {name: _in_use(name, active) for name in PROMPT_IDS}
+
+    def versions(self, scope: Scope, prompt_id: str) -> tuple[Wording, ...]:
+        """Every version of a prompt, the newest first, the bundled one last."""
+        with self._store.reading(scope) as work:
+            return _versions(work, prompt_id)
+
+    def wording(self, scope: Scope, prompt_id: str, version: int | None = None) -> Wording:
+        """One version; without a number the one in use."""
+        return _one(self.versions(scope, prompt_id), prompt_id, version)
+
+    def write(self, scope: Scope, prompt_id: str, text: str, *, note: str = "", active: bool = True) -> Wording:
+        """A new version; one that says what the version in use says is refused."""
+        parse_prompt(prompt_id, text)
+        with self._store.writing(scope) as work:
+            now = _one(_versions(work, prompt_id), prompt_id, None)
+            if now.text.strip() == text.strip():
+                raise BadValue(
+                    f"this is what version {now.version} of {prompt_id} says already", remedy="Change something."
+                )
+            made = work.prompts.add(prompt_id, text, note=note, active=active)
+            work.audit.append("prompt.write", prompt_id, {"version": made.version, "active": active})
+        return _kept(made)
+
+    def add_sentence(self, scope: Scope, prompt_id: str, sentence: str, *, note: str = "") -> Wording:
+        """A new version with one sentence more, before what the prompt says of the reply."""
+        now = self.wording(scope, prompt_id)
+        return self.write(scope, prompt_id, with_sentence(prompt_id, now.text, sentence), note=note)
+
+    def use(self, scope: Scope, prompt_id: str, version: int) -> Wording:
+        """Switch to a version; 0 is the bundled one."""
+        with self._store.writing(scope) as work:
+            found = _versions(work, prompt_id)
+            before, wanted = _one(found, prompt_id, None), _one(found, prompt_id, version)
+            parse_prompt(prompt_id, wanted.text)
+            work.prompts.activate(prompt_id, version)
+            work.audit.append("prompt.use", prompt_id, {"version": version, "before": before.version})
+        return self.wording(scope, prompt_id)
+
+    def roll_back(self, scope: Scope, prompt_id: str) -> Wording:
+        """Switch to the version before the one in use."""
+        found = self.versions(scope, prompt_id)
+        now = _one(found, prompt_id, None)
+        earlier = [one.version for one in found if one.version < now.version]
+        if not earlier:
+            raise InputError(
+                f"{prompt_id} is in use as it came: there is nothing before version {now.version}",
+                remedy=f"See the versions: assay prompts show {prompt_id} --versions",
+            )
+        return self.use(scope, prompt_id, max(earlier))
+
+    def diff(self, scope: Scope, prompt_id: str, first: int, second: int | None = None) -> str:
+        """What changed from a version to another, line by line; without a second to the one in use."""
+        found = self.versions(scope, prompt_id)
+        return diff_of(_one(found, prompt_id, first), _one(found, prompt_id, second))
+
+
+def diff_of(first: Wording, second: Wording) -> str:
+    """A unified diff; empty when both say the same."""
+    before, after = (one.text.rstrip("\n").split("\n") for one in (first, second))
+    return "\n".join(difflib.unified_diff(before, after, fromfile=first.key, tofile=second.key, lineterm=""))
+
+
+def with_sentence(prompt_id: str, text: str, sentence: str) -> str:
+    """A prompt's text with a sentence more at the end of its task, before what it says of the reply."""
+    prompt = parse_prompt(prompt_id, text)
+    added = " ".join(sentence.split())
+    if not added:
+        raise BadValue("there is no sentence to add", remedy="Give the words to add to the prompt.")
+    before, found, after = prompt.task.rpartition(f"\n{REPLY}")
+    task = f"{before}\n{added}{found}{after}" if found else f"{prompt.task}\n{added}"
+    return f"system = {_quoted(prompt.system)}\ntask = {_quoted(task)}\n"
+
+
+def _quoted(text: str) -> str:
+    """A multi-line string of TOML."""
+    plain = text.replace("\\", "\\\\").replace('"""', '""\\"')
+    plain = "".join(one if one.isprintable() or one in "\n\t" else f"\\U{ord(one):08x}" for one in plain)
+    return f'"""\n{plain}\n"""'
+
+
+def _versions(work: Work, prompt_id: str) -> tuple[Wording, ...]:
+    text = bundled_text(prompt_id)
+    kept = [_kept(one) for one in work.prompts.versions(prompt_id)]
+    in_use = not any(one.active for one in kept)
+    bundled = Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
+    return (*kept, bundled)
+
+
+def _one(found: tuple[Wording, ...], prompt_id: str, version: int | None) -> Wording:
+    for one in found:
+        if one.active if version is None else one.version == version:
+            return one
+    raise InputError(
+        f"prompt {prompt_id} has no version {version}",
+        remedy=f"It has {', '.join(str(one.version) for one in reversed(found))}.",
+    )
+
+
+def _in_use(prompt_id: str, active: Mapping[str, PromptVersion]) -> Wording:
+    if prompt_id in active:
+        return _kept(active[prompt_id])
+    text = bundled_text(prompt_id)
+    return Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=True, created_at=None)
+
+
+def _kept(one: PromptVersion) -> Wording:
+    return Wording(
+        prompt_id=one.prompt_id,
+        version=one.version,
+        text=one.text,
+        active=one.active,
+        created_at=one.created_at,
+        created_by=one.created_by,
+        note=one.note,
+    )

@@ -1,0 +1,123 @@
+"""Week by week: sessions, pass rate and mean score, and whether the last weeks differ from those before.
+
+A week begins on Monday, UTC. A week in which nothing was asked stands in the line with no score. The direction compares
+the last four weeks with the four before by Welch's interval; it is `unclear` while that interval holds 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from assay.records.research_log import DayOfResearch, Spread
+from assay.statistics.two_samples import half_width
+
+RECENT = 4
+"""Weeks compared with as many before."""
+LONGEST_GAP = 104
+"""Empty weeks in a row that are shown; a longer silence is left out."""
+LEVEL = 0.95
+_WEEK = timedelta(days=7)
+_NOTHING = Spread(0, 0.0, 0.0, None, None)
+
+
+class Week(NamedTuple):
+    """One week of sessions."""
+
+    begins: date
+    sessions: int
+    judged: int
+    passed: int
+    score: Spread
+    """Overall."""
+
+    @property
+    def pass_rate(self) -> float | None:
+        """None: nothing was judged."""
+        return self.passed / self.judged if self.judged else None
+
+
+class Direction(StrEnum):
+    """Where the score goes."""
+
+    RISING = "rising"
+    FALLING = "falling"
+    UNCLEAR = "unclear"
+    """The difference is within what chance gives."""
+    TOO_FEW = "too_few"
+    """There are no four weeks with scores and some before them."""
+
+
+class Trend(NamedTuple):
+    """The weeks, oldest first, and where they lead."""
+
+    weeks: tuple[Week, ...]
+    direction: Direction
+    change: float | None
+    """The mean of the last four weeks minus that of the four before."""
+    low: float | None
+    high: float | None
+
+
+def trend_of(days: Iterable[DayOfResearch]) -> Trend:
+    """Weeks of days that come in order."""
+    weeks = tuple(_without_gaps(list(_weeks(days))))
+    recent, before = _sum(one.score for one in weeks[-RECENT:]), _sum(one.score for one in weeks[-2 * RECENT : -RECENT])
+    if recent.mean is None or before.mean is None:
+        return Trend(weeks, Direction.TOO_FEW, None, None, None)
+    change = recent.mean - before.mean
+    half = half_width(_variance(before), _variance(recent), LEVEL)
+    if half is None:
+        return Trend(weeks, Direction.TOO_FEW, change, None, None)
+    low, high = change - half, change + half
+    direction = Direction.RISING if low > 0.0 else Direction.FALLING if high < 0.0 else Direction.UNCLEAR
+    return Trend(weeks, direction, change, low, high)
+
+
+def _weeks(days: Iterable[DayOfResearch]) -> Iterator[Week]:
+    open_week: Week | None = None
+    for day in days:
+        begins = day.day - timedelta(days=day.day.weekday())
+        if open_week is None or open_week.begins != begins:
+            if open_week is not None:
+                yield open_week
+            open_week = Week(begins, 0, 0, 0, _NOTHING)
+        open_week = Week(
+            begins,
+            open_week.sessions + day.sessions,
+            open_week.judged + day.judged,
+            open_week.passed + day.passed,
+            _sum((open_week.score, day.score)),
+        )
+    if open_week is not None:
+        yield open_week
+
+
+def _without_gaps(weeks: Sequence[Week]) -> Iterator[Week]:
+    last: date | None = None
+    for week in weeks:
+        missing = 0 if last is None else (week.begins - last) // _WEEK - 1
+        if last is not None and missing <= LONGEST_GAP:
+            yield from (Week(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING) for step in range(missing))
+        yield week
+        last = week.begins
+
+
+def _sum(spreads: Iterable[Spread]) -> Spread:
+    found = [one for one in spreads if one.count]
+    if not found:
+        return _NOTHING
+    return Spread(
+        sum(one.count for one in found),
+        sum(one.total for one in found),
+        sum(one.squares for one in found),
+        min(one.least for one in found if one.least is not None),
+        max(one.most for one in found if one.most is not None),
+    )
+
+
+def _variance(spread: Spread) -> tuple[int, float]:
+    n = spread.count
+    return n, max(0.0, spread.squares - spread.total**2 / n) / (n - 1) if n > 1 else 0.0

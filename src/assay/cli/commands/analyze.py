@@ -1,0 +1,247 @@
+"""`assay analyze`: what answered questions add up to, where they score low, and what could be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.commands.search import moment
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+
+if TYPE_CHECKING:
+    from assay.analysis.aggregates import Aggregates, ScoreSummary
+    from assay.analysis.offline import Analysis
+    from assay.analysis.patterns import Pattern, Patterns
+    from assay.analysis.trends import Trend
+    from assay.records.research_log import ResearchFilter
+
+SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked at this moment or later.")]
+UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked before this moment.")]
+LeastOption = Annotated[float | None, typer.Option("--least-score", min=0, max=1, help="Overall score from here on.")]
+MostOption = Annotated[float | None, typer.Option("--most-score", min=0, max=1, help="Overall score up to here.")]
+FailureOption = Annotated[str | None, typer.Option("--failure", metavar="TYPE", help="With this failure type.")]
+FailedOption = Annotated[str | None, typer.Option("--failed", metavar="DIMENSION", help="Below the bar of this.")]
+EscalatedOption = Annotated[bool | None, typer.Option("--escalated/--not-escalated", help="Seen by the larger model.")]
+PlansOption = Annotated[int | None, typer.Option("--least-iterations", min=1, help="With so many plans or more.")]
+MostPlansOption = Annotated[int | None, typer.Option("--most-iterations", min=1, help="With so many plans or fewer.")]
+PromptOption = Annotated[str | None, typer.Option("--prompt", metavar="PROMPT@VERSION", help="Asked with this prompt.")]
+FdrOption = Annotated[float, typer.Option("--fdr", help="Share of the patterns told that may be chance.")]
+SupportOption = Annotated[int, typer.Option("--support", help="Questions a pattern needs.")]
+DropOption = Annotated[float, typer.Option("--drop", help="How much lower the mean has to be.")]
+QuestionsOption = Annotated[int, typer.Option("--questions", min=0, help="Questions shown for each pattern.")]
+ModelOption = Annotated[bool, typer.Option("--model", help="Let the configured model word the suggestions.")]
+BAR = 30
+TRUE_BINS = 10
+MOST_WEEKS = 12
+SHORT = 90
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "analyze")
+    def analyze(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        since: SinceOption = None,
+        until: UntilOption = None,
+        least_score: LeastOption = None,
+        most_score: MostOption = None,
+        failure: FailureOption = None,
+        failed: FailedOption = None,
+        escalated: EscalatedOption = None,
+        least_iterations: PlansOption = None,
+        most_iterations: MostPlansOption = None,
+        prompt: PromptOption = None,
+        fdr: FdrOption = 0.02,
+        support: SupportOption = 8,
+        drop: DropOption = 0.05,
+        questions: QuestionsOption = 3,
+        model: ModelOption = False,
+    ) -> None:
+        """Sum up answered questions, find what low scores have in common, and suggest what to change."""
+        from assay.analysis.patterns import PatternOptions  # noqa: PLC0415 - not for the help
+        from assay.records.research_log import ResearchFilter  # noqa: PLC0415 - the same
+
+        wanted = ResearchFilter(
+            since=moment(since, "--since"),
+            until=moment(until, "--until"),
+            least_score=least_score,
+            most_score=most_score,
+            failure_type=failure,
+            failed_dimension=failed,
+            escalated=escalated,
+            least_iterations=least_iterations,
+            most_iterations=most_iterations,
+            prompt_version=prompt,
+        )
+        options = PatternOptions(fdr=fdr, least_support=support, least_drop=drop)
+        found = _analyze(surface, wanted, options, ask_model=model)
+        surface.result(_json(found), "\n".join(_lines(found, questions)))
+
+
+def _analyze(surface: Surface, wanted: ResearchFilter, options: Any, *, ask_model: bool) -> Analysis:
+    from assay.analysis.offline import analyze as analyze_sessions  # noqa: PLC0415 - not for the help
+    from assay.errors import SettingError  # noqa: PLC0415 - the same
+
+    if ask_model and not wiring.has_model(surface.settings):
+        raise SettingError("--model is given and no model is configured", remedy="Set model.url and model.name.")
+    with wiring.open_store(surface.settings, create=False) as store:
+        model = wiring.open_model(surface.settings, store, surface.scope) if ask_model else None
+        return analyze_sessions(store, surface.scope, wanted, options=options, model=model)
+
+
+def _json(found: Analysis) -> dict[str, Any]:
+    patterns = [
+        {**plain(one), "drop": one.drop, "impact": one.impact.value, "sentence": one.sentence}
+        for one in found.patterns.found
+    ]
+    weeks = [
+        {**plain(week), "begins": week.begins.isoformat(), "mean": week.score.mean}
+        for week in found.aggregates.trend.weeks
+    ]
+    aggregates = plain(found.aggregates)
+    aggregates["trend"]["weeks"] = weeks
+    tested = {name: getattr(found.patterns, name) for name in ("questions", "sessions", "traits", "tested")}
+    return {
+        "aggregates": aggregates,
+        "patterns": {**tested, "options": plain(found.patterns.options), "found": patterns, "cut": found.cut},
+    }
+
+
+def _lines(found: Analysis, questions: int) -> Iterator[str]:
+    yield from _totals(found.aggregates)
+    yield ""
+    yield from _scores(found.aggregates)
+    yield ""
+    yield from _histogram(found.aggregates.histogram)
+    if found.aggregates.failures:
+        yield ""
+        yield from _failures(found.aggregates)
+    yield ""
+    yield from _trend(found.aggregates.trend)
+    yield ""
+    yield from _patterns(found.patterns, questions)
+    if found.cut:
+        yield "There are more sessions; patterns were looked for in the newest of them."
+
+
+def _totals(found: Aggregates) -> Iterator[str]:
+    yield f"{found.sessions:,} sessions"
+    plans = found.iterations
+    made = ", ".join(f"{count:,} with {number}" for number, count in sorted(plans.sessions.items()))
+    yield from grid(
+        [
+            ("pass rate", _rate(found.pass_rate), f"over the {found.judged:,} that were judged"),
+            ("not in it", f"{found.skipped:,} skipped, {found.judge_failed:,} let pass unread", ""),
+            ("plans made", "-" if plans.mean is None else f"{plans.mean:.2f} on average", made),
+            ("last attempt failed", _rate(plans.exhausted), ""),
+            ("escalated", _rate(found.escalated), ""),
+            ("flagged severe", f"{found.severe:,}", f"{found.regenerated:,} answers made again"),
+            ("abstained", f"{found.abstained:,}", f"{found.withheld:,} withheld"),
+        ],
+        indent="  ",
+    )
+
+
+def _scores(found: Aggregates) -> Iterator[str]:
+    named = {**found.scores, **found.dimensions}
+    rows = [(name, *_score(one)) for name, one in named.items() if one is not None]
+    if not rows:
+        yield "No session has a score."
+        return
+    yield from grid([("score", "mean", "95 % interval", "range", "sessions"), *rows])
+
+
+def _score(one: ScoreSummary) -> tuple[str, ...]:
+    return (
+        f"{one.mean.estimate:.3f}",
+        f"[{one.mean.low:.3f}, {one.mean.high:.3f}]",
+        f"{one.least:.2f} to {one.most:.2f}",
+        f"{one.mean.n:,}",
+    )
+
+
+def _histogram(bins: tuple[int, ...]) -> Iterator[str]:
+    """Two bins to a line."""
+    wide = len(bins) // TRUE_BINS
+    counts = [sum(bins[start : start + wide]) for start in range(0, len(bins), wide)]
+    most = max(counts)
+    yield "overall scores"
+    for place, count in enumerate(counts):
+        bar = "#" * (0 if not count else max(1, round(BAR * count / most)))
+        yield f"  {place / TRUE_BINS:.1f} to {(place + 1) / TRUE_BINS:.1f}   {count:>7,}   {bar}".rstrip()
+
+
+def _failures(found: Aggregates) -> Iterator[str]:
+    rows = [
+        (one.dimension, f"{one.sessions:,}", "-" if one.share is None else f"{one.share:.0%} of those scored")
+        for one in found.failures
+    ]
+    yield from grid([("below the bar", "sessions", ""), *rows])
+    if found.failure_types:
+        yield "failure types: " + ", ".join(f"{name} {count:,}" for name, count in found.failure_types.items())
+
+
+def _trend(trend: Trend) -> Iterator[str]:
+    rows = [
+        (
+            f"{week.begins:%Y-%m-%d}",
+            f"{week.sessions:,}",
+            "-" if week.pass_rate is None else f"{week.pass_rate:.0%}",
+            "-" if week.score.mean is None else f"{week.score.mean:.3f}",
+        )
+        for week in trend.weeks[-MOST_WEEKS:]
+    ]
+    yield from grid([("week of", "sessions", "passed", "overall"), *rows])
+    if trend.low is not None and trend.high is not None:
+        span = f"{trend.change:+.3f} [{trend.low:+.3f}, {trend.high:+.3f}]"
+        yield f"The last four weeks beside the four before: {trend.direction}, {span}."
+
+
+def _patterns(found: Patterns, questions: int) -> Iterator[str]:
+    over = f"{found.tested:,} tests over {found.questions:,} questions"
+    if not found.found:
+        yield f"No pattern: nothing that low scores have in common is more than chance ({over})."
+        return
+    count = "1 pattern" if len(found.found) == 1 else f"{len(found.found)} patterns"
+    yield f"{count} ({over}; of what is told so, {found.options.fdr:.0%} may be chance)"
+    for pattern in found.found:
+        yield ""
+        yield from _pattern(pattern, questions)
+
+
+def _pattern(one: Pattern, questions: int) -> Iterator[str]:
+    yield f"{one.impact.upper()}  {one.sentence}"
+    effect = "" if one.effect is None else f", {one.effect:.1f} standard deviations"
+    yield f"  drop {one.drop:.2f}{effect}; costs {one.loss:.3f} of the mean; p {one.p_adjusted:.2g} adjusted"
+    alike = [str(trait) for trait in (*one.same_as, *one.also)]
+    if alike:
+        yield f"  the same seen otherwise: {', '.join(alike)}"
+    for affected in one.affected[:questions]:
+        yield f"  {affected.score:.2f}  {_short(affected.text)}  ({affected.log_ids[-1]})"
+    if len(one.affected) > questions:
+        yield f"  and {len(one.affected) - questions:,} more"
+    by = "" if one.suggestion.by == "builtin" else f" ({one.suggestion.by})"
+    yield f"  try{by}: assay prompts set {one.suggestion.prompt_id} --add '{_shell(one.suggestion.sentence)}'"
+    if one.suggestion.problem:
+        yield f"  the model gave no wording: {one.suggestion.problem}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHORT else line[: SHORT - 3] + "..."
+
+
+def _shell(text: str) -> str:
+    """Inside single quotes of a shell."""
+    return text.replace("'", "'\\''")
+
+
+def _rate(found: Any) -> str:
+    """An interval of a share, or that there is none."""
+    return "-" if found is None else f"{found.estimate:.0%} [{found.low:.0%}, {found.high:.0%}]"

@@ -1,0 +1,190 @@
+"""`assay prompts`: what models are told, its versions, and what sessions came to under them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay import wiring
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.errors import InputError
+from assay.formats.grid import grid
+
+if TYPE_CHECKING:
+    from assay.analysis.prompt_comparison import ComparedMetric, PromptComparison
+    from assay.analysis.prompts import Wording
+
+PromptArgument = Annotated[
+    str, typer.Argument(metavar="PROMPT", help="Which prompt, as `assay prompts list` names it.")
+]
+VersionArgument = Annotated[int, typer.Argument(metavar="VERSION", min=0, help="A version; 0 came with Assay.")]
+OtherArgument = Annotated[
+    int | None, typer.Argument(metavar="OTHER", min=0, help="Another version; default: the one in use.")
+]
+VersionOption = Annotated[int | None, typer.Option("--version", min=0, help="Which version; default: the one in use.")]
+VersionsOption = Annotated[bool, typer.Option("--versions", help="List its versions instead of its text.")]
+FileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="The whole new text; - reads it.")]
+AddOption = Annotated[str | None, typer.Option("--add", metavar="SENTENCE", help="The text in use with this added.")]
+NoteOption = Annotated[str, typer.Option("--note", help="Why; kept with the version.")]
+DraftOption = Annotated[bool, typer.Option("--draft", help="Keep it without using it yet.")]
+LARGEST_FILE = 1_000_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Look at prompts, change them, take changes back, compare.", no_args_is_help=True)
+    app.add_typer(group, name="prompts")
+    _looking(group)
+    _changing(group)
+
+
+def _looking(group: typer.Typer) -> None:
+    @command(group, "list")
+    def list_all(surface: Surface) -> None:
+        """List every prompt and the version in use."""
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+
+        with wiring.open_store(surface.settings) as store:
+            found = PromptBook(store).in_use(surface.scope)
+        rows = [(name, str(one.version), _when(one), one.note) for name, one in found.items()]
+        surface.result(plain(list(found.values())), "\n".join(grid([("prompt", "version", "since", "note"), *rows])))
+
+    @command(group, "show")
+    def show(
+        surface: Surface, prompt: PromptArgument, version: VersionOption = None, versions: VersionsOption = False
+    ) -> None:
+        """Show the text of a prompt, or its versions."""
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+
+        with wiring.open_store(surface.settings) as store:
+            if versions:
+                found = PromptBook(store).versions(surface.scope, prompt)
+                surface.result(plain(found), "\n".join(grid(list(_version_rows(found)))))
+            else:
+                one = PromptBook(store).wording(surface.scope, prompt, version)
+                surface.result(plain(one), one.text.rstrip("\n"))
+
+    @command(group, "diff")
+    def diff(surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None) -> None:
+        """Show what changed between two versions."""
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+
+        with wiring.open_store(surface.settings) as store:
+            found = PromptBook(store).diff(surface.scope, prompt, version, other)
+        surface.result({"diff": found}, found or "Both say the same.")
+
+    @command(group, "compare")
+    def compare(
+        surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None
+    ) -> None:
+        """Compare what sessions came to under two versions."""
+        import numpy as np  # noqa: PLC0415 - not for the help
+
+        from assay.analysis.offline import compare_prompts  # noqa: PLC0415 - the same
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the same
+
+        with wiring.open_store(surface.settings) as store:
+            second = PromptBook(store).wording(surface.scope, prompt, other).version
+            rng = np.random.default_rng(0)
+            found = compare_prompts(store, surface.scope, prompt, version, second, rng=rng)
+        surface.result(plain(found), "\n".join(_comparison(found)))
+
+
+def _changing(group: typer.Typer) -> None:
+    @command(group, "set")
+    def set_text(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        prompt: PromptArgument,
+        file: FileOption = None,
+        add: AddOption = None,
+        note: NoteOption = "",
+        draft: DraftOption = False,
+    ) -> None:
+        """Write a new version of a prompt: a whole text, or the one in use with a sentence more."""
+        from assay.analysis.prompts import PromptBook, with_sentence  # noqa: PLC0415 - not for the help
+
+        if (file is None) == (add is None):
+            raise InputError("give either --file or --add", remedy="See `assay prompts set --help`.")
+        with wiring.open_store(surface.settings) as store:
+            book = PromptBook(store)
+            if add is not None:
+                text = with_sentence(prompt, book.wording(surface.scope, prompt).text, add)
+            else:
+                text = _read(file or "-")
+            made = book.write(surface.scope, prompt, text, note=note, active=not draft)
+        state = "kept, not in use" if draft else "in use"
+        surface.result(plain(made), f"Version {made.version} of {prompt} is {state}.")
+
+    @command(group, "use")
+    def use(surface: Surface, prompt: PromptArgument, version: VersionArgument) -> None:
+        """Use a version from now on."""
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+
+        with wiring.open_store(surface.settings) as store:
+            made = PromptBook(store).use(surface.scope, prompt, version)
+        surface.result(plain(made), f"Version {made.version} of {prompt} is in use.")
+
+    @command(group, "rollback")
+    def rollback(surface: Surface, prompt: PromptArgument) -> None:
+        """Go back to the version before the one in use."""
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+
+        with wiring.open_store(surface.settings) as store:
+            made = PromptBook(store).roll_back(surface.scope, prompt)
+        surface.result(plain(made), f"Version {made.version} of {prompt} is in use.")
+
+
+def _read(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(LARGEST_FILE + 1) if file == "-" else _start_of(Path(file))
+        if len(data) > LARGEST_FILE:
+            raise InputError(f"{file} is larger than {LARGEST_FILE:,} bytes", remedy="Give the text of one prompt.")
+        return data.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"cannot read {file}: {problem}", remedy="Give a text file in UTF-8.") from problem
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(LARGEST_FILE + 1)
+
+
+def _when(one: Wording) -> str:
+    return "as it came" if one.created_at is None else f"{one.created_at:%Y-%m-%d %H:%M}"
+
+
+def _version_rows(found: tuple[Wording, ...]) -> Iterator[tuple[str, ...]]:
+    yield "version", "in use", "since", "by", "note"
+    for one in found:
+        yield str(one.version), "yes" if one.active else "", _when(one), one.created_by, one.note
+
+
+def _comparison(found: PromptComparison) -> Iterator[str]:
+    first, second = found.questions
+    how = f"as pairs, over {found.shared} shared questions" if found.paired else "as independent samples"
+    yield f"{found.first}: {first:,} questions. {found.second}: {second:,} questions. Compared {how}."
+    yield ""
+    head = ("metric", found.first, found.second, "difference", "95 % interval", "p (Holm)", "verdict")
+    yield from grid([head, *(_metric_row(one) for one in found.metrics)])
+
+
+def _metric_row(one: ComparedMetric) -> tuple[str, ...]:
+    span = "-" if one.low is None or one.high is None else f"[{one.low:+.3f}, {one.high:+.3f}]"
+    return (
+        one.metric,
+        _number(one.first),
+        _number(one.second),
+        "-" if one.delta is None else f"{one.delta:+.3f}",
+        span,
+        "-" if one.p_adjusted is None else f"{one.p_adjusted:.4f}",
+        one.verdict.replace("_", " "),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,96 @@
+"""`assay analyze` and `assay prompts` as somebody types them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.analysis.made import scored
+from tests.cli.telling import Run
+
+from assay import wiring
+from assay.settings import load_settings
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store in which questions for the newest went wrong."""
+    place = tmp_path / "notes.db"
+    monkeypatch.setenv("ASSAY_DB", str(place))
+    settings = load_settings(options={"db": str(place)}).settings
+    with wiring.open_store(settings) as store, store.writing(wiring.scope_of(settings)) as work:
+        for one in scored(240, seed=1, lowered=lambda number: number % 8 == 0):
+            score = one.scores["intent_alignment"]
+            work.research.put(
+                replace(one, overall_score=score, passed=score >= 0.7, prompt_versions=("planner@0",)), {}
+            )
+
+
+@pytest.mark.usefixtures("asked")
+def test_analyze_tells_numbers_and_the_pattern_with_what_to_try(run: Run) -> None:
+    told = run("analyze")
+    assert told.code == 0
+    assert "240 sessions" in told.out
+    assert "HIGH  30 questions with intent: asks for the newest" in told.out
+    assert "try: assay prompts set planner --add 'When the question asks for the newest" in told.out
+
+    found = run("analyze", "--json").json
+    assert found["aggregates"]["sessions"] == 240
+    assert found["aggregates"]["trend"]["weeks"][0]["begins"] == "2026-03-02"
+    pattern = found["patterns"]["found"][0]
+    assert (pattern["dimension"], pattern["impact"], len(pattern["affected"])) == ("intent_alignment", "high", 30)
+
+
+@pytest.mark.usefixtures("asked")
+def test_analyze_takes_filters_and_says_when_nothing_fits(run: Run) -> None:
+    assert run("analyze", "--until", "2026-03-04", "--json").json["aggregates"]["sessions"] == 39
+    assert run("analyze", "--most-score", "0.5", "--json").json["aggregates"]["passed"] == 0
+    told = run("analyze", "--failure", "scope_mismatch")
+    assert (told.code, "no session fits" in told.err) == (2, True)
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("analyze", "--since", "nonsense"), "is no time"),
+        (("analyze", "--since", "2026-03-04", "--until", "2026-03-03"), "since is not before until"),
+        (("analyze", "--fdr", "1"), "fdr is 1"),
+        (("analyze", "--support", "0"), "least_support"),
+        (("analyze", "--model"), "no model is configured"),
+        (("prompts", "show", "nope"), "there is no prompt 'nope'"),
+        (("prompts", "use", "planner", "3"), "has no version 3"),
+        (("prompts", "rollback", "planner"), "nothing before version 0"),
+        (("prompts", "set", "planner"), "either --file or --add"),
+        (("prompts", "set", "planner", "--file", "missing.toml"), "cannot read missing.toml"),
+        (("prompts", "compare", "planner", "0"), "both versions are 0"),
+    ],
+)
+def test_a_wrong_use_says_what_was_wrong(run: Run, arguments: tuple[str, ...], why: str) -> None:
+    told = run(*arguments)
+    assert told.code == 3
+    assert why in told.err
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_prompt_is_changed_looked_at_and_taken_back(run: Run, tmp_path: Path) -> None:
+    assert run("prompts", "set", "planner", "--add", "Mind the year.", "--note", "years").out == (
+        "Version 1 of planner is in use.\n"
+    )
+    assert "+Mind the year.\n" in run("prompts", "diff", "planner", "0").out
+    assert run("prompts", "diff", "planner", "1").out == "Both say the same.\n"
+    assert "Mind the year." in run("prompts", "show", "planner").out
+    assert "Mind the year." not in run("prompts", "show", "planner", "--version", "0").out
+    assert [one["version"] for one in run("prompts", "list", "--json").json][:2] == [1, 0]
+    assert run("prompts", "compare", "planner", "0").code == 2
+
+    (tmp_path / "new.toml").write_text('system = "You plan."\ntask = "Plan."\n')
+    assert run("prompts", "set", "planner", "--file", "new.toml", "--draft").out.endswith("is kept, not in use.\n")
+    assert run("prompts", "use", "planner", "2", "--json").json["text"] == 'system = "You plan."\ntask = "Plan."\n'
+    assert run("prompts", "rollback", "planner").out == "Version 1 of planner is in use.\n"
+    assert [one["active"] for one in run("prompts", "show", "planner", "--versions", "--json").json] == [
+        False,
+        True,
+        False,
+    ]
