@@ -100,7 +100,7 @@ class _Seen:
 def run(*, folder: Path, times: int, seed: int = 1) -> JudgeFaultsOutcome:  # noqa: ARG001 - nothing is written
     """Each fault that many times alone, and as many mixtures of them."""
     rng, seen = random.Random(seed), _Seen()
-    begun = _resident_mb(reset=True)
+    begun = resident_mb(reset=True)
     for name in FAULTS:
         for _ in range(times):
             _one(name, [FAULTS[name]], seen)
@@ -114,7 +114,7 @@ def run(*, folder: Path, times: int, seed: int = 1) -> JudgeFaultsOutcome:  # no
         unexplained=tuple(seen.unexplained),
         too_many=tuple(seen.too_many),
         longest_s=seen.longest,
-        grown_mb=_resident_mb() - begun,
+        grown_mb=resident_mb() - begun,
     )
 
 
@@ -149,7 +149,7 @@ def _judge(url: str) -> LlmJudge:
     return LlmJudge(model, load_rubric("groundedness"), guard=Guard(b"secret"), options=judging)
 
 
-def _resident_mb(*, reset: bool = False) -> float:
+def resident_mb(*, reset: bool = False) -> float:
     """Memory in use, at its highest since the last reset; 0 where the system does not tell."""
     if reset:
         with suppress(OSError):

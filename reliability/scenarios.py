@@ -18,12 +18,14 @@ from reliability import (
     events,
     faults,
     first_open,
+    hostile,
     injection,
     judge_faults,
     kill,
     killed_restore,
     masking,
     migration,
+    pipeline_faults,
     power_cut,
     runs,
     state_machine,
@@ -124,8 +126,16 @@ def _masking(folder: Path, amount: int, seed: int) -> Outcome:
     return masking.run(folder=folder, each=amount, seed=seed)
 
 
+def _hostile(folder: Path, amount: int, seed: int) -> Outcome:
+    return hostile.run(folder=folder, memories=amount, seed=seed)
+
+
 def _judge_faults(folder: Path, amount: int, seed: int) -> Outcome:
     return judge_faults.run(folder=folder, times=amount, seed=seed)
+
+
+def _pipeline_faults(folder: Path, amount: int, seed: int) -> Outcome:
+    return pipeline_faults.run(folder=folder, times=amount, seed=seed)
 
 
 def _budget(folder: Path, amount: int, seed: int) -> Outcome:
@@ -243,11 +253,25 @@ SCENARIOS = (
         run=_masking,
     ),
     Scenario(
+        name="hostile",
+        proves="hostile memories and one busy voter move nothing that others find, and teach the memory nothing",
+        unit="hostile memories",
+        amounts=_amounts(200, 200, 28),
+        run=_hostile,
+    ),
+    Scenario(
         name="judge_faults",
         proves="a judge whose endpoint fails in fifteen ways gives a score or a reason, in time and in three requests",
         unit="times for each fault",
         amounts=_amounts(10, 3, 1),
         run=_judge_faults,
+    ),
+    Scenario(
+        name="pipeline_faults",
+        proves="a research pipeline whose model fails in fifteen ways answers every question, in time, and says why",
+        unit="times for each fault",
+        amounts=_amounts(10, 3, 1),
+        run=_pipeline_faults,
     ),
     Scenario(
         name="budget",

@@ -24,7 +24,18 @@ def _layer(name: str, purpose: str, *may_import: str) -> Layer:
     return Layer(name, purpose, frozenset(may_import))
 
 
-_USE_CASES = ("memory", "evaluation", "online", "research", "analysis", "judging", "systems", "storage", "flags")
+_USE_CASES = (
+    "memory",
+    "evaluation",
+    "online",
+    "research",
+    "analysis",
+    "judging",
+    "systems",
+    "storage",
+    "flags",
+    "access",
+)
 _MEASURES = ("metrics", "statistics", "formats", "text", "embedding", "models", "index")
 
 LAYERS = (
@@ -39,6 +50,7 @@ LAYERS = (
     _layer("models", "ChatModel protocol, the one endpoint client, budget, cache"),
     _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),
     _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log", "text"),
+    _layer("access", "who may do what: grants, policies, tokens", "storage"),
     _layer("flags", "registry with documented defaults, rollout, activation rows", "storage"),
     _layer("index", "derived lexical and vector indexes that follow the change log", "storage", "text"),
     _layer(
@@ -77,7 +89,15 @@ LAYERS = (
         "storage",
         "flags",
     ),
-    _layer("analysis", "patterns over stored evaluations, prompt suggestions", "storage", "judging", "statistics"),
+    _layer(
+        "analysis",
+        "patterns over stored evaluations, prompt suggestions",
+        "storage",
+        "judging",
+        "statistics",
+        "text",
+        "models",
+    ),
     _layer("tracing", "what Assay does as OpenTelemetry spans"),
     _layer("settings", "file, environment and options into one frozen value"),
     _layer(
@@ -91,6 +111,7 @@ LAYERS = (
     _layer(
         "doctor", "what stands between this machine and a working Assay", "settings", "wiring", "storage", "embedding"
     ),
+    _layer("client", "the HTTP API as typed calls", "models"),
     _layer("testing", "public doubles and small values for tests", "models", "embedding"),
     _layer("api", "the facades behind the public names", *_USE_CASES, *_MEASURES, "settings", "wiring"),
     _layer(

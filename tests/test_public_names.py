@@ -15,8 +15,10 @@ from assay.errors import AssayError
 def test_the_root_exports_exactly_these_names() -> None:
     assert assay.__all__ == [
         "AssayError",
+        "Client",
         "Dataset",
         "Memory",
+        "Research",
         "Scope",
         "Settings",
         "compare",

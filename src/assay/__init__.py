@@ -9,15 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Dataset, Memory, compare, evaluate, gate, open_store
+    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, open_store
+    from assay.client import Client
     from assay.errors import AssayError
     from assay.records import Scope
     from assay.settings import Settings, load_settings
 
 _HOME = {
     "AssayError": "assay.errors",
+    "Client": "assay.client",
     "Dataset": "assay.api",
     "Memory": "assay.api",
+    "Research": "assay.api",
     "Scope": "assay.records",
     "Settings": "assay.settings",
     "compare": "assay.api",
@@ -29,8 +32,10 @@ _HOME = {
 
 __all__ = [
     "AssayError",
+    "Client",
     "Dataset",
     "Memory",
+    "Research",
     "Scope",
     "Settings",
     "compare",

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from assay.memory.health import HealthReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.showing import ShownMemory
+    from assay.records.research_log import StoredResearch
+    from assay.records.researched import ResearchAnswer
+    from assay.research.custom import CustomDimension
+    from assay.research.events import StageEvent
     from assay.storage import Store
     from assay.systems.protocol import System
 
@@ -296,6 +300,50 @@ def _system(
             f"{type(system).__name__} is no system", remedy="Give a function of (query, k), a Memory, or a name."
         )
     return PythonFunction(system), False
+
+
+class Research:
+    """Answers questions from a memory: plan, search, answer with citations, each step scored.
+
+    Models are asked where the settings name one (`model.url`); else rules plan, answer and evaluate. Evaluation never
+    breaks an answer: what could not be scored says why. `custom` adds dimensions of your own.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        builtin: bool = False,
+        evaluate: bool = True,
+        custom: Sequence[CustomDimension] = (),
+    ) -> None:
+        from assay.wiring.research import Choice  # noqa: PLC0415 - heavy, and only needed here
+
+        self._memory = memory
+        choice = Choice(builtin=builtin, evaluate=evaluate)
+        self.pipeline = wiring.open_research(
+            memory.settings, memory.engine, memory.scope, choice=choice, custom=tuple(custom)
+        )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        session_id: str | None = None,
+        tags: Sequence[str] = (),
+        listen: Callable[[StageEvent], None] | None = None,
+    ) -> ResearchAnswer:
+        """An answer with citations, or an explicit abstention; `listen` is told of every step while it happens."""
+        return self.pipeline.ask(self._memory.scope, question, session_id=session_id, tags=tags, listen=listen)
+
+    def retry_search(self, log_id: str) -> ResearchAnswer:
+        """Answer an earlier question again from a wider search."""
+        return self.pipeline.retry_search(self._memory.scope, log_id)
+
+    def get(self, log_id: str) -> StoredResearch:
+        """An earlier session with its whole record."""
+        with self._memory.engine.store.reading(self._memory.scope) as work:
+            return work.research.get(log_id)
 
 
 def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:

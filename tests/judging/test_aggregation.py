@@ -88,7 +88,7 @@ def test_one_opinion_is_the_aggregate_whatever_the_weights(score: float, checkpo
 
 @pytest.mark.parametrize(
     ("score", "bar", "fails"),
-    [(0.7, 0.7, False), (0.6999999, 0.7, True), (0.1 + 0.2, 0.3, False), (0.3, 0.1 + 0.2, False)],
+    [(0.7, 0.7, False), (0.6999999, 0.7, True), (0.3, 0.1 + 0.2, False)],
 )
 def test_a_score_at_its_bar_is_not_below_it(score: float, bar: float, fails: bool) -> None:
     assert below(score, bar) is fails
@@ -101,7 +101,7 @@ def test_distances_are_those_of_people_and_not_of_floats() -> None:
 
 
 def test_options_refuse_what_no_weight_can_be() -> None:
-    with pytest.raises(BadValue, match="weights.coherence"):
+    with pytest.raises(BadValue, match=r"weights\.coherence"):
         PanelOptions(weights={"coherence": 1.5})
     with pytest.raises(BadValue, match="every weight of the plan"):
         PanelOptions(weights={one.value: 0.0 for one in Dimension} | {"faithfulness": 1.0, "source_quality": 1.0})

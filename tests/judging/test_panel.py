@@ -1,4 +1,4 @@
-"""The panel: everybody asked at once, whatever one of them does, and states that say how much stands behind a verdict."""
+"""The panel: everybody asked at once, whatever one of them does, and how much stands behind a verdict."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
@@ -16,8 +17,9 @@ from assay.records.research_log import (
     ResearchFilter,
     ResearchSession,
     ResearchStatus,
+    ResearchTotals,
 )
-from assay.storage import Store
+from assay.storage import Marks, Store
 
 OTHER = Scope(tenant="other")
 FULL = ResearchSession(
@@ -96,52 +98,50 @@ def test_pages_follow_each_other_newest_first_and_end(store: Store, scope: Scope
     fill(store, scope, *(session(number) for number in range(5)))
     fill(store, OTHER, session(9))
     with store.reading(scope) as work:
-        first = work.research.list(limit=2)
-        second = work.research.list(limit=2, after=first.after)
-        last = work.research.list(limit=2, after=second.after)
-        assert work.research.list(limit=5).after is None
+        first = work.research.page(limit=2)
+        second = work.research.page(limit=2, after=first.after)
+        last = work.research.page(limit=2, after=second.after)
+        assert work.research.page(limit=5).after is None
         with pytest.raises(BadValue, match="limit"):
-            work.research.list(limit=0)
+            work.research.page(limit=0)
     pages = [[one.log_id for one in page.sessions] for page in (first, second, last)]
     assert pages == [["r_4", "r_3"], ["r_2", "r_1"], ["r_0"]]
     assert last.after is None
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        (ResearchFilter(since=samples.AT + timedelta(days=1)), {"r_1", "r_2"}),
-        (ResearchFilter(until=samples.AT + timedelta(days=1)), {"r_full"}),
-        (ResearchFilter(least_score=0.5), {"r_1"}),
-        (ResearchFilter(most_score=0.5), {"r_full"}),
-        (ResearchFilter(passed=True), {"r_1"}),
-        (ResearchFilter(failure_type="insufficient_coverage"), {"r_full"}),
-        (ResearchFilter(failed_dimension="tone"), {"r_full"}),
-        (ResearchFilter(escalated=True), {"r_full"}),
-        (ResearchFilter(escalated=False), {"r_1", "r_2"}),
-        (ResearchFilter(skipped=True), {"r_full"}),
-        (ResearchFilter(judge_failed=True), {"r_full"}),
-        (ResearchFilter(severe=True), {"r_full"}),
-        (ResearchFilter(least_iterations=2), {"r_full"}),
-        (ResearchFilter(most_iterations=2), {"r_1", "r_2"}),
-        (ResearchFilter(status=ResearchStatus.ABSTAINED), {"r_full"}),
-        (ResearchFilter(kind=QuestionKind.TIME), {"r_full"}),
-        (ResearchFilter(session_id="s_1"), {"r_full"}),
-        (ResearchFilter(prompt_version="planner@2"), {"r_full"}),
-        (ResearchFilter(prompt_version="planner@1"), {"r_1"}),
-        (ResearchFilter(prompt_version="planner@"), set()),
-        (ResearchFilter(text="OF_IT"), {"r_full"}),
-        (ResearchFilter(text="of%it"), set()),
-    ],
-)
-def test_each_filter_lets_through_what_it_names(
-    store: Store, scope: Scope, wanted: ResearchFilter, found: set[str]
-) -> None:
+FILTERS: list[tuple[ResearchFilter, set[str]]] = [
+    (ResearchFilter(since=samples.AT + timedelta(days=1)), {"r_1", "r_2"}),
+    (ResearchFilter(until=samples.AT + timedelta(days=1)), {"r_full"}),
+    (ResearchFilter(least_score=0.5), {"r_1"}),
+    (ResearchFilter(most_score=0.5), {"r_full"}),
+    (ResearchFilter(passed=True), {"r_1"}),
+    (ResearchFilter(failure_type="insufficient_coverage"), {"r_full"}),
+    (ResearchFilter(failed_dimension="tone"), {"r_full"}),
+    (ResearchFilter(escalated=True), {"r_full"}),
+    (ResearchFilter(escalated=False), {"r_1", "r_2"}),
+    (ResearchFilter(skipped=True), {"r_full"}),
+    (ResearchFilter(judge_failed=True), {"r_full"}),
+    (ResearchFilter(severe=True), {"r_full"}),
+    (ResearchFilter(least_iterations=2), {"r_full"}),
+    (ResearchFilter(most_iterations=2), {"r_1", "r_2"}),
+    (ResearchFilter(status=ResearchStatus.ABSTAINED), {"r_full"}),
+    (ResearchFilter(kind=QuestionKind.TIME), {"r_full"}),
+    (ResearchFilter(session_id="s_1"), {"r_full"}),
+    (ResearchFilter(prompt_version="planner@2"), {"r_full"}),
+    (ResearchFilter(prompt_version="planner@1"), {"r_1"}),
+    (ResearchFilter(prompt_version="planner@"), set()),
+    (ResearchFilter(text="OF_IT"), {"r_full"}),
+    (ResearchFilter(text="of%it"), set()),
+]
+
+
+def test_each_filter_lets_through_what_it_names(store: Store, scope: Scope) -> None:
     fill(store, scope, FULL, session(1, overall_score=0.9, passed=True, prompt_versions=("planner@1",)), session(2))
     with store.reading(scope) as work:
-        assert {one.log_id for one in work.research.list(wanted).sessions} == found
-        assert {one.log_id for one in work.research.each(wanted)} == found
-        assert work.research.totals(wanted).sessions == len(found)
+        for wanted, found in FILTERS:
+            assert {one.log_id for one in work.research.page(wanted).sessions} == found, wanted
+            assert {one.log_id for one in work.research.each(wanted)} == found, wanted
+            assert work.research.totals(wanted).sessions == work.research.count(wanted) == len(found), wanted
 
 
 def test_totals_leave_what_nobody_scored_out_of_the_means(store: Store, scope: Scope) -> None:
@@ -170,6 +170,65 @@ def test_totals_over_nothing_are_zero_and_not_an_error(store: Store, scope: Scop
         totals = work.research.totals()
     assert (totals.sessions, totals.days, sum(totals.histogram)) == (0, (), 0)
     assert totals.stages["overall"].mean is None
+
+
+def test_kept_days_and_a_sum_over_every_session_agree(store: Store, scope: Scope) -> None:
+    made = [
+        session(
+            number,
+            created_at=samples.AT + timedelta(hours=7 * number),
+            overall_score=None if number % 5 == 0 else number / 40,
+            scores={"coherence": number / 40, "tone": 0.5},
+            failed_dimensions=("coherence",) if number % 2 else (),
+            passed=(None, True, False)[number % 3],
+            iterations=1 + number % 3,
+            escalated=number % 4 == 0,
+            failure_type="scope_mismatch" if number % 7 == 0 else "",
+            status="abstained" if number % 6 == 0 else "answered",
+        )
+        for number in range(40)
+    ]
+    fill(store, scope, *made)
+    fill(store, OTHER, session(3))
+    windows = [
+        (None, None),
+        (samples.AT + timedelta(days=2, hours=5), None),
+        (None, samples.AT + timedelta(days=4)),
+        (samples.AT + timedelta(days=1), samples.AT + timedelta(days=9, minutes=3)),
+        (samples.AT, samples.AT + timedelta(hours=9)),
+    ]
+    with store.reading(scope) as work:
+        for since, until in windows:
+            wanted = ResearchFilter(since=since, until=until)
+            # A filter that lets everything through is summed up session by session.
+            every = ResearchFilter(since=since, until=until, least_iterations=0)
+            kept, summed = work.research.totals(wanted), work.research.totals(every)
+            assert kept.sessions > 0
+            assert _rounded(kept) == _rounded(summed), wanted
+
+
+def test_a_session_that_was_erased_leaves_the_totals(store: Store, scope: Scope) -> None:
+    failed = session(1, overall_score=0.5, failed_dimensions=("coherence",))
+    fill(store, scope, failed, session(2, overall_score=0.7))
+    with store.writing(scope) as work:
+        work.erasure.strike(Marks(ids=frozenset({"r_1"}), pieces=("question 1",)))
+        assert work.erasure.count(Marks(ids=frozenset({"r_1"}))) == {}
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+        assert (totals.sessions, totals.stages["overall"].total) == (1, 0.7)
+        with pytest.raises(RecordNotFound):
+            work.research.get("r_1")
+
+
+def _rounded(totals: ResearchTotals) -> object:
+    def near(value: object) -> object:
+        if isinstance(value, float):
+            return round(value, 9)
+        if isinstance(value, tuple):
+            return tuple(near(one) for one in value)
+        return {key: near(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+    return {one.name: near(getattr(totals, one.name)) for one in fields(totals)}
 
 
 def test_every_bin_holds_its_lower_edge(store: Store, scope: Scope) -> None:

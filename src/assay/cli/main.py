@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.commands import (
+    analyze,
+    ask,
     baseline,
     checkpoint,
     compare,
@@ -42,17 +44,20 @@ from assay.cli.commands import (
     measure,
     metrics,
     observe,
+    prompts,
     report,
     restore,
     retention,
     run,
     save,
     search,
+    serve,
     session,
     shadow,
     show,
     simulate,
     task,
+    token,
     tune,
     validate,
     version,
@@ -81,14 +86,16 @@ def _root(context: typer.Context, **given: Any) -> None:
         typer.echo(context.get_help())
 
 
-MEMORY = (save, search, show, ingest, link, why, restore, health, flag, index, tune, session, task)
+MEMORY = (save, search, ask, show, ingest, link, why, restore, health, flag, index, tune, session, task)
 LEARNING = (validate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
-KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, mcp, version)
+KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, serve, token, mcp, version)
 
 ONLINE = (shadow, ladder)
 
-for module in (*MEMORY, *LEARNING, *MEASURING, *ONLINE, *KEEPING):
+ANALYSIS = (analyze, prompts)
+
+for module in (*MEMORY, *LEARNING, *MEASURING, *ONLINE, *ANALYSIS, *KEEPING):
     module.register(app)
 
 

@@ -85,7 +85,7 @@ class ResearchSession:
     evaluation_ms: float = 0.0
     """Of that, what evaluation took."""
     tokens: int | None = None
-    """Of every model that was asked; None: one did not count."""
+    """Of every model that evaluated; None: one did not count."""
     prompt_versions: tuple[str, ...] = ()
     """Prompts that were used, each as `prompt_id@version`."""
 
@@ -166,7 +166,7 @@ class ResearchPage(NamedTuple):
 class Spread(NamedTuple):
     """A score over many sessions; only those that have one are counted."""
 
-    count: int
+    count: int  # type: ignore[assignment] # nobody counts equal parts of a spread, which is what a tuple's would do
     total: float
     squares: float
     """Sum of squares, for an interval."""

@@ -53,10 +53,10 @@ class Draft:
 
 
 class Mask(NamedTuple):
-    """A secret that was masked before anything was stored. The secret itself is nowhere in it."""
+    """A secret that was masked, or hidden text that was taken out, before anything was stored. It is nowhere in it."""
 
     kind: str
-    """Such as `AWS access key`."""
+    """Such as `AWS access key` or `hidden text`."""
     where: str
     """The field."""
     length: int
@@ -95,9 +95,10 @@ class Step(NamedTuple):
     """What one step of a save decided."""
 
     name: str
-    """`structure`, `secrets`, `quality`, `near_duplicate`, `reconsolidation`, `write`."""
+    """`structure`, `secrets`, `trust`, `quality`, `near_duplicate`, `reconsolidation`, `write`."""
     decision: str
-    """`pass`, `masked`, `reject`, `would_reject`, `merge`, `supersede`, `contradicts`, `store`, `unchanged`, `off`."""
+    """`pass`, `masked`, `warn`, `reject`, `would_reject`, `quarantine`, `merge`, `supersede`, `contradicts`, `store`,
+    `unchanged`, `off`."""
     detail: str = ""
 
 
@@ -124,3 +125,5 @@ class SaveOutcome:
     chunks: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Chunks that were not embedded, by reason."""
+    quarantined: bool = False
+    """Kept, but found by no search until a person releases it with `assay restore`."""

@@ -63,7 +63,7 @@ class ExtractiveSynthesiser:
     def synthesise(
         self, question: str, passages: Sequence[Passage], *, plan: Plan | None = None, feedback: str = ""
     ) -> Synthesis:
-        """An answer with citations, or an abstention, which is sooner given when an earlier answer was found wanting."""
+        """An answer with citations, or an abstention; more readily that when an earlier answer was found wanting."""
         asked = read_question(question)
         if not words(asked.text):
             return _declined("the question has no words", 0.0)

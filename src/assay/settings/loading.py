@@ -28,6 +28,8 @@ FLAG_TABLE = "flags"
 """The table of the file in which feature flags stand, by name."""
 FLOOR_TABLE = "floors"
 """The table of the file in which stands what a gate demands, by metric."""
+RESEARCH_TABLE = "research"
+"""The table of the file in which stands how questions are answered and answers evaluated."""
 
 
 class Shown(NamedTuple):
@@ -75,7 +77,8 @@ def load_settings(
     chosen = {one.name: found[one.key][0] for one in KNOWN if one.key in found}
     chosen.setdefault("db", str(default_db(environment)))
     flags = _flags_in_file(file) | _flags_in_environment(environment)
-    settings = Settings(**chosen, flags=flags, floors=_floors_in_file(file))
+    research = _table(file, RESEARCH_TABLE)
+    settings = Settings(**chosen, flags=flags, floors=_floors_in_file(file), research=research)
     origins = {one.key: found[one.key][1] if one.key in found else Origin("default", "") for one in KNOWN}
     return LoadedSettings(settings=settings, origins=origins, file=file)
 
@@ -120,7 +123,7 @@ def _flags_in_environment(environment: Mapping[str, str]) -> dict[str, tuple[str
 
 
 def _from_file(file: Path) -> dict[str, tuple[Any, Origin]]:
-    tables = (FLAG_TABLE, FLOOR_TABLE)
+    tables = (FLAG_TABLE, FLOOR_TABLE, RESEARCH_TABLE)
     flat = dict(_flatten({name: value for name, value in _read(file).items() if name not in tables}))
     origin = Origin("file", str(file))
     for key in flat:

@@ -88,6 +88,16 @@ class Settings:
     similarity_related: float | None = _setting(
         "similarity.related", "From it on, the same subject is replaced. Unset: as the embedder says.", None
     )
+    save_copies_per_day: int = _setting(
+        "save.copies_per_day",
+        "Notes close to what others wrote that programs may save for one principal in a day; more are quarantined.",
+        10,
+    )
+    save_alike_per_day: int = _setting(
+        "save.alike_per_day",
+        "Notes close to any other that programs may save for one principal in a day; more are quarantined.",
+        50,
+    )
     index_folder: Path | None = _setting(
         "index.folder", "Where derived indexes are kept. Unset: beside the SQLite file, or the user's cache.", None
     )
@@ -191,6 +201,8 @@ class Settings:
     """What the environment and the file say of feature flags: value and origin by the flag's name, unchecked."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the file demands of every run, by metric; for what is better when lower, a ceiling."""
+    research: Mapping[str, Any] = field(default_factory=dict)
+    """The file's table `research` as it stands there; checked where the pipeline is built."""
 
 
 class KnownSetting(NamedTuple):

@@ -22,6 +22,7 @@ from assay.storage.repositories.indexed import Indexed
 from assay.storage.repositories.judging import JudgeRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learned_terms import LearnedTerms
 from assay.storage.repositories.learning import Learning
+from assay.storage.repositories.listing import Lists
 from assay.storage.repositories.memories import Memories
 from assay.storage.repositories.meta import Meta
 from assay.storage.repositories.online import Interleavings, LadderSteps, Votes
@@ -221,6 +222,11 @@ class Work:
     def access_tokens(self) -> AccessTokens:
         """Tokens that open a server."""
         return AccessTokens(self._bound)
+
+    @cached_property
+    def lists(self) -> Lists:
+        """Long lists in pages."""
+        return Lists(self._bound)
 
     @cached_property
     def request_keys(self) -> RequestKeys:

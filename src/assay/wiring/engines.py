@@ -108,7 +108,7 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
 ) -> MakeSaver:
     def make(meter: Meter | None) -> Saver:
         from assay.memory.ingesting.metering import MeteredChunker, MeteredEmbedder  # noqa: PLC0415 - see the docstring
-        from assay.memory.saving import Saver  # noqa: PLC0415 - the same
+        from assay.memory.saving import SaveOptions, Saver  # noqa: PLC0415 - the same
 
         chunker = chunker_of(embedder, most=settings.chunking_max_tokens)
         return Saver(
@@ -118,6 +118,7 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
             flags=flags,
             chunker=chunker if meter is None else MeteredChunker(chunker, meter),
             clock=clock,
+            options=SaveOptions(copies=settings.save_copies_per_day, alike=settings.save_alike_per_day),
         )
 
     return make

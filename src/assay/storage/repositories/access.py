@@ -1,6 +1,6 @@
 """Tokens, and the keys of requests.
 
-A token is looked for by its digest in every tenant: whoever shows it does not say whose rows it opens, the row does.
+Tokens are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ class AccessTokens(Repository):
         if row is None:
             raise RecordNotFound(f"there is no token {token_id!r}", remedy="See `assay token list`.")
         return from_row(AccessToken, row, table)
+
+    def exist(self) -> bool:
+        """Whether there is a token that was not revoked, in whatever tenant."""
+        wanted = select(access_tokens.c.token_id).where(access_tokens.c.revoked_at.is_(None)).limit(1)
+        return self._connection.execute(wanted).first() is not None
 
     def opened_by(self, digest: str) -> tuple[str, AccessToken] | None:
         """The tenant a digest opens, and its token, in whatever tenant it is."""

@@ -24,6 +24,10 @@ LEARNED_COLUMNS = ("confidence", "validation_count", "tier", "learned_triggers")
 """What learning may change of a memory. `updated_at` is not among them: to be voted for is not to be newer."""
 
 
+LOOKED_BACK = 20_000
+"""Changes among which the votes of one principal are counted: a vote must not take longer the more there were."""
+
+
 class Tally(NamedTuple):
     """Ballots by principal."""
 
@@ -136,6 +140,20 @@ class Learning(Repository):
         for useful, principal, count in self._rows(_TALLY, memory_id=memory_id):
             (found.useful if useful else found.useless)[principal] = int(count)
         return found
+
+    def votes_alone(self, *, since: datetime) -> int:
+        """How many standing votes of the scope's principal moved a memory while nobody else said the same."""
+        table = learning_changes
+        newest = select(func.coalesce(func.max(table.c.id), 0) - LOOKED_BACK).scalar_subquery()
+        wanted = select(table.c.detail).where(
+            self._mine(table),
+            table.c.id > newest,
+            table.c.writer == self._principal,
+            table.c.kind == ChangeKind.VOTE.value,
+            table.c.at >= since,
+            table.c.undone_at.is_(None),
+        )
+        return sum(bool(row.detail.get("alone")) for row in self._connection.execute(wanted))
 
     def remove_votes(self, memory_id: str, ballots: Collection[str]) -> None:
         """Take ballots back."""

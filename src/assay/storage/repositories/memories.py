@@ -145,6 +145,14 @@ class Memories(Repository):
             for row in self._connection.execute(wanted.order_by(memories.c.number))
         ]
 
+    def never_held(self) -> list[MemoryRecord]:
+        """Memories that were superseded the moment they would have been valid, oldest first: those set apart."""
+        wanted = self._select(memories, memories.c.superseded_at == memories.c.valid_from)
+        return [
+            from_row(MemoryRecord, row, memories)
+            for row in self._connection.execute(wanted.order_by(memories.c.number))
+        ]
+
     def by_numbers(self, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
         """The memories with these numbers; a number that is gone is absent."""
         wanted = self._select(memories, self._among(memories.c.number, numbers))

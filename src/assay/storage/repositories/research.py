@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Row, Select, case, func, literal, select, type_coerce
+from sqlalchemy import ColumnElement, Integer, Row, Select, case, func, literal, select, type_coerce, update
 from sqlalchemy import cast as as_type
 
 from assay.errors import BadValue, RecordNotFound
@@ -23,13 +25,13 @@ from assay.records.research_log import (
     StoredResearch,
 )
 from assay.storage.repositories.base import Repository
+from assay.storage.research_days import STAGES, Window, added, as_json, from_json, totals_of, window
 from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables.research import research_failures, research_sessions, research_traces
+from assay.storage.tables.research import research_days, research_failures, research_sessions, research_traces
 from assay.storage.types import TextType
 
 LARGEST_PAGE = 1_000
 _KNOWN = tuple(dimension.value for dimension in Dimension)
-_STAGES = ("overall", "plan", "retrieval", "answer")
 _OF = research_sessions.c
 
 
@@ -42,13 +44,15 @@ class ResearchRows(Repository):
         row |= {name: session.scores.get(name) for name in _KNOWN}
         row["custom_scores"] = {name: score for name, score in session.scores.items() if name not in _KNOWN}
         wanted = insert(self._connection, research_sessions).values(row).on_conflict_do_nothing()
-        self._connection.execute(wanted)
+        counted = self._connection.execution_options(preserve_rowcount=True)
+        if not counted.execute(wanted).rowcount:
+            return
+        self._add_to_its_day(session)
         key = {"tenant": self._tenant, "log_id": session.log_id}
-        kept = insert(self._connection, research_traces).values({**key, "trace": dict(trace)})
-        self._connection.execute(kept.on_conflict_do_nothing())
-        failed = [{**key, "dimension": name} for name in session.failed_dimensions]
+        self._connection.execute(research_traces.insert().values({**key, "trace": dict(trace)}))
+        failed = [{**key, "dimension": name} for name in dict.fromkeys(session.failed_dimensions)]
         if failed:
-            self._connection.execute(insert(self._connection, research_failures).on_conflict_do_nothing(), failed)
+            self._connection.execute(research_failures.insert(), failed)
 
     def get(self, log_id: str) -> StoredResearch:
         """One session and its record."""
@@ -77,18 +81,59 @@ class ResearchRows(Repository):
         for row in self._connection.execution_options(yield_per=1_000).execute(found):
             yield _session(row)
 
+    def count(self, wanted: ResearchFilter | None = None) -> int:
+        """How many sessions a filter lets through."""
+        return int(self._connection.execute(self._matching(select(func.count()), wanted)).scalar_one())
+
     def totals(self, wanted: ResearchFilter | None = None) -> ResearchTotals:
-        """Counts and sums over the sessions of a filter, made by the database."""
+        """Counts and sums over the sessions of a filter. Of whole days they are kept; the rest the database sums up."""
+        wanted = wanted or ResearchFilter()
+        only_time = replace(wanted, since=None, until=None) == ResearchFilter()
+        cut = window(wanted.since, wanted.until) if only_time else None
+        kept = None if cut is None else self._kept_days(cut)
+        if cut is None or kept is None:
+            return self._summed(wanted)
+        ends = [ResearchFilter(since=one[0], until=one[1]) for one in (cut.before, cut.after) if one is not None]
+        return added([*kept, *map(self._summed, ends)])
+
+    def _kept_days(self, cut: Window) -> list[ResearchTotals] | None:
+        """The totals of whole days; None when a session was taken out since they were made."""
+        day = research_days.c.day
+        bounds = [day >= cut.first.isoformat()] if cut.first is not None else []
+        bounds += [day < cut.last.isoformat()] if cut.last is not None else []
+        rows = self._connection.execute(self._select(research_days, *bounds))
+        found = [from_json(date.fromisoformat(row.day), row.totals) for row in rows]
+        there = select(func.count()).where(self._mine(research_sessions))
+        # Days sort as moments do: a day is the beginning of the text of each of its moments.
+        moment = type_coerce(_OF.created_at, TextType)
+        there = there.where(moment >= cut.first.isoformat()) if cut.first is not None else there
+        there = there.where(moment < cut.last.isoformat()) if cut.last is not None else there
+        count = self._connection.execute(there).scalar_one()
+        return found if count == sum(one.sessions for one in found) else None
+
+    def _add_to_its_day(self, session: ResearchSession) -> None:
+        """Grow the totals of a session's day; on PostgreSQL, whoever else does so waits."""
+        own = totals_of(session)
+        day = own.days[0].day
+        key = {"tenant": self._tenant, "day": day.isoformat()}
+        empty = insert(self._connection, research_days).values({**key, "totals": {}}).on_conflict_do_nothing()
+        self._connection.execute(empty)
+        same = (self._mine(research_days), research_days.c.day == key["day"])
+        there = self._connection.execute(select(research_days.c.totals).where(*same).with_for_update()).scalar_one()
+        grown = added([from_json(day, there), own]) if there else own
+        self._connection.execute(update(research_days).where(*same).values(totals=as_json(grown)))
+
+    def _summed(self, wanted: ResearchFilter) -> ResearchTotals:
         row = self._connection.execute(self._matching(select(*_SUMMED), wanted)).one()._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
-        bins = dict(self._counted(_bin(), wanted))
+        bins, iterations, types = self._tallies(wanted)
         return ResearchTotals(
             **{name: int(row[name] or 0) for name in _COUNTS},
-            iterations={int(key): count for key, count in self._counted(_OF.iterations, wanted)},
-            stages={stage: _spread(row, stage) for stage in _STAGES},
+            iterations=dict(sorted(iterations.items())),
+            stages={stage: _spread(row, stage) for stage in STAGES},
             dimensions={dimension: _spread(row, dimension.value) for dimension in Dimension},
             failed_dimensions=dict(self._failed(wanted)),
-            failure_types={str(key): count for key, count in self._counted(_OF.failure_type, wanted) if key},
-            histogram=tuple(bins.get(place, 0) for place in range(BINS)),
+            failure_types={name: types[name] for name in sorted(types) if name},
+            histogram=tuple(bins[place] for place in range(BINS)),
             days=tuple(self._days(wanted)),
         )
 
@@ -108,10 +153,18 @@ class ResearchRows(Repository):
                 date.fromisoformat(row.day), row.sessions, row.judged, row.passed or 0, _spread(told, "overall")
             )
 
-    def _counted(self, column: ColumnElement[Any], wanted: ResearchFilter | None) -> list[tuple[Any, int]]:
-        """How many sessions each value has."""
-        found = self._matching(select(column.label("value"), func.count()), wanted).group_by("value").order_by("value")
-        return [(value, int(count)) for value, count in self._connection.execute(found) if value is not None]
+    def _tallies(self, wanted: ResearchFilter) -> tuple[Counter[int | None], Counter[int], Counter[str]]:
+        """Sessions by bin, by iterations and by failure, from one look at the table."""
+        columns = (_bin().label("bin"), _OF.iterations, _OF.failure_type)
+        found = self._matching(select(*columns, func.count().label("sessions")), wanted)
+        bins: Counter[int | None] = Counter()
+        iterations: Counter[int] = Counter()
+        types: Counter[str] = Counter()
+        for row in self._connection.execute(found.group_by("bin", _OF.iterations, _OF.failure_type)):
+            bins[row.bin] += row.sessions
+            iterations[row.iterations] += row.sessions
+            types[row.failure_type] += row.sessions
+        return bins, iterations, types
 
     def _matching(self, statement: Select[Any], wanted: ResearchFilter | None) -> Select[Any]:
         return statement.where(self._mine(research_sessions), *_conditions(wanted or ResearchFilter()))
@@ -199,7 +252,7 @@ _COUNTS: Mapping[str, ColumnElement[Any]] = {
 }
 _SUMMED = [
     *(column.label(name) for name, column in _COUNTS.items()),
-    *(part for stage in _STAGES for part in _parts(stage, _OF[f"{stage}_score"])),
+    *(part for stage in STAGES for part in _parts(stage, _OF[f"{stage}_score"])),
     *(part for name in _KNOWN for part in _parts(name, _OF[name])),
 ]
 _BY_DAY = [

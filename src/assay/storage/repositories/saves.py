@@ -14,7 +14,7 @@ from assay.records import SaveDecision, values
 from assay.records.checked import allow, one_of, require
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, to_row
-from assay.storage.tables import memory_saves
+from assay.storage.tables import memories, memory_saves
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +107,27 @@ class Saves(Repository):
             if reason is not None:
                 counted.would_reject[reason] = counted.would_reject.get(reason, 0) + count
         return counted
+
+    def alike(self, actor: str, *, similarity: float, since: datetime, of_others: bool = False) -> int:
+        """How many saves of one actor, from a moment on, were kept beside a memory this similar.
+
+        Of others: how many stand beside, or took the place of, what somebody else wrote.
+        """
+        near = (memories.c.tenant == memory_saves.c.tenant) & (memories.c.id == memory_saves.c.neighbour_id)
+        counted = (
+            select(func.count())
+            .select_from(memory_saves.join(memories, near))
+            .where(
+                self._mine(memory_saves),
+                memory_saves.c.actor == actor,
+                memory_saves.c.at >= since,
+                memory_saves.c.similarity >= similarity,
+                memory_saves.c.decision != SaveDecision.REJECT.value,
+            )
+        )
+        alone = memory_saves.c.decision == SaveDecision.STORE.value
+        counted = counted.where(memories.c.written_by != actor if of_others else alone)
+        return int(self._connection.execute(counted).scalar_one())
 
     def _read(self, *conditions: ColumnElement[bool], limit: int | None = None) -> list[SaveRecord]:
         wanted = self._select(memory_saves, *conditions).order_by(memory_saves.c.id.desc()).limit(limit)

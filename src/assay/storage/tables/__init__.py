@@ -48,7 +48,13 @@ from assay.storage.tables.memory import (
     vectors,
 )
 from assay.storage.tables.online import ab_votes, interleavings, ladder_steps
-from assay.storage.tables.research import prompts, research_failures, research_sessions, research_traces
+from assay.storage.tables.research import (
+    prompts,
+    research_days,
+    research_failures,
+    research_sessions,
+    research_traces,
+)
 from assay.storage.tables.sessions import known_files, tasks
 
 __all__ = [
@@ -88,10 +94,11 @@ __all__ = [
     "model_replies",
     "model_reservations",
     "prompts",
+    "request_keys",
+    "research_days",
     "research_failures",
     "research_sessions",
     "research_traces",
-    "request_keys",
     "tasks",
     "vectors",
 ]

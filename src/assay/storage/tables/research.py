@@ -61,6 +61,14 @@ research_traces = Table(
     Column("trace", Json),
 )
 
+research_days = Table(
+    "research_days",
+    metadata,
+    Column("tenant", TextType, primary_key=True),
+    Column("day", TextType, primary_key=True),
+    Column("totals", Json),
+)
+
 prompts = Table(
     "prompts",
     metadata,

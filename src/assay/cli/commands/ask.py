@@ -1,0 +1,174 @@
+"""`assay ask`: a question answered from the memory, with citations, and what was found of its quality."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay import wiring
+from assay.cli.surface import Surface, command
+
+if TYPE_CHECKING:
+    from assay.records.panel import CheckpointResult
+    from assay.records.researched import ResearchAnswer
+    from assay.research.events import StageEvent
+
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")]
+ExportOption = Annotated[Path | None, typer.Option("--export", metavar="DIR", help="Write the whole record there.")]
+DetailsOption = Annotated[bool, typer.Option("--details", "-d", help="Show every attempt and dimension.")]
+BuiltinOption = Annotated[bool, typer.Option("--builtin", help="Ask no model, whatever the settings say.")]
+PlainOption = Annotated[bool, typer.Option("--no-evaluation", help="Answer without looking at the quality.")]
+SessionOption = Annotated[str | None, typer.Option(metavar="ID", help="The session this belongs to.")]
+TagOption = Annotated[list[str], typer.Option("--tag", help="A word to find it by later; may repeat.")]
+RetryOption = Annotated[bool, typer.Option("--retry", help="QUESTION is a log id: answer it from a wider search.")]
+
+WITHHELD, FAILED = 1, 4
+"""Exit codes: the answer did not pass a checkpoint set to block; the search itself failed."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "ask")
+    def ask(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        question: QuestionArgument,
+        details: DetailsOption = False,
+        export: ExportOption = None,
+        builtin: BuiltinOption = False,
+        no_evaluation: PlainOption = False,
+        session: SessionOption = None,
+        tag: TagOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        retry: RetryOption = False,
+    ) -> None:
+        """Answer a question from the memory, with citations or an honest "not answered", and score every step."""
+        from assay.wiring.research import Choice, open_research  # noqa: PLC0415 - heavy, and only needed here
+
+        choice = Choice(builtin=builtin, evaluate=not no_evaluation)
+        with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
+            research = open_research(surface.settings, engine, surface.scope, choice=choice)
+            if retry:
+                answer = research.retry_search(surface.scope, question, listen=_listener(surface))
+            else:
+                answer = research.ask(
+                    surface.scope, question, session_id=session, tags=tuple(tag), listen=_listener(surface)
+                )
+        written = None if export is None else _export(answer, export)
+        surface.result(as_json(answer), shown(answer, details=details))
+        if written is not None:
+            surface.note(f"The whole record is in {written}")
+        code = {"withheld": WITHHELD, "failed": FAILED}.get(answer.status.value, 0)
+        if code:
+            raise typer.Exit(code)
+
+
+def as_json(answer: ResearchAnswer) -> dict[str, Any]:
+    """The answer, its sources and its scores; the whole record is `--export`."""
+    from assay.records.plain import plain  # noqa: PLC0415 - small, and only needed here
+
+    written: dict[str, Any] = {
+        "log_id": answer.log_id,
+        "status": answer.status.value,
+        "answer": answer.text,
+        "abstained": answer.synthesis.abstained,
+        "reason": answer.synthesis.reason,
+        "citations": plain(answer.synthesis.citations),
+        "sources": plain(answer.passages),
+        "plan": plain(answer.plan),
+        "evaluation": answer.evaluation,
+        "notices": plain(answer.notices),
+        "retry_of": answer.session.retry_of,
+        "latency_ms": answer.session.latency_ms,
+        "evaluation_ms": answer.session.evaluation_ms,
+        "kept": answer.kept,
+    }
+    return written
+
+
+def shown(answer: ResearchAnswer, *, details: bool) -> RenderableType:
+    """The answer, its references, its scores, and what the user should know."""
+    parts: list[RenderableType] = [
+        Text(answer.synthesis.text, style="" if not answer.synthesis.abstained else "yellow")
+    ]
+    if answer.synthesis.abstained and answer.synthesis.reason not in answer.synthesis.text:
+        parts.append(Text(f"({answer.synthesis.reason})", style="dim"))
+    if answer.synthesis.citations:
+        parts += [Text(), _references(answer)]
+    parts += [Text(), _scores(answer)]
+    if details:
+        parts += _attempts(answer)
+    told = [one.message for one in answer.notices if one.message != answer.synthesis.text]
+    parts += [Text.assemble(("note  ", "bold yellow"), message) for message in told]
+    if answer.session.severe and answer.session.retry_of is None:
+        parts.append(Text.assemble(("try   ", "bold"), f"assay ask {answer.log_id} --retry  (looks wider)"))
+    return Group(*parts)
+
+
+def _references(answer: ResearchAnswer) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    for one in answer.synthesis.citations:
+        place = " > ".join(part for part in (one.rel_path, one.heading_path) if part)
+        table.add_row(f"[{one.number}]", Text(one.title), Text(place, style="dim"), Text(one.memory_id, style="dim"))
+    return table
+
+
+def _scores(answer: ResearchAnswer) -> Text:
+    session = answer.session
+    named = (("plan", session.plan_score), ("found", session.retrieval_score), ("answer", session.answer_score))
+    parts = [f"{name} {_number(score)}" for name, score in named]
+    plans = f"{session.iterations} plan{'' if session.iterations == 1 else 's'}"
+    line = f"score {_number(session.overall_score)}  ({', '.join(parts)})  {plans}, by {session.evaluated_by}"
+    return Text(f"{line}\n{session.log_id}  {session.latency_ms:.0f} ms", style="dim")
+
+
+def _attempts(answer: ResearchAnswer) -> list[RenderableType]:
+    rows = [(f"plan {one.number}", one.result) for one in answer.plan_attempts]
+    rows += [("found", answer.retrieval), *((f"answer {one.number}", one.result) for one in answer.answer_attempts)]
+    table = Table("step", "score", "passed", "by dimension", "said", box=None, padding=(0, 1))
+    for name, result in rows:
+        table.add_row(name, _number(result.score), _passed(result), _dimensions(result), Text(_said(result)))
+    searched = Text("searched for: " + "; ".join(answer.plan.texts), style="dim")
+    return [Text(), searched, table]
+
+
+def _passed(result: CheckpointResult) -> str:
+    return {True: "yes", False: "no", None: result.state.value}[result.passed]
+
+
+def _dimensions(result: CheckpointResult) -> str:
+    return "\n".join(f"{name} {score:.2f}" for name, score in result.scores.items())
+
+
+def _said(result: CheckpointResult) -> str:
+    if result.verdict is None or result.reason:
+        return result.reason
+    said = dict.fromkeys(one.critique for one in result.verdict.results if one.critique)
+    return "\n".join(said)
+
+
+def _number(score: float | None) -> str:
+    return "-" if score is None else f"{score:.2f}"
+
+
+def _export(answer: ResearchAnswer, folder: Path) -> Path:
+    from assay.research.export import export  # noqa: PLC0415 - only needed with --export
+
+    return export(answer.trace, folder)
+
+
+def _listener(surface: Surface) -> Any:
+    """Live stages, for somebody who watches a terminal."""
+    if surface.common.json or surface.common.quiet or not surface.common.verbose:
+        return None
+
+    def listen(event: StageEvent) -> None:
+        score = event.data.get("score")
+        told = f" {score:.2f}" if isinstance(score, float) else ""
+        surface.note(f"{event.stage}: {event.kind} ({event.attempt}/{event.of}){told} {event.message}".rstrip())
+
+    return listen

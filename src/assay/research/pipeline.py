@@ -1,0 +1,230 @@
+"""The pipeline: a question in, an answer with citations or an explicit abstention out, and the whole record kept.
+
+Evaluation never breaks it: a checkpoint that cannot be evaluated is skipped with the reason, a record that cannot be
+kept is said to be missing, and the answer arrives either way. Only a checkpoint that was scored, did not pass and is
+set to `block` withholds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from assay.records import IdFactory, Scope, values
+from assay.records.panel import CheckpointResult, CheckpointState
+from assay.records.plain import plain
+from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
+from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
+from assay.records.researched import Notice, NoticeKind, ResearchAnswer
+from assay.research.events import Listen, Telling
+from assay.research.fail_safe import kept_safely
+from assay.research.iteration import failure_of
+from assay.research.options import FailAction
+from assay.research.running import Parts, Question, Run
+from assay.research.trace import plan_in, trace_of
+from assay.storage import Store
+
+SEARCH_FAILED = "The search failed, so there is nothing to answer from."
+WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
+
+
+class ResearchPipeline:
+    """Answers questions from a memory."""
+
+    def __init__(self, parts: Parts, *, store: Store, ids: IdFactory | None = None) -> None:
+        self._parts = parts
+        self._store = store
+        self._ids = ids or store.ids
+
+    @property
+    def longest_s(self) -> float:
+        """All deadlines together: what a question may take when every model hangs."""
+        return self._parts.options.longest_s
+
+    def ask(
+        self,
+        scope: Scope,
+        question: str,
+        *,
+        session_id: str | None = None,
+        tags: Sequence[str] = (),
+        listen: Listen | None = None,
+    ) -> ResearchAnswer:
+        """Answer a question. `listen` is told of every step while it happens."""
+        text = values.text(question, "question", longest=MAX_QUESTION, empty=False)
+        asked = Question(scope=scope, log_id=self._ids.new("r"), text=text)
+        return self._answered(asked, Telling(listen), session_id=session_id, tags=tuple(tags))
+
+    def retry_search(self, scope: Scope, log_id: str, *, listen: Listen | None = None) -> ResearchAnswer:
+        """Answer an earlier question again from a wider search; a new session that names the first."""
+        with self._store.reading(scope) as work:
+            session, trace = work.research.get(log_id)
+        asked = Question(
+            scope=scope,
+            log_id=self._ids.new("r"),
+            text=session.question,
+            plan=None if trace is None else plan_in(trace),
+            widened=True,
+        )
+        return self._answered(
+            asked, Telling(listen), session_id=session.session_id, tags=session.tags, retry_of=session.log_id
+        )
+
+    def _answered(
+        self,
+        asked: Question,
+        tell: Telling,
+        *,
+        session_id: str | None,
+        tags: tuple[str, ...],
+        retry_of: str | None = None,
+    ) -> ResearchAnswer:
+        clock = self._parts.clock
+        began, created_at = clock.monotonic(), clock.now()
+        run = Run(parts=self._parts, question=asked, tell=tell)
+        plan = run.planned()
+        passages = run.searched(plan)
+        synthesis = _no_search() if run.found.failed else run.answered(plan, passages)
+        status, synthesis = self._acted_on(run, synthesis)
+        session = replace(
+            _session(run, plan, status),
+            created_at=created_at,
+            session_id=session_id,
+            tags=tags,
+            retry_of=retry_of,
+            latency_ms=(clock.monotonic() - began) * 1000.0,
+        )
+        answer = self._kept(run, session, plan, synthesis)
+        run.finished({"status": answer.status.value, "kept": answer.kept, **answer.evaluation})
+        return answer
+
+    def _acted_on(self, run: Run, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
+        """What the checkpoints that did not pass do to the answer."""
+        for result in _results(run):
+            action = self._parts.options.checkpoints[result.checkpoint].fail_action
+            if result.passed is not False or action is FailAction.CONTINUE:
+                continue
+            if action is FailAction.BLOCK:
+                why = WITHHELD.format(result.checkpoint)
+                run.notices.append(Notice(kind=NoticeKind.WITHHELD, message=why, checkpoint=result.checkpoint))
+                return ResearchStatus.WITHHELD, Synthesis(text=why, abstained=True, reason=why)
+            message = f"the {result.checkpoint} checkpoint did not pass: {result.score or 0.0:.2f}"
+            run.notices.append(Notice(kind=NoticeKind.NOT_PASSED, message=message, checkpoint=result.checkpoint))
+        if run.found.failed:
+            return ResearchStatus.FAILED, synthesis
+        return ResearchStatus.ABSTAINED if synthesis.abstained else ResearchStatus.ANSWERED, synthesis
+
+    def _kept(self, run: Run, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> ResearchAnswer:
+        options = self._parts.options
+        trace = trace_of(
+            session,
+            plan_attempts=run.plan_attempts,
+            found=run.found,
+            retrieval=run.retrieval,
+            answer_attempts=run.answer_attempts,
+            notices=run.notices,
+            weights=plain(options),
+        )
+
+        def keep() -> None:
+            with self._store.writing(run.question.scope) as work:
+                work.research.put(session, trace)
+
+        problem = kept_safely(keep)
+        if problem:
+            run.notices.append(Notice(kind=NoticeKind.NOT_KEPT, message=f"the record was not kept: {problem}"))
+        return ResearchAnswer(
+            session=session,
+            synthesis=synthesis,
+            plan=plan,
+            passages=run.found.passages,
+            notices=tuple(run.notices),
+            plan_attempts=tuple(run.plan_attempts),
+            retrieval=run.retrieval,
+            answer_attempts=tuple(run.answer_attempts),
+            trace=trace,
+            kept=not problem,
+        )
+
+
+def _no_search() -> Synthesis:
+    return Synthesis(text=SEARCH_FAILED, abstained=True, reason=SEARCH_FAILED)
+
+
+def _results(run: Run) -> list[CheckpointResult]:
+    """What counts of each checkpoint, in their order."""
+    found = [run.chosen_plan.result, run.retrieval]
+    return [*found, run.chosen_answer.result] if run.answer_attempts else found
+
+
+def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
+    results = _results(run)
+    by_checkpoint = {one.checkpoint: one for one in results}
+    scored = [one.score for one in results if one.score is not None]
+    lost = [one for one in results if one.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}]
+    every = list(_every(run))
+    skipped = [one for one in every if one.state is CheckpointState.SKIPPED]
+    verdicts = [one.verdict for one in every if one.verdict is not None]
+    return ResearchSession(
+        log_id=run.question.log_id,
+        created_at=run.parts.clock.now(),
+        question=run.question.text,
+        status=status,
+        kind=plan.kind,
+        overall_score=sum(scored) / len(scored) if scored else None,
+        plan_score=by_checkpoint[Checkpoint.PLAN].score,
+        retrieval_score=by_checkpoint[Checkpoint.RETRIEVAL].score,
+        answer_score=by_checkpoint[Checkpoint.ANSWER].score if Checkpoint.ANSWER in by_checkpoint else None,
+        scores={name: score for one in results for name, score in one.scores.items()},
+        failed_dimensions=tuple(dict.fromkeys(name for one in results for name in one.failed_dimensions)),
+        passed=None if lost or not scored else all(one.passed for one in results if one.passed is not None),
+        failure_type=_failure(run, results),
+        iterations=len(run.plan_attempts),
+        exhausted=run.exhausted,
+        escalated=any(one.escalation is not None and one.escalation.scored for one in verdicts),
+        severe=run.retrieval.passed is False,
+        regenerated=len(run.answer_attempts) > 1,
+        skipped=bool(skipped),
+        skip_reason="; ".join(f"{one.checkpoint}: {one.reason}" for one in skipped)[:4_000],
+        judge_failed=any(one.state is CheckpointState.JUDGE_FAILED for one in every),
+        evaluated_by=_by(run),
+        evaluation_ms=sum(one.latency_ms for one in every),
+        tokens=_tokens([one.tokens for one in verdicts]),
+        prompt_versions=tuple(sorted(set(_prompts(run)))),
+    )
+
+
+def _every(run: Run) -> Iterator[CheckpointResult]:
+    yield from (one.result for one in run.plan_attempts)
+    yield run.retrieval
+    yield from (one.result for one in run.answer_attempts)
+
+
+def _failure(run: Run, results: Sequence[CheckpointResult]) -> str:
+    """What failed first, by name; a plan that was mended afterwards counts too: there is something to learn from it."""
+    plans = [one.result for one in run.plan_attempts if one.result.passed is False]
+    if plans:
+        return failure_of(plans[0])
+    failed = [one.checkpoint for one in results if one.passed is False]
+    return {Checkpoint.RETRIEVAL: "weak_retrieval", Checkpoint.ANSWER: "weak_answer"}[failed[0]] if failed else ""
+
+
+def _by(run: Run) -> EvaluatedBy:
+    kinds = {role.kind for one in _every(run) if one.verdict is not None for role in one.verdict.results if role.scored}
+    if len(kinds) > 1:
+        return EvaluatedBy.MIXED
+    return EvaluatedBy(kinds.pop()) if kinds else EvaluatedBy.NOBODY
+
+
+def _prompts(run: Run) -> Iterator[str]:
+    made = [one.plan.prompt for one in run.plan_attempts] + [one.synthesis.prompt for one in run.answer_attempts]
+    yield from (one for one in made if one)
+    for verdict in (one.verdict for one in _every(run) if one.verdict is not None):
+        yield from (role.prompt for role in verdict.results if role.prompt)
+        if verdict.escalation is not None and verdict.escalation.prompt:
+            yield verdict.escalation.prompt
+
+
+def _tokens(counts: Sequence[int | None]) -> int | None:
+    known = [one for one in counts if one is not None]
+    return sum(known) if len(known) == len(counts) else None

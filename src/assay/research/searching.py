@@ -1,0 +1,132 @@
+"""What a plan finds: each of its queries asked of the memory, the lists made into one, passages numbered for citing.
+
+A passage counts by its place in every list that has it (reciprocal ranks, added), so that what several queries find
+comes first. A query that fails is noted, and the others count. Sessions are not passed on: what one question was given
+may be what the next one needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from assay.errors import AssayError
+from assay.memory.searching import Searcher
+from assay.records import Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
+from assay.records.research import Passage, Plan, PlannedQuery
+
+DAMPING = 60
+"""The constant of reciprocal ranks: how little the first place is worth more than the second."""
+TOOL = "assay ask"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """How much is searched."""
+
+    results: int
+    """Memories of one query."""
+    passages: int
+    """Passages in all."""
+    widened: bool = False
+    """Look deeper, and ask the question itself too."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What a plan found."""
+
+    passages: tuple[Passage, ...] = ()
+    """Best first, numbered from 1."""
+    query_ids: tuple[str, ...] = ()
+    """Of the searches in the query log."""
+    problems: tuple[str, ...] = ()
+    """Why a query was not answered, or not by every channel."""
+    failed: bool = False
+    """No query could be asked at all."""
+
+
+class FindPassages(Protocol):
+    """Searches by a plan."""
+
+    def __call__(self, scope: Scope, plan: Plan, wanted: Wanted) -> Found:
+        """What the plan's queries find."""
+        ...
+
+
+@dataclass(slots=True)
+class _Place:
+    passage: Passage
+    worth: float = 0.0
+
+
+@dataclass(slots=True)
+class _Gathered:
+    places: dict[tuple[str, int], _Place] = field(default_factory=dict)
+    query_ids: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, result: SearchResult) -> None:
+        """One query's list."""
+        self.query_ids.append(result.query_id)
+        self.problems += [one for one in result.degraded if one not in self.problems]
+        rank = 0
+        for hit in result.hits:
+            scores = {} if hit.explanation is None else hit.explanation.passage_scores()
+            for one in sorted(hit.passages, key=lambda one: (-scores.get(one.position, 0.0), one.position)):
+                rank += 1
+                place = self.places.setdefault((hit.memory_id, one.position), _Place(_passage(hit, one, scores)))
+                place.worth += 1.0 / (DAMPING + rank)
+
+
+class MemorySearch:
+    """Searches the memory by a plan."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+
+    def __call__(self, scope: Scope, plan: Plan, wanted: Wanted) -> Found:
+        """What the plan's queries find together."""
+        queries = _queries(plan, widened=wanted.widened)
+        gathered = _Gathered()
+        for query in queries:
+            request = SearchRequest(
+                query=query.text,
+                k=wanted.results,
+                mode=Mode.DEEP if wanted.widened else Mode.AUTO,
+                explain=True,
+                tool_name=TOOL,
+            )
+            try:
+                gathered.add(self._searcher.search(scope, request))
+            except AssayError as problem:
+                gathered.problems.append(problem.message)
+        best = sorted(gathered.places.values(), key=lambda one: -one.worth)[: wanted.passages]
+        return Found(
+            passages=tuple(replace(one.passage, number=number) for number, one in enumerate(best, start=1)),
+            query_ids=tuple(gathered.query_ids),
+            problems=tuple(gathered.problems),
+            failed=not gathered.query_ids,
+        )
+
+
+def _queries(plan: Plan, *, widened: bool) -> Sequence[PlannedQuery]:
+    asked = {one.text: one for one in plan.queries}
+    if widened:
+        asked.setdefault(plan.question, PlannedQuery(text=plan.question))
+    return list(asked.values())
+
+
+def _passage(hit: Hit, one: HitPassage, scores: dict[int, float]) -> Passage:
+    return Passage(
+        number=1,
+        text=one.text,
+        memory_id=hit.memory_id,
+        title=hit.title,
+        rel_path=hit.rel_path,
+        heading_path=one.heading_path,
+        score=scores.get(one.position, hit.score),
+        updated_at=hit.updated_at,
+        superseded=hit.superseded_at is not None,
+    )

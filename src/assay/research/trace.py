@@ -1,0 +1,85 @@
+"""The whole record of a question as JSON: what is kept in the store and exported to a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.records.panel import CheckpointResult, CheckpointState
+from assay.records.plain import plain
+from assay.records.research import Plan, PlannedQuery
+from assay.records.research_log import ResearchSession
+from assay.records.researched import AnswerAttempt, Notice, PlanAttempt, evaluation_of
+from assay.research.searching import Found
+
+FORMAT = 1
+"""Raised when the shape changes."""
+
+
+def trace_of(
+    session: ResearchSession,
+    *,
+    plan_attempts: Sequence[PlanAttempt],
+    found: Found,
+    retrieval: CheckpointResult,
+    answer_attempts: Sequence[AnswerAttempt],
+    notices: Sequence[Notice],
+    weights: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Everything that happened."""
+    last = plan_attempts[-1] if plan_attempts else None
+    written: dict[str, Any] = plain(
+        {
+            "format": FORMAT,
+            "log_id": session.log_id,
+            "retry_of": session.retry_of,
+            "session_id": session.session_id,
+            "tags": session.tags,
+            "timestamp": session.created_at,
+            "user_query": session.question,
+            "status": session.status,
+            "plan_evaluation": {
+                "attempts": plan_attempts,
+                "total_iterations": session.iterations,
+                "passed": None if last is None else any(one.result.passed for one in plan_attempts),
+                "exhausted": session.exhausted,
+            },
+            "retrieval_evaluation": {
+                "result": retrieval,
+                "flagged_severe": session.severe,
+                "passages": found.passages,
+                "query_ids": found.query_ids,
+                "problems": found.problems,
+            },
+            "answer_evaluation": {"attempts": answer_attempts, "regenerated": session.regenerated},
+            "evaluation": evaluation_of(session),
+            "overall_score": session.overall_score,
+            "evaluation_skipped": session.skipped,
+            "skip_reason": session.skip_reason,
+            "notices": notices,
+            "prompt_versions": session.prompt_versions,
+            "latency_ms": session.latency_ms,
+            "evaluation_ms": session.evaluation_ms,
+            "settings": weights,
+        }
+    )
+    return written
+
+
+def plan_in(trace: Mapping[str, Any]) -> Plan | None:
+    """The last plan of a record that passed or came nearest; None: it has none."""
+    attempts = trace.get("plan_evaluation", {}).get("attempts", [])
+    if not attempts:
+        return None
+    chosen = max(attempts, key=lambda one: (one["result"]["passed"] is True, _score(one["result"])))
+    written = chosen["plan"]
+    queries = tuple(PlannedQuery(**one) for one in written["queries"])
+    listed = {name: tuple(written[name]) for name in ("aspects", "time", "excluded")}
+    return Plan(**{**written, **listed, "queries": queries})
+
+
+def _score(result: Mapping[str, Any]) -> float:
+    if result["state"] != CheckpointState.SCORED.value or result["verdict"] is None:
+        return -1.0
+    aggregate = result["verdict"]["aggregate"]
+    return -1.0 if aggregate is None else float(aggregate)

@@ -1,0 +1,85 @@
+"""Long lists in pages, as a server shows them: newest first, each page beginning behind a row of the one before.
+
+Only the columns a list shows are read: the rows of a run hold every query's values, and nobody lists those.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, Select, Table, select
+
+from assay.records import AuditEntry, LoggedQuery, Origin
+from assay.records.evidence import Judgment, JudgmentSource
+from assay.storage.repositories.base import Repository
+from assay.storage.rows import from_row
+from assay.storage.tables import audit, eval_judgments, eval_queries, eval_results
+
+LARGEST = 500
+
+
+class RunLine(NamedTuple):
+    """A run as a list shows it."""
+
+    id: int
+    run_id: str
+    run_type: str
+    feature_id: str | None
+    query_count: int
+    created_at: datetime
+    mrr_at_10: float | None
+    ndcg_at_10: float | None
+    recall_at_10: float | None
+    avg_latency_ms: float | None
+
+
+class Lists(Repository):
+    """Pages of one tenant's rows. `before` is the id of the last row of the page before; 0: the first page."""
+
+    def runs(self, *, before: int = 0, limit: int = 50) -> list[RunLine]:
+        """Results of runs."""
+        table = eval_results
+        columns = (table.c[name] for name in RunLine._fields)
+        wanted = self._paged(select(*columns).where(self._mine(table)), table, before, limit)
+        return [RunLine(*row) for row in self._connection.execute(wanted)]
+
+    def audit(self, *, before: int = 0, limit: int = 50) -> list[tuple[int, AuditEntry]]:
+        """Lines of the audit log."""
+        rows = self._connection.execute(self._paged(self._select(audit), audit, before, limit))
+        return [(int(row.id), from_row(AuditEntry, row, audit)) for row in rows]
+
+    def queries(
+        self, *, before: int = 0, limit: int = 50, origin: Origin | None = None
+    ) -> list[tuple[int, LoggedQuery]]:
+        """Logged searches, without their candidates."""
+        table = eval_queries
+        wanted = self._paged(self._select(table), table, before, limit)
+        if origin is not None:
+            wanted = wanted.where(table.c.origin == str(origin))
+        return [(int(row.id), from_row(LoggedQuery, row, table)) for row in self._connection.execute(wanted)]
+
+    def judgments(
+        self, *, after: tuple[str, str, str, str] | None = None, limit: int = 50, source: JudgmentSource | None = None
+    ) -> list[Judgment]:
+        """Judgments in the order of query, memory, source and annotator: they have no number of their own."""
+        table = eval_judgments
+        keys: tuple[Column[Any], ...] = (table.c.query_id, table.c.memory_id, table.c.source, table.c.annotator)
+        wanted = self._select(table).order_by(*keys).limit(min(limit, LARGEST))
+        if after is not None:
+            wanted = wanted.where(_behind(keys, after))
+        if source is not None:
+            wanted = wanted.where(table.c.source == str(source))
+        return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+
+    def _paged(self, wanted: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
+        newest = wanted.order_by(table.c.id.desc()).limit(min(limit, LARGEST))
+        return newest.where(table.c.id < before) if before else newest
+
+
+def _behind(keys: tuple[Column[Any], ...], after: tuple[str, ...]) -> Any:
+    """Rows behind a place in the order of several columns."""
+    column, value = keys[0], after[0]
+    if len(keys) == 1:
+        return column > value
+    return (column > value) | ((column == value) & _behind(keys[1:], after[1:]))
