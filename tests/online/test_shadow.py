@@ -148,7 +148,7 @@ def test_a_treatment_that_hangs_is_left_behind_and_soon_not_asked_any_more(onlin
     def hanging(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
         asked.append(before)
         released.wait()
-        return online.engine.searcher.search(scope, request, before=before)
+        raise RuntimeError(f"too late for {scope.tenant}, who wanted {request.k}")
 
     with shadowed(online, hanging, ShadowOptions(percent=100, deadline_s=0.01, hangs=2)) as shadow:
         for _ in range(4):

@@ -147,6 +147,8 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "trace_id": KNOWN_OR_LABEL,
         "is_eval_corpus": FLAG,
         "eval_category": KNOWN_OR_LABEL,
+        "tokens_saved": KNOWN_OR_WHOLE,
+        "held_back": KNOWN_OR_WHOLE,
         "candidates": [[ChannelCandidates(channel="twin", ids=(), scores=())] * 2],
     },
     "Judgment": {
@@ -214,6 +216,9 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "ndcg_delta": KNOWN_OR_NUMBER,
         "control_latency_ms": KNOWN_OR_NUMBER,
         "treatment_latency_ms": KNOWN_OR_NUMBER,
+        "rbo": KNOWN_OR_NUMBER,
+        "classified": KNOWN_OR_LABEL,
+        "problem": [7, "a\x00b", "\ud800"],
     },
     "Change": {
         "seq": WHOLE,

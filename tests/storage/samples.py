@@ -234,6 +234,9 @@ def full_shadow_run(query_id: str = "q_full") -> ShadowRun:
         ndcg_delta=SMALLEST,
         control_latency_ms=1e-3,
         treatment_latency_ms=LARGEST,
+        rbo=0.25,
+        classified="major",
+        problem="none that anybody saw",
     )
 
 

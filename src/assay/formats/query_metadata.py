@@ -36,10 +36,11 @@ _NOTHING_SAID = frozenset({"n/a", "na", "none", ""})
 def said_of_case(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a case from the metadata of its query."""
     found = {field: _first(metadata, keys) for field, keys in _NAMES.items()}
-    tags = [*texts(metadata.get("tags") or [], "metadata.tags"), *_named_tags(metadata)]
+    own = texts(metadata.get("tags") or [], "metadata.tags")
+    named = [one for one in dict.fromkeys(_named_tags(metadata)) if one not in own]
     return {
         **{field: value for field, value in found.items() if value is not None},
-        "tags": tuple(dict.fromkeys(tags)),
+        "tags": (*own, *named),
         "answerable": _answerable(metadata),
         "history": turns(metadata.get("history"), "metadata.history"),
         "rubric": texts(metadata.get("rubric") or [], "metadata.rubric"),
