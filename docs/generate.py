@@ -1,8 +1,8 @@
 """Writes the generated pages: `python -m docs.generate` (or `make docs`). A test fails when one is stale.
 
 `reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
-error tree, `tables.md` from the schema, `mcp.md` from the table of tools, the import table of `architecture.md` from
-what the test enforces.
+error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API, the
+import table of `architecture.md` from what the test enforces.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from tests.architecture import LAYERS, OPEN_TO_ALL
 
 import assay
 from assay import errors, statistics, testing
+from assay.access import Policy
 from assay.cli.main import app
 from assay.mcp.tools import TOOLS
 from assay.metrics.reference import reference_markdown
+from assay.server.routers import RESOURCES
+from assay.server.security.policies import PUBLIC
 from assay.settings import KNOWN
 from assay.storage.tables import metadata
 
@@ -39,6 +42,7 @@ def pages() -> dict[Path, str]:
         reference / "metrics.md": f"{reference_markdown().rstrip()}\n\n{MADE}\n",
         reference / "python.md": _python(),
         reference / "mcp.md": _mcp(),
+        reference / "http.md": _http(),
         DOCS / "architecture.md": _architecture(),
     }
 
@@ -74,6 +78,30 @@ def _spelling(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.name.upper())
     return ", ".join(parameter.opts)
+
+
+def _http() -> str:
+    lines = [f"# HTTP API\n\n{MADE}\n"]
+    lines.append("`GET /api/openapi.json` of a running server describes every field, with examples.\n")
+    for resource in RESOURCES:
+        lines += [
+            f"## {resource.tag}: `{resource.prefix or '/'}`\n",
+            "| route | access | what it does |",
+            "| --- | --- | --- |",
+        ]
+        lines += [
+            f"| `{one.method} {one.path}` | {_access(one.policy)} | {_said(one.handler)} |" for one in resource.routes
+        ]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _access(policy: Policy) -> str:
+    return "everybody" if policy is PUBLIC else policy.access.value
+
+
+def _said(handler: Any) -> str:
+    return (inspect.getdoc(handler) or "").splitlines()[0].replace("|", "\\|")
 
 
 def _settings() -> str:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from reliability import (
+    api_load,
     backups,
     budget,
     erasure,
@@ -142,11 +143,23 @@ def _budget(folder: Path, amount: int, seed: int) -> Outcome:
     return budget.run(folder=folder, restarts=amount, seed=seed)
 
 
+def _api_load(folder: Path, amount: int, seed: int) -> Outcome:
+    memories = 20_000 if amount >= api_load.LEAST_S else 300
+    return api_load.run(folder=folder, seconds=amount, memories=memories, seed=seed)
+
+
 def _injection(folder: Path, amount: int, seed: int) -> Outcome:
     return injection.run(folder=folder, documents=amount, seed=seed)
 
 
 SCENARIOS = (
+    Scenario(
+        name="api_load",
+        proves="64 clients at one server, four searches to each save, see no error and no long wait",
+        unit="seconds",
+        amounts=_amounts(300, 60, 3),
+        run=_api_load,
+    ),
     Scenario(
         name="kill",
         proves="SIGKILL in mid-save loses nothing that was acknowledged, and the store opens again at once",

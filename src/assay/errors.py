@@ -267,6 +267,8 @@ class EndpointUnavailable(ModelError):
 
     status: int | None = None
     """Of the last answer, where there was one."""
+    body: bytes = b""
+    """Of the same."""
 
 
 class EndpointMisbehaved(ModelError):

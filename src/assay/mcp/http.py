@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import mcp_types as types
 import uvicorn
+from anyio import to_thread
 from mcp.server import Server
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -58,7 +59,8 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            found = self._checked(scope["headers"])
+            # A token may have to be looked up in the store.
+            found = await to_thread.run_sync(self._checked, scope["headers"])
             if isinstance(found, _Refusal):
                 await _refuse(found, send)
             else:
@@ -123,12 +125,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def need_token(host: str, token: str | None) -> None:
-    """Refuse to serve beyond this machine without a token, or with one that can be guessed."""
-    if token is None and not is_loopback(host):
+def need_token(host: str, token: str | None, *, stored: bool = False) -> None:
+    """Refuse to serve beyond this machine without a token, or with one that can be guessed; `stored`: some are kept."""
+    if token is None and not stored and not is_loopback(host):
         raise SettingError(
             f"{host} is reached from other machines, and there is no token",
-            remedy="Set ASSAY_MCP_TOKEN to a long random text, or bind to 127.0.0.1.",
+            remedy="Make one with `assay token create`, or set ASSAY_MCP_TOKEN, or bind to 127.0.0.1.",
         )
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SettingError(

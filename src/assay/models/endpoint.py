@@ -52,6 +52,8 @@ class EndpointOptions:
     """A service that asks for more is not waited for."""
     max_bytes: int = 64_000_000
     """An answer is read no further."""
+    again: frozenset[int] = AGAIN
+    """Answers after which the same is tried once more."""
 
 
 def key_from(environment: Mapping[str, str], variable: str) -> str:
@@ -70,6 +72,7 @@ class _Question(NamedTuple):
     method: str
     path: str
     body: bytes | None
+    headers: Mapping[str, str] = {}
 
 
 class _Answer(NamedTuple):
@@ -106,6 +109,7 @@ class _TryAgainError(Exception):
         misbehaved: bool = False,
         worked_on: bool = True,
         status: int | None = None,
+        body: bytes = b"",
     ) -> None:
         super().__init__(why)
         self.why = why
@@ -113,6 +117,7 @@ class _TryAgainError(Exception):
         self.misbehaved = misbehaved
         self.worked_on = worked_on
         self.status = status
+        self.body = body
 
 
 class Endpoint:
@@ -153,6 +158,8 @@ class Endpoint:
         *,
         deadline_s: float | None = None,
         attempts: int | None = None,
+        method: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Answered:
         """The same, and what it took; less time and fewer tries may be given than the options allow, never more.
 
@@ -162,7 +169,8 @@ class Endpoint:
         most = min(attempts or self._options.attempts, self._options.attempts)
         patience = _Patience(deadline, self._clock.monotonic() + deadline, most)
         body = None if question is None else json.dumps(question, allow_nan=False).encode()
-        return self._call(_Question("GET" if body is None else "POST", path, body), patience)
+        method = method or ("GET" if body is None else "POST")
+        return self._call(_Question(method, path, body, headers or {}), patience)
 
     def _call(self, question: _Question, patience: _Patience) -> Answered:
         worked_on = 0
@@ -192,14 +200,14 @@ class Endpoint:
         remedy = "Check the address and the service, then try again."
         if problem.misbehaved:
             return EndpointMisbehaved(message, remedy=remedy)
-        return _with_status(EndpointUnavailable(message, remedy=remedy), problem.status)
+        return _with_status(EndpointUnavailable(message, remedy=remedy), problem.status, problem.body)
 
     def _once(self, question: _Question, patience: _Patience, attempt: int) -> _Answer:
         left = patience.ends - self._clock.monotonic()
         try:
             with self._connection(left) as (connection, expired):
                 path = self._address.path.rstrip("/") + question.path
-                connection.request(question.method, path, question.body, self._headers())
+                connection.request(question.method, path, question.body, {**self._headers(), **question.headers})
                 response = connection.getresponse()
                 answer = _Answer(response.status, dict(response.headers), self._read(response))
         except (OSError, http.client.HTTPException) as problem:
@@ -271,12 +279,13 @@ class Endpoint:
         )
 
     def _parsed(self, answer: _Answer) -> Any:
-        if answer.status in AGAIN:
+        if answer.status in self._options.again:
             raise _TryAgainError(
                 f"answered {answer.status}{self._said(answer)}",
                 wait_s=_retry_after(answer),
                 worked_on=answer.status != TOO_MANY,
                 status=answer.status,
+                body=answer.body,
             )
         if answer.status != 200:
             raise self._refused(answer)
@@ -294,7 +303,7 @@ class Endpoint:
             )
         remedy = "Check the key and what it may do." if answer.status in (401, 403) else "Check address and model name."
         refused = EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
-        return _with_status(refused, answer.status)
+        return _with_status(refused, answer.status, answer.body)
 
     def _said(self, answer: _Answer) -> str:
         text = " ".join(answer.body[:2_000].decode(errors="replace").split())
@@ -309,8 +318,8 @@ def _noted(problem: Failure, tries: int, worked_on: int) -> Failure:
     return problem
 
 
-def _with_status(problem: EndpointUnavailable, status: int | None) -> EndpointUnavailable:
-    problem.status = status
+def _with_status(problem: EndpointUnavailable, status: int | None, body: bytes) -> EndpointUnavailable:
+    problem.status, problem.body = status, body
     return problem
 
 

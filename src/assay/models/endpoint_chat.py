@@ -1,8 +1,8 @@
 """A chat model behind any OpenAI-compatible address: Ollama, vLLM, llama.cpp, OpenAI, gateways.
 
-`models.endpoint` does the calling and is the only place that tries again. A JSON schema goes along with the question;
-a server that refuses it is asked once more without, and from then on never with one. What comes back is text as both
-back ends of the store keep it, or an error: half an answer is none.
+`models.endpoint` does the calling and is the only place that tries again. A JSON schema goes along with the question,
+in the strict form servers want (`strict_form`); a server that refuses it is asked once more without, and from then on
+never with one. What comes back is text as both back ends of the store keep it, or an error: half an answer is none.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class EndpointChat:
             "stream": False,
         }
         if with_schema and request.schema is not None:
-            shape = {"name": request.schema_name, "schema": dict(request.schema), "strict": True}
+            shape = {"name": request.schema_name, "schema": strict_form(request.schema), "strict": True}
             question["response_format"] = {"type": "json_schema", "json_schema": shape}
         return self._endpoint.asked(PATH, question, deadline_s=deadline_s, attempts=attempts)
 
@@ -110,6 +110,21 @@ class EndpointChat:
         )
         problem.tries, problem.worked_on = answered.tries, answered.worked_on + 1
         return problem
+
+
+def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema with every property required and no other allowed.
+
+    Some servers accept nothing else as strict. Others write what is required first, so a score would come before the
+    critique it should rest on. Reading goes by the schema as it was given: what is optional there may be missing.
+    """
+    made = dict(schema)
+    if isinstance(inner := schema.get("items"), Mapping):
+        made["items"] = strict_form(inner)
+    if isinstance(listed := schema.get("properties"), Mapping):
+        made["properties"] = {name: strict_form(one) for name, one in listed.items()}
+        made |= {"required": list(listed), "additionalProperties": False}
+    return made
 
 
 def storable(text: str) -> str:

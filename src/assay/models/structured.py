@@ -83,7 +83,8 @@ def _repair(request: ChatRequest, reply: ChatReply, problem: str, most: int) -> 
     left = None if request.deadline_s is None else request.deadline_s - reply.latency_ms / 1000.0
     if reply.tries >= most or (left is not None and left <= 0):
         return None
-    wanted = f"Your reply could not be read: {problem}. Reply again with one JSON object and nothing else."
+    shape = "one JSON object, much shorter than that," if reply.finish_reason == "length" else "one JSON object"
+    wanted = f"Your reply could not be read: {problem}. Reply again with {shape} and nothing else."
     said = Message(role="assistant", content=reply.text[:LONGEST_QUOTE] or "(nothing)")
     messages = (*request.messages, said, Message(role="user", content=wanted))
     return replace(request, messages=messages, deadline_s=left, attempts=most - reply.tries)

@@ -10,14 +10,26 @@ from datetime import timedelta
 from assay.clock import Clock
 from assay.flags import known
 from assay.hashing import bucket
+from assay.online import interleaving
 from assay.online.interleaving import TIME_TO_USE, used
 from assay.online.trials import Trials
 from assay.records import AbTest, LoggedQuery, Scope
-from assay.records.online import Arm
+from assay.records.online import Arm, VoteKind
 from assay.storage import Store, Work
 
 MOST = 10_000
 """Rows looked at in one go."""
+
+
+def collect(store: Store, scope: Scope, trials: Trials, feature_id: str, clock: Clock) -> int:
+    """Votes of whatever kind the newest test of a feature takes; how many counted."""
+    with store.reading(scope) as work:
+        kind = VoteKind(work.ab_tests.latest(feature_id).state_json["kind"])
+    if kind is VoteKind.PAIRED:
+        return collect_shadow(store, scope, trials, feature_id)
+    if kind is VoteKind.SPLIT:
+        return collect_split(store, scope, trials, feature_id, clock)
+    return interleaving.collect(store, scope, trials, feature_id, clock)
 
 
 def collect_shadow(store: Store, scope: Scope, trials: Trials, feature_id: str) -> int:

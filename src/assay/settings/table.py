@@ -143,7 +143,9 @@ class Settings:
         "model.deadline_s", "How long one question to a model may take, in seconds.", 60.0
     )
     model_concurrency: int = _setting("model.concurrency", "Questions to a model at the same time.", 4)
-    model_max_tokens: int = _setting("model.max_tokens", "The longest reply of a judge, in tokens.", 1_024)
+    model_max_tokens: int = _setting(
+        "model.max_tokens", "The longest reply of a model, in tokens; an answer may be twice as long.", 1_024
+    )
     model_price_in: float | None = _setting(
         "model.price_in", "Dollars for a million tokens sent. Needed for model.budget_usd.", None
     )

@@ -134,7 +134,8 @@ class _Seats:
         from assay.judging.prompts import REVIEWER  # noqa: PLC0415 - the same
 
         guard = guard_of(self._engine.store, self._scope)
-        return ModelReviewer(self._model("escalation"), self._prompts()[REVIEWER], guard=guard)
+        most = self._settings.model_max_tokens
+        return ModelReviewer(self._model("escalation"), self._prompts()[REVIEWER], guard=guard, max_tokens=most)
 
     def makers(self, options: ResearchOptions) -> tuple[Any, Any]:
         """Who plans and who answers."""
@@ -156,6 +157,7 @@ class _Seats:
             prompts[PLANNER],
             guard=guard,
             deadline_s=options.checkpoints[Checkpoint.PLAN].timeout_s,
+            max_tokens=self._settings.model_max_tokens,
         )
         synthesiser = ModelSynthesiser(
             self._model("synthesiser"),
@@ -163,6 +165,7 @@ class _Seats:
             guard=guard,
             rules=rules,
             deadline_s=options.synthesis_s,
+            max_tokens=2 * self._settings.model_max_tokens,
         )
         return planner, synthesiser
 

@@ -156,20 +156,11 @@ def _run(dataset: Dataset, spec: str) -> RunResult:
 
 
 def _collect(surface: Surface, flag: str) -> tuple[int, LadderStep | None]:
-    from assay.online import collecting, interleaving  # noqa: PLC0415 - not for the help
-    from assay.records.online import VoteKind  # noqa: PLC0415 - the same
+    from assay.online.collecting import collect  # noqa: PLC0415 - not for the help
 
     with wiring.open_engine(surface.settings) as engine:
         ladder = wiring.ladder_of(engine)
-        with engine.store.reading(surface.scope) as work:
-            kind = VoteKind(work.ab_tests.latest(flag).state_json["kind"])
-        given = (engine.store, surface.scope, ladder.trials, flag)
-        if kind is VoteKind.PAIRED:
-            counted = collecting.collect_shadow(*given)
-        elif kind is VoteKind.SPLIT:
-            counted = collecting.collect_split(*given, engine.clock)
-        else:
-            counted = interleaving.collect(*given, engine.clock)
+        counted = collect(engine.store, surface.scope, ladder.trials, flag, engine.clock)
         return counted, ladder.decide(surface.scope, flag)
 
 

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         allow_host: AllowOption = [],  # noqa: B006 - typer reads the default, nobody changes it
         read_only: ReadOnlyOption = False,
     ) -> None:
-        """Serve the memory to agents (MCP); the environment's ASSAY_MCP_TOKEN guards --http."""
+        """Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http."""
         wiring.need_extra("mcp", "mcp")
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
@@ -71,14 +71,16 @@ def _over_stdio(surface: Surface, *, read_only: bool) -> None:
 def _over_http(surface: Surface, address: str, port: int, names: list[str], *, read_only: bool) -> None:
     import anyio  # noqa: PLC0415 - the extra "mcp"
 
+    from assay.access import Everybody, OneToken, StoredTokens  # noqa: PLC0415 - the same
     from assay.mcp import http  # noqa: PLC0415 - the same
-    from assay.mcp.policies import Everybody, OneToken  # noqa: PLC0415 - the same
     from assay.mcp.server import build_server  # noqa: PLC0415 - the same
 
     token = os.environ.get(TOKEN) or None
-    http.need_token(address, token)
     with _serving(surface, read_only=read_only) as (host, grant), http.listen(address, port) as at:
-        authoriser = Everybody(grant) if token is None else OneToken(token, grant)
+        stored = StoredTokens(host.engine.store, host.engine.clock)
+        http.need_token(address, token, stored=stored.exist())
+        here = Everybody(grant) if token is None and http.is_loopback(address) else None
+        authoriser = stored.or_else(here if token is None else OneToken(token, grant))
         app = http.guarded(build_server(host), authoriser, host=address, also=names)
         surface.note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
         anyio.run(http.serve, app, at)
@@ -91,5 +93,5 @@ def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant
     from assay.mcp.policies import Access, Grant  # noqa: PLC0415 - the same
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with wiring.open_engine(surface.settings, create=not read_only) as engine:
+    with wiring.serving(surface.settings, create=not read_only) as engine:
         yield Host(engine, surface.settings, read_only=read_only), Grant(surface.scope, Access.ADMIN)

@@ -78,7 +78,8 @@ def told(outcome: SaveOutcome) -> list[str]:
     lines = [_headline(outcome)]
     lines += [f"  masked {mask.kind} in {mask.where} ({mask.length} characters)" for mask in outcome.masks]
     lines += [f"  contradicts {other}; both stay" for other in outcome.contradicts]
-    if outcome.would_reject:
+    lines += [f"  doubtful: {step.detail}" for step in outcome.steps if step.decision == "warn"]
+    if outcome.would_reject and not outcome.quarantined:
         lines.append(f"  the gate only warns for now; it would have said: {outcome.would_reject}")
     lines += [f"  {count} chunks not embedded: {reason}" for reason, count in outcome.skipped.items()]
     return lines
@@ -96,6 +97,8 @@ def _headline(outcome: SaveOutcome) -> str:
     if outcome.superseded:
         gone = ", ".join(outcome.superseded)
         return f"superseded {gone} by {outcome.memory_id}{about}; undo: assay restore {outcome.superseded[0]}"
+    if outcome.quarantined:
+        return f"quarantined {outcome.memory_id}: {_doubted(outcome)}; release: assay restore {outcome.memory_id}"
     version = f" version {outcome.version}" if outcome.version > 1 else ""
     return f"stored {outcome.memory_id}{version}{about}"
 
@@ -113,6 +116,10 @@ def _relation(one: Nearest) -> str:
     """How a memory stands to the draft, where that decided something."""
     agree = "agrees" if one.agrees else "disagrees"
     return f"{agree}, {'same' if one.same_subject else 'other'} subject"
+
+
+def _doubted(outcome: SaveOutcome) -> str:
+    return "; ".join(step.detail for step in outcome.steps if step.decision == "quarantine")
 
 
 def _why_rejected(outcome: SaveOutcome) -> str:

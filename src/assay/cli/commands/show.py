@@ -32,7 +32,10 @@ def register(app: typer.Typer) -> None:
 
 def _lines(found: ShownMemory) -> Iterator[str]:
     yield from (f"{found.memory.title}", "")
-    yield from grid(list(_facts(found.memory)), indent="  ")
+    # What is in quarantine never held, so nothing superseded it.
+    facts = (fact for fact in _facts(found.memory) if not (found.quarantined and fact[0] == "superseded"))
+    yield from grid(list(facts), indent="  ")
+    yield from (f"  in quarantine, no search finds it: {reason}" for reason in found.quarantined)
     yield from ("", found.memory.body.rstrip(), "")
     yield f"{len(found.chunks)} chunks, {sum(one.token_count for one in found.chunks):,} tokens"
     yield from (f"  {one.position}  {one.token_count:>4}  {one.heading_path}" for one in found.chunks)

@@ -6,24 +6,18 @@ no file is opened and no code or address is called because a client said so.
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from assay import wiring
-from assay.clock import Clock
-from assay.errors import AssayError, InputError, NothingMeasured, RunFailed
 from assay.mcp.policies import MEASURE, READ
-from assay.mcp.tool import Arguments, Calling, Progress, Result, Tool
+from assay.mcp.tool import Arguments, Calling, Result, Tool
 from assay.records import Mode
 
 if TYPE_CHECKING:
     from assay.evaluation.comparing import Compared
-    from assay.evaluation.results import RunResult
-    from assay.records.datasets import Dataset
 
 MOST_CASES = 1_000
 LONGEST_S = 600
@@ -85,95 +79,12 @@ class RunFound(Result):
 
 
 def _run(calling: Calling, given: RunArguments) -> RunFound:
-    from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - numpy only when measuring
-    from assay.evaluation.running.budget import Budget  # noqa: PLC0415 - the same
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
-    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
-    from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
-
-    time = _Time(calling.engine.clock, calling.engine.clock.monotonic() + given.max_seconds)
-    lookup = wiring.lookup_of(calling.settings)
-    scored = for_scoring(load_dataset(_known(given.dataset, calling), registry=lookup.registry))
-    spec = "assay" if given.mode is Mode.AUTO else f"assay:mode={given.mode.value}"
-    options = RunOptions(
-        metrics=parse_specs(list(given.metrics)) if given.metrics else None,
-        k=given.k,
-        sample=_share(scored.dataset, given.max_cases),
-        name=given.name,
-        spec=spec,
-        instrument=scored.instrument if scored.excluded else {},
-    )
-    with closing(wiring.open_system(spec, scored.dataset, on_document=time.watching(calling.progress))) as system:
-        running = Running(
-            runs=lookup.runs,
-            budget=Budget(seconds=time.left()),
-            clock=calling.engine.clock,
-            on_case=lambda done, of, _: calling.progress(done, of, "cases"),
-        )
-        result = run(scored.dataset, system, options, running)
-    return _run_found(result, _stored(calling, result))
+    wanted = wiring.Measurement(**given.model_dump())
+    return _run_found(wiring.measure(calling.settings, calling.engine, calling.scope, wanted, calling.progress))
 
 
-def _known(name: str, calling: Calling) -> str:
-    """A dataset's name, when there is one of that name: a path is none."""
-    from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - numpy only when measuring
-
-    registry = wiring.registry_of(calling.settings)
-    if name in bundled_names() or registry.path_of(name) is not None:
-        return name
-    known = ", ".join(sorted({*bundled_names(), *registry.names()}))
-    raise InputError(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
-
-
-def _share(dataset: Dataset, most: int) -> float | None:
-    return None if len(dataset.cases) <= most else most / len(dataset.cases)
-
-
-@dataclass(frozen=True, slots=True)
-class _Time:
-    """How long a call may still take."""
-
-    clock: Clock
-    end: float
-
-    def left(self) -> float:
-        """Seconds; a little when there are none left, so that the budget can speak."""
-        return max(self.end - self.clock.monotonic(), 0.001)
-
-    def watching(self, progress: Progress) -> Any:
-        """Told of each document; stops when the time is over."""
-
-        def on_document(done: int, of: int) -> None:
-            progress(done, of, "documents")
-            if self.clock.monotonic() > self.end:
-                raise RunFailed(
-                    f"the time was over with {done} of {of} documents taken in",
-                    remedy="Call again: it goes on where it stopped. Or give a larger max_seconds.",
-                )
-
-        return on_document
-
-
-def _stored(calling: Calling, result: RunResult) -> list[str]:
-    """A row in the store; one that cannot be written costs a note, not the run."""
-    from assay.evaluation.running.stored import as_row  # noqa: PLC0415 - numpy only when measuring
-
-    try:
-        with calling.engine.store.writing(calling.scope) as work:
-            work.results.add(as_row(result))
-    except AssayError as problem:
-        return [f"The store has no row of this run: {problem.message}."]
-    return []
-
-
-def _run_found(result: RunResult, notes: list[str]) -> RunFound:
-    if result.aggregates and not any(one.scored for one in result.aggregates.values()):
-        failed = next((one for one in result.cases if one.error), None)
-        why = f"; the first said: {failed.error}" if failed else ""
-        raise NothingMeasured(
-            f"no case of {result.manifest.dataset} could be scored{why}",
-            remedy="Give a larger max_seconds, other metrics or another dataset.",
-        )
+def _run_found(done: wiring.Measured) -> RunFound:
+    result = done.result
     measured = [
         Measured(
             metric=str(spec),
@@ -191,7 +102,7 @@ def _run_found(result: RunResult, notes: list[str]) -> RunFound:
         dataset=result.manifest.dataset,
         metrics=measured,
         counts={status.value: count for status, count in result.counts.items()},
-        notes=[*result.notes, *notes],
+        notes=[*result.notes, *done.notes],
         result_hash=result.result_hash,
     )
 

@@ -82,7 +82,7 @@ class Saved(Result):
     reason: str
     """Why it was turned away; empty when it was kept."""
     warning: str
-    """What the quality gate will say once it no longer only warns; empty when it has nothing to say."""
+    """What the quality gate will say once it no longer only warns, or why the memory is in quarantine; else empty."""
     superseded: list[str]
     contradicts: list[str]
     masked: list[str]
@@ -120,7 +120,7 @@ def _saved(outcome: SaveOutcome) -> Saved:
         unchanged=outcome.unchanged,
         version=outcome.version,
         reason=("; ".join(filter(None, said)) or duplicate) if rejected else "",
-        warning=outcome.would_reject or "",
+        warning=_warning(outcome),
         superseded=list(outcome.superseded),
         contradicts=list(outcome.contradicts),
         masked=[f"{mask.kind} in {mask.where}" for mask in outcome.masks],
@@ -130,6 +130,13 @@ def _saved(outcome: SaveOutcome) -> Saved:
             for one in outcome.nearest
         ],
     )
+
+
+def _warning(outcome: SaveOutcome) -> str:
+    if not outcome.quarantined:
+        return outcome.would_reject or ""
+    said = "; ".join(step.detail for step in outcome.steps if step.decision == "quarantine")
+    return f"quarantined, no search finds it until a person releases it: {said}"
 
 
 class LinkArguments(Arguments):

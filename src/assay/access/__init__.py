@@ -1,0 +1,19 @@
+"""Who may do what on a server: policies of routes and tools, grants of callers, and the tokens that give grants."""
+
+from __future__ import annotations
+
+from assay.access.policies import Authoriser, Everybody, Grant, OneToken, Policy
+from assay.access.tokens import NewToken, StoredTokens, Tokens
+from assay.records.access import Access
+
+__all__ = [
+    "Access",
+    "Authoriser",
+    "Everybody",
+    "Grant",
+    "NewToken",
+    "OneToken",
+    "Policy",
+    "StoredTokens",
+    "Tokens",
+]

@@ -1,0 +1,102 @@
+"""`assay serve`: the HTTP API and the dashboard."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface, command
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.settings import Settings
+
+DEFAULT_PORT = 8710
+
+HostOption = Annotated[
+    str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; beyond loopback callers need a token.")
+]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 takes any free port.")]
+AllowOption = Annotated[
+    list[str],
+    typer.Option("--allow-host", metavar="NAME", help="Also answer to this host name, and to its pages; may repeat."),
+]
+TokenOption = Annotated[bool, typer.Option("--require-token", help="Ask for a token on this machine too.")]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=1, max=64, help="Processes that serve; one uses about one core.")
+]
+DemoOption = Annotated[bool, typer.Option("--demo", help="Serve a store filled by really running what comes along.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--demo-folder", metavar="FOLDER", help="Where --demo keeps what it makes.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "serve")
+    def serve(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        host: HostOption = "127.0.0.1",
+        port: PortOption = DEFAULT_PORT,
+        allow_host: AllowOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        require_token: TokenOption = False,
+        workers: WorkersOption = 1,
+        demo: DemoOption = False,
+        demo_folder: FolderOption = None,
+    ) -> None:
+        """Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM)."""
+        wiring.need_extra("serve", "fastapi", "uvicorn", "jinja2", "prometheus_client")
+        if surface.common.json:
+            raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
+        settings = _demo_settings(surface.settings, demo_folder) if demo else surface.settings
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        if demo:
+            _fill(surface, settings)
+        _serve(surface, settings, _Where(host, port, tuple(allow_host), require_token, workers))
+
+
+class _Where(NamedTuple):
+    """What the options said."""
+
+    host: str
+    port: int
+    names: tuple[str, ...]
+    require_token: bool
+    workers: int
+
+
+def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
+    from assay.server import serving, workers  # noqa: PLC0415 - the extra "serve"
+    from assay.server.security.hosts import is_loopback  # noqa: PLC0415 - the same
+
+    open_here = is_loopback(where.host) and not where.require_token
+    how = workers.Serving(settings=settings, open_here=open_here, names=(where.host, *where.names))
+    with serving.listen(where.host, where.port) as at:
+        access = "open to this machine" if open_here else "a token is needed"
+        told = f"Serving at {serving.address_of(at)} ({access}); end it with Ctrl-C."
+        if where.workers == 1:
+            workers.serve_here(how, at, lambda: surface.note(told))
+        else:
+            workers.serve_together(how, at, where.workers, lambda: surface.note(told))
+
+
+def _demo_settings(settings: Settings, folder: Path | None) -> Settings:
+    from assay.server import demo  # noqa: PLC0415 - numpy only when there is something to run
+
+    chosen = demo.demo_settings(settings, folder or demo.FOLDER)
+    demo.clear(chosen)
+    return chosen
+
+
+def _fill(surface: Surface, settings: Settings) -> None:
+    from assay.server import demo  # noqa: PLC0415 - numpy only when there is something to run
+
+    if not demo.is_filled(settings):
+        with wiring.serving(settings) as engine:
+            demo.fill(engine, settings, surface.note)

@@ -1,0 +1,102 @@
+"""`assay token create|list|revoke`: who may reach a server from elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.formats.grid import grid
+from assay.records.access import Access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from assay.access import Tokens
+    from assay.records.access import AccessToken
+
+ScopeOption = Annotated[Access, typer.Option("--scope", help="How far it reaches; each includes the ones before it.")]
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Who or what it is for; the audit log has it.")]
+DaysOption = Annotated[int | None, typer.Option("--days", metavar="N", help="It opens nothing after so many days.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `assay token list` has it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(
+        help="Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", no_args_is_help=True
+    )
+    app.add_typer(group, name="token")
+
+    @command(group, "create")
+    def create(
+        surface: Surface, scope: ScopeOption = Access.READ, name: NameOption = "unnamed", days: DaysOption = None
+    ) -> None:
+        """Make a token for a tenant (--tenant); it is shown once."""
+        with _tokens(surface) as tokens:
+            made = tokens.create(surface.scope, name, scope, days=days)
+        told = [
+            made.text,
+            f"Opens {scope} access to tenant {surface.scope.tenant}. It is not shown again: keep it now.",
+            "Send it as: Authorization: Bearer TOKEN",
+        ]
+        surface.result({**_as_json(made.kept), "token": made.text}, "\n".join(told))
+
+    @command(group, "list")
+    def list_all(surface: Surface) -> None:
+        """List the tenant's tokens; never their text."""
+        with _tokens(surface) as tokens:
+            found = tokens.all(surface.scope)
+        rows = [("id", "name", "scope", "made", "by", "state"), *(_row(one) for one in found)]
+        empty = "No tokens yet. Make one: assay token create --scope read --name ci"
+        surface.result([_as_json(one) for one in found], "\n".join(grid(rows)) if found else empty)
+
+    @command(group, "revoke")
+    def revoke(surface: Surface, token_id: IdArgument) -> None:
+        """Let a token open nothing from now on; a running server notices within two seconds."""
+        with _tokens(surface) as tokens:
+            gone = tokens.revoke(surface.scope, token_id)
+        surface.result(_as_json(gone), f"Token {gone.token_id} ({gone.name}) opens nothing any more.")
+
+
+def _tokens(surface: Surface) -> AbstractContextManager[Tokens]:
+    from contextlib import contextmanager  # noqa: PLC0415 - not for the help
+
+    @contextmanager
+    def opened() -> Iterator[Tokens]:
+        clock = SystemClock()
+        with wiring.open_store(surface.settings, clock=clock) as store:
+            from assay.access import Tokens  # noqa: PLC0415 - SQLAlchemy only when there is a store
+
+            yield Tokens(store, clock)
+
+    return opened()
+
+
+def _row(one: AccessToken) -> tuple[str, ...]:
+    made = f"{one.created_at:%Y-%m-%d %H:%M}"
+    return one.token_id, one.name, str(one.access), made, one.created_by, _state(one)
+
+
+def _state(one: AccessToken) -> str:
+    if one.revoked_at is not None:
+        return f"revoked {one.revoked_at:%Y-%m-%d %H:%M}"
+    if one.expires_at is None:
+        return "good"
+    told = "good until" if one.is_good(SystemClock().now()) else "expired"
+    return f"{told} {one.expires_at:%Y-%m-%d %H:%M}"
+
+
+def _as_json(one: AccessToken) -> dict[str, Any]:
+    times = {name: getattr(one, name) for name in ("created_at", "expires_at", "revoked_at")}
+    return {
+        "token_id": one.token_id,
+        "name": one.name,
+        "scope": str(one.access),
+        "created_by": one.created_by,
+        **{name: None if moment is None else moment.isoformat() for name, moment in times.items()},
+    }

@@ -1,0 +1,341 @@
+"""The HTTP API as typed calls: what a program elsewhere uses in place of the memory itself.
+
+    with assay.Client("https://assay.example", token=...) as client: ...
+
+What comes back are frozen values; a field that a newer server adds is passed over. Errors are the same ones that the
+library raises, by the code the server told. A call that may help again is tried again, and a write carries a key of its
+own each time, so that it is done once however often it is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import numpy as np
+
+from assay import errors
+from assay.clock import Clock, SystemClock
+from assay.errors import AssayError, EndpointUnavailable
+from assay.models.endpoint import Endpoint, EndpointOptions
+from assay.records import EdgeKind, Mode, SaveDecision, Tier
+
+DEFAULT_URL = "http://127.0.0.1:8710"
+AGAIN = frozenset({408, 425, 429, 502, 503, 504})
+PAGE = 200
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundPassage:
+    """One passage that matched."""
+
+    position: int
+    text: str
+    heading_path: str
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundMemory:
+    """One memory that was found."""
+
+    memory_id: str
+    rank: int
+    score: float
+    title: str
+    passages: tuple[FoundPassage, ...]
+    tier: Tier
+    folder: str
+    rel_path: str
+    tags: tuple[str, ...]
+    channels: tuple[str, ...]
+    explanation: Mapping[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The passages in document order."""
+        return "\n\n".join(one.text for one in self.passages)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PinnedMemory:
+    """A constitutional memory: it comes with every answer."""
+
+    memory_id: str
+    title: str
+    body: str
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """The answer of a search."""
+
+    query_id: str
+    hits: tuple[FoundMemory, ...]
+    pinned: tuple[PinnedMemory, ...]
+    degraded: tuple[str, ...]
+    deduplicated: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The memories found, best first."""
+        return tuple(one.memory_id for one in self.hits)
+
+    def __iter__(self) -> Iterator[FoundMemory]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """What became of a save."""
+
+    save_id: str
+    decision: SaveDecision
+    memory_id: str | None
+    unchanged: bool
+    version: int
+    superseded: tuple[str, ...]
+    contradicts: tuple[str, ...]
+    masked: tuple[str, ...]
+    quality: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """One metric of a run; a value that could not be computed is None."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    scored: int
+    cases: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What a run measured."""
+
+    run_id: str
+    name: str
+    dataset: str
+    metrics: tuple[Measured, ...]
+    counts: Mapping[str, int]
+    notes: tuple[str, ...]
+    result_hash: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """An answer with citations, or an explicit abstention, and its scores."""
+
+    log_id: str
+    status: str
+    answer: str
+    abstained: bool
+    reason: str
+    citations: tuple[Mapping[str, Any], ...]
+    sources: tuple[Mapping[str, Any], ...]
+    evaluation: Mapping[str, Any]
+    notices: tuple[Mapping[str, Any], ...]
+    retry_of: str | None
+    kept: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health:
+    """Every part of the memory and how it is."""
+
+    ok: bool
+    parts: tuple[Mapping[str, Any], ...]
+
+
+class Client:
+    """One server, and what its token opens there. Threads may share a client."""
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        token: str = "",
+        *,
+        deadline_s: float = 60.0,
+        attempts: int = 3,
+        clock: Clock | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        options = EndpointOptions(url=url, key=token, deadline_s=deadline_s, attempts=attempts, again=AGAIN)
+        self._endpoint = Endpoint(options, clock=clock or SystemClock(), rng=np.random.default_rng(), pause=pause)
+
+    def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> Found:
+        """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
+        return _value(Found, self.post("/api/memory/search", {"query": query, "k": k, "mode": mode, **more}))
+
+    def save(self, title: str, body: str, *, tier: Tier = Tier.NORMAL, **more: Any) -> Saved:
+        """Keep a memory. `more` are further fields of the request, such as tags or source_id."""
+        return _value(Saved, self.post("/api/memory", {"title": title, "body": body, "tier": tier, **more}))
+
+    def memory(self, memory_id: str, *, session_id: str | None = None) -> Mapping[str, Any]:
+        """One memory as a whole; with a session, that counts as a read."""
+        return self.get(f"/api/memory/{_part(memory_id)}", session_id=session_id)
+
+    def memories(self, *, folder: str | None = None) -> Iterator[Mapping[str, Any]]:
+        """Every memory, page after page."""
+        return self._pages("/api/memory", "memories", folder=folder)
+
+    def forget(self, memory_id: str, *, versions: bool = False) -> Mapping[str, Any]:
+        """Erase a memory to the last byte."""
+        return self._asked("DELETE", f"/api/memory/{_part(memory_id)}?{urlencode({'versions': versions})}")
+
+    def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Mapping[str, Any]:
+        """Tell whether a memory was useful."""
+        return self.post(f"/api/memory/{_part(memory_id)}/validate", {"was_useful": was_useful, **more})
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Tell what was read or written."""
+        return self.post("/api/memory/events", {"events": list(events)})
+
+    def link(self, source_id: str, relation: EdgeKind | str, target_id: str, **more: Any) -> Mapping[str, Any]:
+        """Join two memories: the first `relation` the second."""
+        body = {"source_id": source_id, "relation": str(relation), "target_id": target_id, **more}
+        return self.post("/api/memory/links", body)
+
+    def health(self) -> Health:
+        """Whether every way of searching finds what it must."""
+        return _value(Health, self.get("/api/memory/health"))
+
+    def ask(self, question: str, **more: Any) -> Answer:
+        """Answer a question from the memory, with citations or an honest "not answered"."""
+        return _value(Answer, self.post("/api/research/query", {"question": question, **more}))
+
+    def retry_search(self, log_id: str) -> Answer:
+        """Answer an earlier question again from a wider search."""
+        return _value(Answer, self.post(f"/api/research/sessions/{_part(log_id)}/retry-search", {}))
+
+    def log(self, log_id: str) -> Mapping[str, Any]:
+        """Everything that happened to one question."""
+        return self.get(f"/api/logs/sessions/{_part(log_id)}")
+
+    def evaluations(self, **filters: Any) -> Iterator[Mapping[str, Any]]:
+        """Answered questions with their scores, newest first, page after page."""
+        return self._pages("/api/evaluation/sessions", "sessions", **filters)
+
+    def aggregates(self, **filters: Any) -> Mapping[str, Any]:
+        """What answered questions add up to."""
+        found: Mapping[str, Any] = self.get("/api/evaluation/metrics", **filters)["aggregates"]
+        return found
+
+    def analyze(self, **wanted: Any) -> Mapping[str, Any]:
+        """The whole analysis on demand."""
+        return self.post("/api/evaluation/analyze", wanted)
+
+    def run(self, dataset: str, **more: Any) -> Run:
+        """Run Assay over a dataset and measure it; may take minutes, so give the client a long deadline."""
+        return _value(Run, self.post("/api/runs", {"dataset": dataset, **more}))
+
+    def compare(self, control: str, treatment: str, *, seed: int = 0) -> Mapping[str, Any]:
+        """Compare two runs by id."""
+        return self.get("/api/runs/compare", control=control, treatment=treatment, seed=seed)
+
+    def flags(self) -> tuple[Mapping[str, Any], ...]:
+        """Every flag as it stands."""
+        return tuple(self.get("/api/flags")["flags"])
+
+    def get(self, path: str, **query: Any) -> Mapping[str, Any]:
+        """Read any address of the API; what is None is not asked."""
+        given = {name: _written(value) for name, value in query.items() if value is not None}
+        return self._asked("GET", f"{path}?{urlencode(given)}" if given else path)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send something to any address of the API; what is None is left out."""
+        return self._asked("POST", path, body)
+
+    def put(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Set something at any address of the API; what is None is left out."""
+        return self._asked("PUT", path, body)
+
+    def _asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        sent = None if body is None else {name: _written(value) for name, value in body.items() if value is not None}
+        headers = {} if method == "GET" else {"Idempotency-Key": uuid4().hex}
+        try:
+            found = self._endpoint.asked(path, sent, method=method, headers=headers).value
+        except EndpointUnavailable as problem:
+            raise _told(problem) from problem
+        answer: Mapping[str, Any] = found
+        return answer
+
+    def _pages(self, path: str, name: str, **query: Any) -> Iterator[Mapping[str, Any]]:
+        cursor: str | None = None
+        while True:
+            page = self.get(path, **query, cursor=cursor, limit=PAGE)
+            yield from page[name]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to give back: each call has a connection of its own."""
+
+
+_NESTED: Mapping[tuple[type, str], type] = {
+    (Found, "hits"): FoundMemory,
+    (Found, "pinned"): PinnedMemory,
+    (FoundMemory, "passages"): FoundPassage,
+    (Run, "metrics"): Measured,
+}
+_NAMED: Mapping[str, Callable[[Any], Any]] = {"tier": Tier, "decision": SaveDecision}
+
+
+def _value(kind: type[Value], told: Mapping[str, Any]) -> Value:
+    """A typed value of what the server sent."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type] # every kind asked for is a dataclass
+    return kind(**{name: _field(kind, name, inner) for name, inner in told.items() if name in known})
+
+
+def _field(kind: type, name: str, told: Any) -> Any:
+    if isinstance(told, list):
+        nested = _NESTED.get((kind, name))
+        return tuple(told if nested is None else [_value(nested, one) for one in told])
+    return _NAMED[name](told) if name in _NAMED else told
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _part(text: str) -> str:
+    """One part of a path: an id never leads elsewhere."""
+    return quote(text, safe="")
+
+
+def _told(problem: EndpointUnavailable) -> AssayError:
+    """The error the server told, as the library raises it; what is none is left as it is."""
+    try:
+        fault = json.loads(problem.body)["error"]
+        message, remedy, code = str(fault["message"]), str(fault["remedy"]), str(fault["code"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return problem
+    kind = getattr(errors, "".join(part.title() for part in code.split("_")), None)
+    if not (isinstance(kind, type) and issubclass(kind, AssayError)):
+        problem.message, problem.remedy = message, remedy
+        return problem
+    return kind(message, remedy=remedy)

@@ -1,0 +1,96 @@
+"""The application put together: routes, pages, errors, and the guard in front of all of them.
+
+`build` gives what a server serves. Nothing is reachable that the guard has not let through: it wraps the whole
+application, and whatever is added later without a policy is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from assay.access import Access, Grant
+from assay.server import errors
+from assay.server.idempotency import Repeats
+from assay.server.lifespan import lifespan
+from assay.server.routers import RESOURCES
+from assay.server.routing import with_policy
+from assay.server.security.callers import Callers
+from assay.server.security.csrf import Csrf
+from assay.server.security.guard import LOGIN, Gates, Guard
+from assay.server.security.hosts import Hosts
+from assay.server.security.login import add_login
+from assay.server.security.policies import READ, Table
+from assay.server.security.rates import Rates
+from assay.server.services import Services
+
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
+"""The addresses that need no token, all of them."""
+FAILURES_PER_MINUTE = 60
+"""Tokens that open nothing, from one address."""
+DESCRIPTION = (
+    "Measure, explain and safely improve what an agent remembers and what a RAG system retrieves. Every error has one "
+    "shape; every write takes an `Idempotency-Key`; long lists come in pages, each with the cursor of the next."
+)
+
+
+def application(services: Services, *, pages: bool = True) -> FastAPI:
+    """Routes and pages, not yet guarded: for the description of the API, and for `build`."""
+    app = FastAPI(
+        title="Assay",
+        version=version("assay"),
+        description=DESCRIPTION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.services = services
+    errors.add_handlers(app)
+    for resource in RESOURCES:
+        resource.add_to(app)
+    app.add_api_route("/api/openapi.json", _description, methods=["GET"], include_in_schema=False)
+    add_login(app)
+    if pages:
+        from assay.server.pages import add_pages  # noqa: PLC0415 - needs a template engine that the API does not
+
+        add_pages(app)
+    return app
+
+
+def build(
+    services: Services,
+    *,
+    open_to_this_machine: bool,
+    names: Collection[str] = (),
+    pages: bool = True,
+    secret: bytes | None = None,
+) -> ASGIApp:
+    """What is served. `open_to_this_machine`: who reaches it needs no token, since only this machine's users do.
+
+    `secret` is for processes that serve together: a form of one is taken by the others.
+    """
+    app = application(services, pages=pages)
+    local = Grant(services.own_scope, Access.ADMIN) if open_to_this_machine else None
+    clock = services.clock
+    gates = Gates(
+        hosts=Hosts(names),
+        callers=Callers(services.stored_tokens, local),
+        rates=Rates(clock, services.settings.server_requests_per_minute),
+        failures=Rates(clock, FAILURES_PER_MINUTE),
+        csrf=Csrf(secret),
+        repeats=Repeats(services.engine.store, clock),
+        metrics=services.metrics,
+    )
+    return Guard(app, Table(app.routes), services, gates)
+
+
+@with_policy(READ)
+async def _description(request: Request) -> Response:
+    return JSONResponse(request.app.openapi())

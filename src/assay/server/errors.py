@@ -1,0 +1,183 @@
+"""One shape for every error, `{"error": {"code", "message", "remedy", "request_id"}}`, and the status of each kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from assay import errors
+from assay.errors import AssayError, BadValue
+from assay.server.services import REQUEST_ID
+
+SHOWN = 60
+"""Characters of a wrong value that an error repeats."""
+STATUSES: Mapping[type[AssayError], int] = {
+    errors.RecordNotFound: 404,
+    errors.RunNotFound: 404,
+    errors.CheckpointNotFound: 404,
+    errors.UnknownFlag: 404,
+    errors.UnknownSystem: 404,
+    errors.RecordExists: 409,
+    errors.NotReady: 409,
+    errors.NotComparable: 409,
+    errors.NoBaseline: 404,
+    errors.BudgetExhausted: 402,
+    errors.MissingExtra: 501,
+    errors.InputError: 422,
+    errors.StoreFull: 507,
+    errors.EndpointUnavailable: 502,
+    errors.EndpointMisbehaved: 502,
+    errors.StorageError: 503,
+    errors.ServerBusy: 503,
+    AssayError: 500,
+}
+"""The first that fits an error's class or one of its parents counts."""
+RETRY_S = 1
+MEANINGS = {
+    400: "The request cannot be read.",
+    401: "No token, or one that opens nothing.",
+    402: "The budget for models is used up.",
+    403: "This caller may not do that, or the request comes from a page that may not send it.",
+    404: "There is no such thing in this scope.",
+    405: "This address does not know that method.",
+    409: "It contradicts what is there, or something has to happen first.",
+    413: "The request is larger than is taken.",
+    415: "The body is of a kind that is not taken.",
+    421: "This server does not answer to that Host.",
+    422: "A value is not what it should be; the message names it.",
+    429: "Too many requests; see Retry-After.",
+    500: "A fault of Assay itself.",
+    501: "A part of Assay that this needs is not installed.",
+    502: "A model's endpoint failed.",
+    503: "The store or the server cannot do it now; see Retry-After.",
+    507: "No space is left where the store lives.",
+}
+
+
+class Fault(BaseModel):
+    """What went wrong."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(description="The stable name of the kind of error.", examples=["record_not_found"])
+    message: str = Field(description="What is wrong, naming the value at fault.")
+    remedy: str = Field(description="What to do next.")
+    request_id: str = Field(description="Names this request in the server's log.")
+
+
+class ErrorBody(BaseModel):
+    """The one shape of an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    error: Fault
+
+
+class Refused(Exception):
+    """A request that goes no further: a matter of HTTP alone, so no part of the error tree, and of the same shape."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, remedy: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.headers = dict(headers or {})
+
+    def as_json(self) -> dict[str, dict[str, str]]:
+        """The one shape an error has on every surface."""
+        return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
+
+
+def status_of(problem: AssayError | Refused) -> int:
+    """The status an error is told with."""
+    if isinstance(problem, Refused):
+        return problem.status
+    return next(STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES)
+
+
+def answer(problem: AssayError | Refused, request_id: str) -> Response:
+    """An error as a response."""
+    status = status_of(problem)
+    told = {**problem.as_json()["error"], "request_id": request_id}
+    headers = dict(problem.headers) if isinstance(problem, Refused) else {}
+    if status == 503:
+        headers.setdefault("Retry-After", str(RETRY_S))
+    # A message may repeat what was sent; what cannot be written as UTF-8 is written as an escape.
+    body = json.dumps({"error": told}, ensure_ascii=True).encode()
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How the API's description speaks of errors."""
+    return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in sorted(set(statuses))}
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let every error have the one shape."""
+
+    @app.exception_handler(AssayError)
+    async def _ours(request: Request, problem: AssayError) -> Response:
+        return answer(problem, _id(request))
+
+    @app.exception_handler(Refused)
+    async def _refused(request: Request, problem: Refused) -> Response:
+        return answer(problem, _id(request))
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, problem: RequestValidationError) -> Response:
+        return answer(_bad_value(problem), _id(request))
+
+    @app.exception_handler(Exception)
+    async def _bug(request: Request, problem: Exception) -> Response:  # noqa: ARG001 - the guard writes it to the log
+        return internal(_id(request))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, problem: HTTPException) -> Response:
+        return answer(_of_http(request, problem), _id(request))
+
+
+def internal(request_id: str) -> Response:
+    """What is told of a bug: that it is one, and where to look; nothing of its inside."""
+    problem = Refused(500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more.")
+    return answer(problem, request_id)
+
+
+def _id(request: Request) -> str:
+    return str(request.scope.get(REQUEST_ID, ""))
+
+
+def _of_http(request: Request, problem: HTTPException) -> Refused:
+    if problem.status_code == 404:
+        return Refused(404, "not_found", f"there is nothing at {request.url.path}", remedy="See /api/openapi.json.")
+    if problem.status_code == 405:
+        allowed = (problem.headers or {}).get("Allow", "")
+        remedy = f"It takes {allowed}." if allowed else "See /api/openapi.json."
+        message = f"{request.url.path} does not take {request.method}"
+        return Refused(405, "method_not_allowed", message, remedy=remedy, headers=problem.headers)
+    return Refused(problem.status_code, "refused", str(problem.detail), remedy="See /api/openapi.json.")
+
+
+def _bad_value(problem: RequestValidationError) -> AssayError:
+    told = dict.fromkeys(_fault(one) for one in problem.errors())
+    return BadValue("; ".join(list(told)[:10]), remedy="Send what /api/openapi.json describes.")
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in fault["loc"][1:]) or str(fault["loc"][0] if fault["loc"] else "the request")
+    if fault["type"] == "missing":
+        return f"{where} is missing"
+    if fault["type"] == "extra_forbidden":
+        return f"there is no field {where}"
+    said = str(fault["msg"]).removeprefix("Value error, ")
+    shown = ascii(fault.get("input"))
+    return f"{where}: {said[:1].lower()}{said[1:]}, not {shown if len(shown) <= SHOWN else shown[:SHOWN] + '...'}"

@@ -1,0 +1,132 @@
+"""Writes that may be sent again: a caller names one with `Idempotency-Key`, and it is done once.
+
+The key is taken before the work begins and holds the answer afterwards; whoever sends the same request under it again
+is given that answer. What failed for no fault of the caller's leaves the key free. A server that ended in the middle
+leaves a key without an answer: after `STALE` it may be taken again, since nobody works on it any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import NamedTuple
+
+from starlette.types import Message, Send
+
+from assay.clock import Clock
+from assay.errors import BadValue
+from assay.records import Scope, values
+from assay.records.access import RequestKey
+from assay.server.errors import Refused
+from assay.storage import Store
+
+HEADER = "idempotency-key"
+REPLAYED = (b"idempotency-replayed", b"true")
+KEPT = timedelta(hours=24)
+STALE = timedelta(minutes=5)
+LONGEST_ANSWER = 1_000_000
+"""Bytes of an answer that is kept; a longer one is not given again, and the key stays taken."""
+
+
+class Named(NamedTuple):
+    """A write under its key."""
+
+    scope: Scope
+    key: str
+    fingerprint: str
+
+
+class Answered(NamedTuple):
+    """What was answered before."""
+
+    status: int
+    body: bytes
+
+
+def named(scope: Scope, key: str, asked: bytes, body: bytes) -> Named:
+    """A request under a key; the key must be an id."""
+    try:
+        values.identifier(key, "Idempotency-Key")
+    except BadValue as problem:
+        raise Refused(422, problem.code, problem.message, remedy=problem.remedy) from problem
+    return Named(scope, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
+
+
+class Repeats:
+    """Keeps keys and what was answered under them."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def begin(self, wanted: Named) -> Answered | None:
+        """Take the key; what was answered when it was done before, None when it is to be done now."""
+        now = self._clock.now()
+        principal = wanted.scope.principal
+        row = RequestKey(key=wanted.key, principal=principal, fingerprint=wanted.fingerprint, created_at=now)
+        with self._store.writing(wanted.scope) as work:
+            work.request_keys.remove_before(now - KEPT)
+            found = work.request_keys.begin(row)
+            if found is not None and found.status is None and now - found.created_at > STALE:
+                work.request_keys.forget(principal, wanted.key)
+                found = work.request_keys.begin(row)
+        return None if found is None else _answered(found, wanted)
+
+    def finish(self, wanted: Named, status: int, body: bytes) -> None:
+        """Keep an answer, or free the key of a request that may be tried again."""
+        with self._store.writing(wanted.scope) as work:
+            if status >= 500 or status in (409, 429):
+                work.request_keys.forget(wanted.scope.principal, wanted.key)
+            elif len(body) <= LONGEST_ANSWER:
+                work.request_keys.finish(wanted.scope.principal, wanted.key, status, body.decode())
+
+    def release(self, wanted: Named) -> None:
+        """Free the key: what was done under it cannot be given again."""
+        with self._store.writing(wanted.scope) as work:
+            work.request_keys.forget(wanted.scope.principal, wanted.key)
+
+
+class Listening:
+    """A `send` that also keeps what passes."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+        self.complete = False
+        self.streamed = False
+        self._parts: list[bytes] = []
+
+    @property
+    def body(self) -> bytes:
+        """Everything that was sent."""
+        return b"".join(self._parts)
+
+    async def __call__(self, message: Message) -> None:
+        """One message."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            kinds = [value for name, value in message.get("headers", []) if name.lower() == b"content-type"]
+            self.streamed = not any(kind.startswith(b"application/json") for kind in kinds)
+        elif message["type"] == "http.response.body" and not self.streamed:
+            self._parts.append(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+        await self._send(message)
+
+
+def _answered(found: RequestKey, wanted: Named) -> Answered:
+    if found.fingerprint != wanted.fingerprint:
+        raise Refused(
+            422,
+            "key_reused",
+            f"the Idempotency-Key {wanted.key} was used for another request",
+            remedy="Give each write a key of its own.",
+        )
+    if found.status is None:
+        raise Refused(
+            409,
+            "still_under_way",
+            f"the request {wanted.key} is still being worked on",
+            remedy="Ask again in a few seconds.",
+            headers={"Retry-After": "2"},
+        )
+    return Answered(found.status, (found.answer or "").encode())

@@ -1,0 +1,163 @@
+"""What a body may be: so large, so deep, and made of values that every store can keep.
+
+`json.loads` alone would take NaN, 1e999, integers of any length, lone surrogates and the same key twice. Here they are
+refused before a route sees them, with what is wrong and where.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import Message, Receive
+
+from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
+from assay.server.errors import Refused
+from assay.server.security.hosts import Headers
+
+LONGEST_BODY = 4 * 1024 * 1024
+"""Bytes of one request."""
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+
+def kind_of(headers: Headers) -> str:
+    """The kind of body a request says it has."""
+    found = next((value for name, value in headers if name == "content-type"), "")
+    return found.partition(";")[0].strip().lower()
+
+
+async def read_body(headers: Headers, receive: Receive) -> bytes:
+    """The whole body, or a refusal as soon as it is too long."""
+    said = next((value for name, value in headers if name == "content-length"), "0")
+    if not said.isascii() or not said.isdigit() or int(said[:20]) > LONGEST_BODY:
+        raise _too_long()
+    parts: list[bytes] = []
+    length = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "cut_off", "the request ended in the middle of its body", remedy="Send it again.")
+        parts.append(message.get("body", b""))
+        length += len(parts[-1])
+        if length > LONGEST_BODY:
+            raise _too_long()
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives a body that was read already, then whatever comes after it."""
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def check_body(kind: str, body: bytes, *, forms: bool) -> None:
+    """Refuse what no route can read."""
+    if not body:
+        return
+    if kind == JSON:
+        check_json(body)
+    elif not (forms and kind == FORM):
+        raise Refused(415, "wrong_kind", f"a body of kind {kind!a} is not taken", remedy=f"Send {JSON}.")
+
+
+def check_json(body: bytes) -> None:
+    """Refuse JSON that is malformed, or holds what a store cannot keep."""
+    try:
+        text = body.decode()
+        found = json.loads(
+            text, parse_constant=_constant, parse_float=_float, parse_int=_int, object_pairs_hook=_object
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError) as problem:
+        raise Refused(400, "malformed_json", f"the body is no JSON: {problem}", remedy="Send UTF-8 JSON.") from problem
+    except RecursionError as problem:
+        raise _too_deep() from problem
+    _check_depth(found)
+    # Only an escape can make a lone surrogate or a NUL of valid UTF-8.
+    if "\\u" in text:
+        _check_texts(found)
+
+
+def _constant(word: str) -> float:
+    raise _bad(f"{word} is no number of JSON", "Leave out what could not be computed.")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _bad(f"{text[:40]} is beyond what a number can be", "Give a finite number.")
+    return number
+
+
+def _int(text: str) -> int:
+    if len(text) > 20 or not INT64_MIN <= int(text) <= INT64_MAX:
+        raise _bad(f"{text[:40]} has more than 64 bits", "Give a number within 64 bits.")
+    return int(text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _bad(f"the field {twice!a} is there twice", "Give it once.")
+    return found
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [inner for one in level if isinstance(one, (dict, list)) for inner in _inner(one)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _inner(value: Mapping[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, Mapping) else value
+
+
+def _check_texts(value: Any) -> None:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            _check_text(one)
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise _bad(f"{text[:40]!a} contains a NUL character", "Remove U+0000.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise _bad(f"{text[:40]!a} has a lone surrogate", "Send whole characters.") from problem
+
+
+def _bad(message: str, remedy: str) -> Refused:
+    return Refused(422, "bad_value", message, remedy=remedy)
+
+
+def _too_deep() -> Refused:
+    return Refused(422, "bad_value", f"the body is nested deeper than {MAX_NESTING} levels", remedy="Flatten it.")
+
+
+def _too_long() -> Refused:
+    return Refused(
+        413, "too_large", f"the request is over {LONGEST_BODY:,} bytes", remedy="Send less at a time, or save by file."
+    )

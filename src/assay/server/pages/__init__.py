@@ -1,0 +1,58 @@
+"""The dashboard: pages that the server renders, with small scripts of their own, alive without any other machine.
+
+`viewing` says how a page is declared, `rendering` how it is made from `templates`, `assets` serves the files beside
+it, `charts` are figures for plotly, `wording` how numbers are written, `asking_for` reads filters from an address,
+`live` is questions on their way, `kept` the last few values that took long.
+Every other module is one page: what it asks the use-cases, and what its template shows.
+"""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from assay.errors import AssayError
+from assay.server.errors import answer
+from assay.server.pages import (
+    ask,
+    assets,
+    experiments,
+    explorer,
+    labelling,
+    memory,
+    overview,
+    patterns,
+    prompts,
+    runs,
+    settings_page,
+)
+from assay.server.pages.kept import LastFew
+from assay.server.routing import with_policy
+from assay.server.security.policies import READ
+from assay.server.services import REQUEST_ID
+
+__all__ = ["add_pages"]
+
+PAGES = (ask, memory, overview, explorer, patterns, prompts, runs, experiments, labelling, settings_page)
+
+
+def add_pages(app: FastAPI) -> None:
+    """Let the application show every page, and the files that pages need."""
+    for module in PAGES:
+        module.pages.add_to(app)
+    ask.add_events(app)
+    app.state.reports = LastFew()
+    app.state.analyses = LastFew()
+    app.add_api_route(assets.FOLDER + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None)
+
+
+@with_policy(READ)
+async def _asset(request: Request, name: str) -> Response:
+    try:
+        found = assets.read(name)
+    except AssayError as problem:
+        return answer(problem, str(request.scope.get(REQUEST_ID, "")))
+    headers = {"Cache-Control": assets.KEEP, "ETag": f'"{found.version}"'}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, media_type=found.kind, headers=headers)

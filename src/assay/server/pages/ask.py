@@ -1,0 +1,165 @@
+"""`/`: ask a question and watch it being answered; `/answers/ID`: the answer, with what it rests on and its scores.
+
+A form begins a question and leads to `/ask/TICKET`, where the stages fill in by server-sent events. When it is
+answered, the page takes over what `/ask/TICKET/answer` gives, and the address becomes that of the kept answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response, StreamingResponse
+
+from assay.errors import AssayError, NotReady
+from assay.records.research_log import StoredResearch
+from assay.research.trace import FORMAT
+from assay.server.errors import answer as told
+from assay.server.pages.live import LiveQuestion, LiveQuestions, stream
+from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.routing import with_policy
+from assay.server.security.policies import MEASURE, READ
+from assay.server.services import REQUEST_ID, scope_of, services_of
+from assay.wiring.research import open_research
+
+pages = Pages("ask")
+RECENT = 6
+EVENTS = "/ask/{ticket}/events"
+
+
+def add_events(app: FastAPI) -> None:
+    """Let the application stream what happens to a question."""
+    app.state.live = LiveQuestions(app.state.services.engine.store.ids)
+    app.add_api_route(EVENTS, _events, methods=["GET"], include_in_schema=False, response_model=None)
+
+
+def _live(view: View) -> LiveQuestions:
+    found: LiveQuestions = view.request.app.state.live
+    return found
+
+
+@pages.get("/")
+def front(view: View) -> Page:
+    """The question, and what was asked last."""
+    with view.engine.store.reading(view.scope) as work:
+        recent = work.research.page(limit=RECENT).sessions
+        memories = work.memories.count()
+    return Page(template="ask.html", context={"recent": recent, "memories": memories, "question": view.asked("q")})
+
+
+@pages.post("/ask", MEASURE)
+def ask(view: View) -> Response:
+    """Begin to answer."""
+    question = view.filled("question").strip()
+    pipeline = open_research(view.settings, view.engine, view.scope)
+    live = _live(view).start(view.scope, question, lambda listen: pipeline.ask(view.scope, question, listen=listen))
+    return go_to(f"/ask/{live.ticket}")
+
+
+@pages.post("/answers/{log_id}/retry", MEASURE)
+def retry(view: View) -> Response:
+    """Search wider for an earlier question and answer it anew."""
+    log_id = view.path["log_id"]
+    with view.engine.store.reading(view.scope) as work:
+        question = work.research.get(log_id).session.question
+    pipeline = open_research(view.settings, view.engine, view.scope)
+    again = partial(pipeline.retry_search, view.scope, log_id)
+    live = _live(view).start(view.scope, question, lambda listen: again(listen=listen))
+    return go_to(f"/ask/{live.ticket}")
+
+
+@pages.get("/ask/{ticket}")
+def watch(view: View) -> Page | Response:
+    """A question on its way; one that has arrived is shown at its own address."""
+    live = _live(view).get(view.scope, view.path["ticket"])
+    if live.log_id:
+        return go_to(f"/answers/{live.log_id}")
+    return Page(template="ask_live.html", context={"live": live})
+
+
+@pages.get("/ask/{ticket}/answer")
+def arrived(view: View) -> Page:
+    """What the page takes over when a question is answered."""
+    live = _live(view).get(view.scope, view.path["ticket"])
+    if not live.ended:
+        raise NotReady("the question is still being answered", remedy="Wait for the last event.")
+    if not live.log_id:
+        return Page(template="ask_problem.html", context={"live": live})
+    return Page(template="answer_part.html", context=_shown(view, live.log_id))
+
+
+@pages.get("/answers/{log_id}")
+def answered(view: View) -> Page:
+    """A kept answer."""
+    return Page(template="answer.html", context=_shown(view, view.path["log_id"]))
+
+
+def _shown(view: View, log_id: str) -> dict[str, Any]:
+    with view.engine.store.reading(view.scope) as work:
+        found = work.research.get(log_id)
+    return {"session": found.session, **told_of(found)}
+
+
+def told_of(found: StoredResearch) -> dict[str, Any]:
+    """What a page shows of a session: stages with their attempts, the answer, passages and notices.
+
+    Of a record that was erased, or that another version wrote, only the line is left to show.
+    """
+    trace = found.trace
+    if trace is None or trace.get("format") != FORMAT:
+        return {"trace": None, "stages": [], "answer": None, "passages": [], "notices": []}
+    planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
+    stages = [
+        {"name": "plan", "title": "Plan", "attempts": planned["attempts"], "score": found.session.plan_score},
+        {
+            "name": "search", "title": "Sources", "attempts": [{"number": 1, "result": sought["result"]}],
+            "score": found.session.retrieval_score,
+        },
+        {"name": "answer", "title": "Answer", "attempts": made["attempts"], "score": found.session.answer_score},
+    ]  # fmt: skip
+    chosen = chosen_answer(made["attempts"])
+    withheld = found.session.status.value == "withheld"
+    return {
+        "trace": trace,
+        "stages": stages,
+        "answer": None if chosen is None or withheld else chosen["synthesis"],
+        "passages": sought["passages"],
+        "notices": trace["notices"],
+        "bars": trace["settings"]["panel"]["bars"],
+        "thresholds": trace["settings"]["panel"]["thresholds"],
+    }
+
+
+def chosen_answer(attempts: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The answer that was given: the last that nothing stopped, else the better one."""
+    through = [one for one in attempts if one["result"]["passed"] is not False]
+    if through:
+        return through[-1]
+    return max(attempts, key=lambda one: (one["result"]["verdict"] or {}).get("aggregate") or 0.0, default=None)
+
+
+@with_policy(READ)
+async def _events(request: Request, ticket: str) -> Response:
+    try:
+        services_of(request)
+        live = request.app.state.live.get(scope_of(request), ticket)
+    except AssayError as problem:
+        return told(problem, str(request.scope.get(REQUEST_ID, "")))
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdigit() and len(last) < 9 else 0
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_sent(live, after), media_type="text/event-stream", headers=headers)
+
+
+async def _sent(live: LiveQuestion, after: int) -> AsyncIterator[bytes]:
+    async for event in stream(live, after):
+        if event is None:
+            yield b": still here\n\n"
+            continue
+        body = json.dumps(event, ensure_ascii=True, allow_nan=False)
+        yield f"id: {event['place']}\nevent: stage\ndata: {body}\n\n".encode()
+    ended = json.dumps({"log_id": live.log_id, "problem": live.problem}, ensure_ascii=True)
+    yield f"event: ended\ndata: {ended}\n\n".encode()

@@ -1,0 +1,119 @@
+"""Filters as they stand in an address, read into values that use-cases know; a sentence says what cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from assay.errors import BadValue
+from assay.records.research_log import ResearchFilter
+
+Choice = TypeVar("Choice", bound=StrEnum)
+RANGES = {"1d": "last day", "7d": "last 7 days", "30d": "last 30 days", "90d": "last 90 days", "all": "all time"}
+"""Time ranges that can be chosen, by their name in an address."""
+DEFAULT_RANGE = "30d"
+
+
+class Range(NamedTuple):
+    """From when until when; None: open."""
+
+    since: datetime | None
+    until: datetime | None
+    name: str
+    """One of `RANGES`, or empty where days were given."""
+    since_day: str = ""
+    until_day: str = ""
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        return RANGES.get(self.name) or f"{self.since_day or 'the beginning'} to {self.until_day or 'today'}"
+
+
+def time_range(query: Mapping[str, str], now: datetime, *, default: str = DEFAULT_RANGE) -> Range:
+    """`range=30d`, or `from` and `to` as days, both included. Days the wrong way round are refused."""
+    first, last = query.get("from", ""), query.get("to", "")
+    if first or last:
+        since = _day(first, "from") if first else None
+        until = _day(last, "to") + timedelta(days=1) if last else None
+        if since is not None and until is not None and since >= until:
+            raise BadValue(f"the range from {first} to {last} ends before it begins", remedy="Swap the two days.")
+        return Range(since, until, "", first, last)
+    name = query.get("range", "") or default
+    if name not in RANGES:
+        raise BadValue(f"there is no range {name!r}", remedy=f"Choose one of {', '.join(RANGES)}.")
+    return Range(None if name == "all" else now - timedelta(days=int(name.removesuffix("d"))), None, name)
+
+
+def _day(text: str, field: str) -> datetime:
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), tzinfo=UTC)
+    except ValueError as problem:
+        raise BadValue(f"{field} {text!r} is no day", remedy="Write it like 2026-11-15.") from problem
+
+
+def share(query: Mapping[str, str], name: str) -> float | None:
+    """A number from 0 to 1."""
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError as problem:
+        raise BadValue(f"{name} {text!r} is no number", remedy="Give a number from 0 to 1.") from problem
+    if not 0.0 <= value <= 1.0:
+        raise BadValue(f"{name} {text} is not from 0 to 1", remedy="Give a number from 0 to 1.")
+    return value
+
+
+def whole(query: Mapping[str, str], name: str, *, most: int) -> int | None:
+    """A whole number from 0 to `most`."""
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or int(text[:20]) > most:
+        raise BadValue(f"{name} {text!r} is no number from 0 to {most:,}", remedy="Take it out of the address.")
+    return int(text)
+
+
+def one_of(query: Mapping[str, str], name: str, kinds: type[Choice]) -> Choice | None:
+    """One of some words."""
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return kinds(text)
+    except ValueError as problem:
+        raise BadValue(f"there is no {name} {text!r}", remedy=f"Choose one of {', '.join(kinds)}.") from problem
+
+
+def yes(query: Mapping[str, str], name: str) -> bool | None:
+    """`yes`, `no`, or not given."""
+    text = query.get(name, "").strip()
+    if text not in ("", "yes", "no"):
+        raise BadValue(f"{name} {text!r} is neither yes nor no", remedy="Write yes or no.")
+    return {"": None, "yes": True, "no": False}[text]
+
+
+def research_filter(query: Mapping[str, str], chosen: Range) -> ResearchFilter:
+    """Which answered questions an address means."""
+    least, most = share(query, "least"), share(query, "most")
+    if least is not None and most is not None and least > most:
+        raise BadValue(f"the scores from {least:g} to {most:g} are none", remedy="Swap the two.")
+    return ResearchFilter(
+        since=chosen.since,
+        until=chosen.until,
+        least_score=least,
+        most_score=most,
+        passed=yes(query, "passed"),
+        failure_type=query.get("failure") or None,
+        failed_dimension=query.get("dimension") or None,
+        escalated=yes(query, "escalated"),
+        skipped=yes(query, "skipped"),
+        severe=yes(query, "severe"),
+        least_iterations=whole(query, "iterations", most=100),
+        prompt_version=query.get("prompt") or None,
+        text=query.get("text") or None,
+    )

@@ -1,0 +1,135 @@
+"""`/evaluation/experiments`: every change that can be switched, where it stands on the ladder, and its test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from starlette.responses import Response
+
+from assay.errors import AssayError
+from assay.evaluation.experiments import Book
+from assay.online.ladder import LadderPage
+from assay.records import AbTestStatus
+from assay.records.checked import one_of
+from assay.records.online import VoteKind
+from assay.server.pages import charts
+from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.security.policies import GOVERN
+from assay.storage import Work
+
+pages = Pages("experiments")
+BOOK = Path("experiments.json")
+TRIED = 20
+"""Offline experiments that are listed, the newest first."""
+_SEED = 0
+
+
+@pages.get("/evaluation/experiments")
+def listed(view: View) -> Page:
+    """Every flag with its last step and its test, and the book of offline experiments."""
+    with view.engine.store.reading(view.scope) as work:
+        states = view.engine.flags.states(work)
+        steps = {name: work.ladder_steps.of(name) for name in work.ladder_steps.features()}
+        tests = _tests(work)
+    order = sorted(states, key=lambda name: (name not in tests, name not in steps, name))
+    return Page(
+        template="experiments.html",
+        context={
+            "flags": [states[name] for name in order],
+            "last": {name: own[-1] for name, own in steps.items() if own},
+            "tests": tests,
+            "tried": _tried(),
+            "said": view.asked("said"),
+        },
+    )
+
+
+def _tests(work: Work) -> dict[str, Any]:
+    """The newest test of each flag."""
+    found = [one for status in AbTestStatus for one in work.ab_tests.in_state(status)]
+    return {one.feature_id: one for one in sorted(found, key=lambda one: one.attempt)}
+
+
+def _tried() -> list[Any]:
+    try:
+        return list(reversed(Book(BOOK).all()))[:TRIED] if BOOK.is_file() else []
+    except AssayError:
+        return []
+
+
+@pages.get("/evaluation/experiments/{flag}")
+def one_change(view: View) -> Page:
+    """One change: its steps, the evidence of its test, and what graduation still asks for."""
+    page = _page(view)
+    standing = page.standing
+    path = None
+    if standing is not None and standing.path:
+        path = charts.evidence_path(standing.path, standing.test.upper_bound, standing.test.min_samples)
+    classes = page.shadow.classes
+    return Page(
+        template="experiment.html",
+        context={
+            "page": page,
+            "state": page.state,
+            "standing": standing,
+            "path": path,
+            "classes": charts.bars(classes, what="shadow runs") if classes else None,
+            "kinds": list(VoteKind),
+            "said": view.asked("said"),
+        },
+    )
+
+
+def _page(view: View) -> LadderPage:
+    flag = view.path["flag"]
+    return view.services.ladder.page(view.scope, flag, rng=np.random.default_rng(_SEED))
+
+
+@pages.post("/evaluation/experiments/{flag}/turn", GOVERN)
+def turn(view: View) -> Response:
+    """Switch a flag."""
+    flag, shadow = view.path["flag"], view.form.get("shadow")
+    state = view.engine.flags.turn(
+        view.engine.store, view.scope, flag, view.filled("value"), shadow=None if shadow is None else shadow == "yes"
+    )
+    said = f"{flag} is on for {state.percent} %" if state.on else f"{flag} is off"
+    return _back(flag, said)
+
+
+@pages.post("/evaluation/experiments/{flag}/begin", GOVERN)
+def begin(view: View) -> Response:
+    """Begin a sequential test."""
+    flag = view.path["flag"]
+    kind = one_of(VoteKind)(view.filled("kind"), "kind")
+    test = view.services.ladder.trials.begin(view.scope, flag, kind=kind)
+    return _back(flag, f"Attempt {test.attempt} began")
+
+
+@pages.post("/evaluation/experiments/{flag}/pause", GOVERN)
+def pause(view: View) -> Response:
+    """Stop taking votes."""
+    flag = view.path["flag"]
+    view.services.ladder.trials.pause(view.scope, flag, "Paused on the page of experiments.")
+    return _back(flag, "Paused")
+
+
+@pages.post("/evaluation/experiments/{flag}/graduate", GOVERN)
+def graduate(view: View) -> Response:
+    """Give a change to everybody; refused while a condition does not hold."""
+    flag = view.path["flag"]
+    return _back(flag, view.services.ladder.graduate(view.scope, flag).sentence)
+
+
+@pages.post("/evaluation/experiments/{flag}/rollback", GOVERN)
+def rollback(view: View) -> Response:
+    """Take a graduated change back."""
+    flag = view.path["flag"]
+    step = view.services.ladder.rollback(view.scope, flag, "Taken back on the page of experiments.")
+    return _back(flag, step.sentence)
+
+
+def _back(flag: str, said: str) -> Response:
+    return go_to(f"/evaluation/experiments/{flag}?{urlencode({'said': said})}")

@@ -1,0 +1,119 @@
+"""`/memory`: what is remembered. A list or a search with every number behind it, and one memory with all around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from assay.memory.showing import show
+from assay.records import Filters, Origin, SearchRequest, SearchResult, Tier
+from assay.server.pages import asking_for, charts
+from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.security.policies import ADD
+from assay.storage import Work
+
+pages = Pages("memory")
+LISTED = 40
+FOUND = 20
+NEAR = 24
+"""Neighbours that are drawn."""
+AUDITED = 30
+_NOT_A_SIEVE = ("folder-choice", "boost")
+"""Steps whose count is not of passages that are left."""
+
+
+@pages.get("/memory")
+def browse(view: View) -> Page:
+    """Everything, by folder; or what a search finds, with why."""
+    words, folder = view.asked("q"), view.asked("folder") or None
+    tier = asking_for.one_of(view.query, "tier", Tier)
+    folders = view.engine.folders(view.scope)
+    context: dict[str, Any] = {
+        "words": words, "folder": folder or "", "tier": tier or "", "folders": folders, "tiers": list(Tier),
+        "found": None, "steps": None, "memories": [], "next": None,
+    }  # fmt: skip
+    with view.engine.store.reading(view.scope) as work:
+        context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
+        if not words:
+            context |= _listed(view, work, folder, tier)
+    if words:
+        found = search_to_explain(view, words, folder=folder, tier=tier)
+        context |= {"found": found, "steps": charts.steps(steps_of(found))}
+    return Page(template="memory.html", context=context)
+
+
+def _listed(view: View, work: Work, folder: str | None, tier: Tier | None) -> dict[str, Any]:
+    if tier is Tier.CONSTITUTIONAL:
+        return {"memories": work.memories.constitutional(include_superseded=True), "next": None}
+    rows = work.memories.page(after=view.asked("after"), limit=LISTED + 1, folder=folder)
+    more = view.with_query(after=rows[LISTED - 1].id) if len(rows) > LISTED else None
+    return {"memories": [one for one in rows[:LISTED] if tier is None or one.tier is tier], "next": more}
+
+
+def search_to_explain(view: View, words: str, *, folder: str | None = None, tier: Tier | None = None) -> SearchResult:
+    """A look from the dashboard is no use of the memory: nothing is learned from it."""
+    request = SearchRequest(
+        query=words,
+        k=FOUND,
+        explain=True,
+        filters=Filters(folder=folder, tiers=() if tier is None else (tier,)),
+        origin=Origin.EVALUATION,
+        tool_name="dashboard",
+    )
+    return view.engine.searcher.search(view.scope, request)
+
+
+def steps_of(found: SearchResult) -> Sequence[tuple[str, int]]:
+    """How many were left after each step, with its time."""
+    kept = [one for one in found.stages if one.name not in _NOT_A_SIEVE]
+    return [(f"{one.name} ({one.duration_ms:.1f} ms)", one.outputs) for one in kept]
+
+
+@pages.get("/memory/{memory_id}")
+def one_memory(view: View) -> Page:
+    """One memory: its text, neighbours, what it learned, and who did what to it."""
+    memory_id = view.path["memory_id"]
+    with view.engine.store.reading(view.scope) as work:
+        shown = show(work, memory_id)
+        context = {
+            "shown": shown,
+            "graph": _graph(work, memory_id, shown.memory.title) if shown.edges else None,
+            "terms": work.learned_terms.of(memory_id=memory_id),
+            "evidence": work.learned_terms.evidence(memory_id=memory_id),
+            "tally": work.learning.tally(memory_id),
+            "audit": work.audit.entries(target=memory_id, limit=AUDITED),
+            "whole": asking_for.yes(view.query, "whole") or False,
+            "said": view.asked("said"),
+        }
+    return Page(template="memory_one.html", context=context)
+
+
+@pages.post("/memory/{memory_id}/validate", ADD)
+def validate(view: View) -> Response:
+    """Say that a memory was useful, or that it was not."""
+    memory_id = view.path["memory_id"]
+    useful = view.filled("was_useful") == "yes"
+    view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
+    return go_to(f"/memory/{memory_id}?said={'useful' if useful else 'useless'}")
+
+
+def _graph(work: Work, memory_id: str, title: str) -> charts.Figure:
+    near = work.edges.around([memory_id], hops=2, limit=NEAR)
+    hops = {memory_id: 0, **{one.memory_id: one.hops for one in near}}
+    titles = {memory_id: title}
+    for one in near:
+        found = work.memories.find(one.memory_id)
+        titles[one.memory_id] = one.memory_id if found is None else found.title
+    order = list(hops)
+    nodes = [charts.Node(titles[one], hops[one], f"/memory/{one}") for one in order]
+    ties = {
+        (edge.source_id, edge.target_id, edge.kind.value)
+        for one in order
+        for edge in work.edges.of(one)
+        if edge.source_id in hops and edge.target_id in hops
+    }
+    places = {one: place for place, one in enumerate(order)}
+    drawn = [charts.Tie(places[source], places[target], kind) for source, target, kind in sorted(ties)]
+    return charts.neighbours(nodes, drawn)

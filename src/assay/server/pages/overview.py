@@ -1,0 +1,59 @@
+"""`/evaluation`: how well questions were answered over a time: totals, distribution, failures, trend, iterations."""
+
+from __future__ import annotations
+
+from assay.analysis.aggregates import Aggregates, aggregate, summary
+from assay.analysis.trends import Week
+from assay.records.research import DIMENSIONS
+from assay.records.research_log import DayOfResearch
+from assay.server.pages import asking_for, charts
+from assay.server.pages.viewing import Page, Pages, View
+
+pages = Pages("overview")
+PASSING = 0.7
+"""Where the histogram changes its colour: the score from which a plan passes."""
+
+
+@pages.get("/evaluation")
+def overview(view: View) -> Page:
+    """Everything that was asked in a range of time."""
+    chosen = asking_for.time_range(view.query, view.clock.now())
+    with view.engine.store.reading(view.scope) as work:
+        totals = work.research.totals(asking_for.research_filter(view.query, chosen))
+        ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
+    found = aggregate(totals)
+    return Page(
+        template="overview.html",
+        context={
+            "found": found,
+            "ever": ever,
+            "chosen": chosen,
+            "ranges": asking_for.RANGES,
+            "histogram": charts.histogram(found.histogram, bar=PASSING) if found.sessions else None,
+            "failures": _failures(found),
+            "trend": charts.trend(_points(found, totals.days)) if found.sessions else None,
+            "dimensions": [(one.value, [name.value for name in own]) for one, own in DIMENSIONS.items()],
+            "questions": view.with_query(range=chosen.name or None).replace("/evaluation", "/evaluation/queries", 1),
+        },
+    )
+
+
+def _points(found: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:
+    """Week by week; a single week day by day."""
+    weeks = found.trend.weeks
+    if len(weeks) > 1:
+        return [_point(one.begins.isoformat(), one) for one in weeks]
+    return [_point(one.day.isoformat(), one) for one in days]
+
+
+def _point(at: str, one: Week | DayOfResearch) -> charts.Point:
+    score = summary(one.score)
+    if score is None:
+        return charts.Point(at, None, None, None, 0)
+    return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, one.score.count)
+
+
+def _failures(found: Aggregates) -> charts.Figure | None:
+    """The share of questions in which each dimension was below its bar."""
+    shares = {one.dimension.replace("_", " "): one.share for one in found.failures if one.share is not None}
+    return charts.bars(shares, what="share of questions", share=True) if shares else None

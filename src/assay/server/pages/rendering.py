@@ -1,0 +1,93 @@
+"""From a template and values to a page: one environment, escaping everything, with the frame around every page.
+
+`render` makes a response. Navigation shows the pages in `MENU` that the application has; `asset` gives the address of
+a file with its version in it, so that browsers may keep it for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from assay.server.pages import wording
+from assay.server.pages.assets import address_of
+from assay.server.security.csrf import token_of
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Entry(NamedTuple):
+    """One line of the navigation."""
+
+    name: str
+    """What templates call it."""
+    address: str
+    title: str
+    group: str = ""
+
+
+MENU: tuple[Entry, ...] = (
+    Entry("ask", "/", "Ask"),
+    Entry("memory", "/memory", "Memory"),
+    Entry("overview", "/evaluation", "Overview", "Answers"),
+    Entry("queries", "/evaluation/queries", "Questions", "Answers"),
+    Entry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
+    Entry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
+    Entry("runs", "/evaluation/runs", "Runs", "Retrieval"),
+    Entry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
+    Entry("label", "/evaluation/label", "Label", "Retrieval"),
+    Entry("settings", "/evaluation/settings", "Settings", "Setup"),
+)
+"""Every page of the navigation, in order."""
+
+
+@cache
+def environment() -> Environment:
+    """The templates and their filters."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in ("number", "signed", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line"):
+        made.filters[name] = getattr(wording, name)
+    made.globals |= {
+        "asset": address_of,
+        "tone": wording.tone,
+        "score_tone": wording.score_tone,
+        "counted": wording.counted,
+        "LONGEST_SHOWN": wording.LONGEST_SHOWN,
+    }
+    return made
+
+
+def render(
+    request: Request, template: str, context: Mapping[str, Any] | None = None, *, here: str = "", status: int = 200
+) -> HTMLResponse:
+    """A page. `here` names the entry of the navigation that is lit."""
+    frame = {
+        "request": request,
+        "here": here,
+        "menu": served(request),
+        "csrf_token": token_of(request),
+        "now": request.app.state.services.clock.now(),
+        "place": request.app.state.services.settings.tenant,
+    }
+    text = environment().get_template(template).render(**frame, **(context or {}))
+    # Half a surrogate pair is no text that a browser could be sent.
+    body = text.encode("utf-8", errors="replace").decode("utf-8")
+    return HTMLResponse(body, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+def served(request: Request) -> list[Entry]:
+    """The entries whose page the application has."""
+    paths = {getattr(route, "path", "") for route in request.app.routes}
+    return [entry for entry in MENU if entry.address in paths]

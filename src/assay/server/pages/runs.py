@@ -1,0 +1,213 @@
+"""`/evaluation/runs`: finished runs, one of them with its verdict and where it lost evidence, and two side by side."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from assay.errors import AssayError, BadValue, RunNotFound
+from assay.evaluation.comparing import Compared, compare_readings
+from assay.evaluation.recommending import advise
+from assay.evaluation.reporting import Report, gather
+from assay.evaluation.reporting import charts as report_charts
+from assay.evaluation.reporting import wording as report_wording
+from assay.evaluation.reporting.surroundings import around
+from assay.evaluation.reporting.why import find_query
+from assay.evaluation.running.folder import RunFolder, list_runs
+from assay.server.pages import asking_for, charts
+from assay.server.pages.kept import LastFew
+from assay.server.pages.viewing import Page, Pages, View, go_to
+
+pages = Pages("runs")
+NEWEST = 100
+"""Runs that are listed."""
+QUERIES = 50
+"""Queries on one page of a run."""
+_MANY = 1_000_000
+_LEADING = ("ndcg@10", "ndcg@5", "recall@5", "mrr", "recall_any@5")
+
+
+class Line(NamedTuple):
+    """One run in the list."""
+
+    run_id: str
+    name: str
+    dataset: str
+    system: str
+    started_at: datetime
+    cases: int
+    values: dict[str, float | None] | None
+    """By metric; None: it was not finished."""
+
+
+@pages.get("/evaluation/runs")
+def listed(view: View) -> Page:
+    """Every run, the newest first."""
+    dataset = view.asked("dataset")
+    found = [_line(path) for path in reversed(list_runs(view.services.lookup.runs)[-NEWEST:])]
+    lines = [one for one in found if one is not None and dataset in ("", one.dataset)]
+    metrics = list(dict.fromkeys(name for one in lines for name in one.values or ()))
+    shown = [name for name in _LEADING if name in metrics][:4] or metrics[:4]
+    names = sorted({one.dataset for one in found if one is not None})
+    return Page(
+        template="runs.html",
+        context={"runs": lines, "metrics": shown, "datasets": names, "dataset": dataset, "newest": NEWEST},
+    )
+
+
+def _line(path: Path) -> Line | None:
+    """None: its files are damaged, which the run's own page tells."""
+    folder = RunFolder(path)
+    try:
+        manifest = folder.read_manifest()
+        result = folder.read_result() if folder.finished else None
+    except AssayError:
+        return None
+    return Line(
+        run_id=manifest.run_id,
+        name=manifest.name,
+        dataset=manifest.dataset,
+        system=manifest.system,
+        started_at=manifest.started_at,
+        cases=len(manifest.case_ids),
+        values=None if result is None else {name: one.get("value") for name, one in result["metrics"].items()},
+    )
+
+
+@pages.get("/evaluation/runs/compare")
+def compared(view: View) -> Page | Response:
+    """Two runs over the same cases."""
+    control, treatment = view.asked("control"), view.asked("treatment")
+    if not control or not treatment:
+        raise BadValue("two runs are needed to compare", remedy="Choose a control and a treatment on the page of runs.")
+    found = _compared(_folder(view, control), _folder(view, treatment), view)
+    shown = [
+        charts.Change(name, seen.delta, *_limits(seen.interval), seen.verdict)
+        for name, one in found.metrics.items()
+        if (seen := one.comparison).delta is not None
+    ]
+    return Page(
+        template="compare.html",
+        context={"found": found, "figure": charts.changes(shown) if shown else None, "verdict": _verdict(found)},
+    )
+
+
+def _limits(interval: Any) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
+def _verdict(found: Compared) -> str:
+    """The whole in a sentence."""
+    said: dict[str, list[str]] = {}
+    for name, one in found.metrics.items():
+        said.setdefault(one.comparison.verdict, []).append(name)
+    parts = [f"{word} on {', '.join(said[word])}" for word in ("worse", "better") if word in said]
+    if not parts:
+        return "No difference that these queries could tell from chance."
+    told = "; ".join(parts)
+    return f"{found.treatment.name} is {told}."
+
+
+@pages.get("/evaluation/runs/{run_id}")
+def one_run(view: View) -> Page:
+    """One run: verdict, numbers, where evidence was lost, every query."""
+    report = _report(view)
+    begin = asking_for.whole(view.query, "begin", most=_MANY) or 0
+    words, only = view.asked("words").casefold(), view.asked("only")
+    fitting = [
+        one
+        for one in report.queries
+        if words in f"{one.id} {one.text}".casefold()
+        and (only != "missed" or one.missed)
+        and (only != "failed" or one in report.failures)
+    ]
+    shares = [(line.metric, line) for line in report.lines if not line.unit and not line.lower_is_better]
+    water = report.waterfall
+    return Page(
+        template="run.html",
+        context={
+            "report": report,
+            "intervals": report_charts.interval_bars(shares) if shares else None,
+            "funnel": None if water is None else report_charts.funnel(water),
+            "lost": "" if water is None else report_wording.losses(water),
+            "latency": _latency(report),
+            "queries": fitting[begin : begin + QUERIES],
+            "fitting": len(fitting),
+            "begin": begin,
+            "next": view.with_query(begin=begin + QUERIES) if begin + QUERIES < len(fitting) else None,
+            "before": view.with_query(begin=max(0, begin - QUERIES) or None) if begin else None,
+            "others": _others(view, report.run_id),
+            "w": report_wording,
+            "against": view.asked("baseline"),
+        },
+    )
+
+
+def _latency(report: Report) -> dict[str, Any] | None:
+    total = report.latency.get("total")
+    return report_charts.latency_histogram(report.times, total) if total is not None and report.times else None
+
+
+def _others(view: View, run_id: str) -> list[Line]:
+    """Finished runs that this one could be compared with, the newest first."""
+    lines = [_line(path) for path in reversed(list_runs(view.services.lookup.runs)[-NEWEST:])]
+    mine = next((one for one in lines if one is not None and one.run_id == run_id), None)
+    return [
+        one
+        for one in lines
+        if one is not None and one.values is not None and one.run_id != run_id and mine and one.dataset == mine.dataset
+    ]
+
+
+@pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}")
+def one_query(view: View) -> Page | Response:
+    """One query of a run: what every step did with each gold item."""
+    report = _report(view)
+    query = find_query(report, view.path["query_id"])
+    if query.id != view.path["query_id"]:
+        return go_to(f"/evaluation/runs/{report.run_id}/queries/{query.id}")
+    water = report.waterfall
+    advice = {} if water is None else {one.item: advise(one, water) for one in query.expected if not one.found}
+    return Page(
+        template="run_query.html",
+        context={"report": report, "query": query, "advice": advice, "water": water, "w": report_wording},
+    )
+
+
+def _folder(view: View, run_id: str) -> Path:
+    """The folder of a run by its id or name; nothing outside the folder of runs is looked at."""
+    runs = view.services.lookup.runs
+    named = [path for path in list_runs(runs) if run_id in (path.name, RunFolder(path).read_manifest().name)]
+    if not named:
+        raise RunNotFound(f"there is no run {run_id!r}", remedy="See the list of runs.")
+    return named[-1]
+
+
+def _report(view: View) -> Report:
+    """As the files stand now; its intervals take a second to compute."""
+    against = view.asked("baseline")
+    folder, baseline = _folder(view, view.path["run_id"]), _folder(view, against) if against else None
+    key = (folder, _stamp(folder), baseline, None if baseline is None else _stamp(baseline))
+    reports: LastFew[Report] = view.request.app.state.reports
+    return reports.of(key, partial(_gathered, view, folder, baseline))
+
+
+def _gathered(view: View, folder: Path, baseline: Path | None) -> Report:
+    place = view.services.lookup
+    run = place.result(folder)
+    beside = around(run, place, baseline=None if baseline is None else str(baseline), floors=view.settings.floors)
+    return gather(run, beside)
+
+
+def _stamp(folder: Path) -> int:
+    result = RunFolder(folder).result
+    return result.stat().st_mtime_ns if result.is_file() else 0
+
+
+def _compared(control: Path, treatment: Path, view: View) -> Compared:
+    place = view.services.lookup
+    return compare_readings([place.run(control), place.run(treatment)], seed=0).comparisons[0]

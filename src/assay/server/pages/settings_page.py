@@ -1,0 +1,67 @@
+"""`/evaluation/settings`: how answers are evaluated, checkpoint by checkpoint, and where every setting comes from.
+
+Settings are read when the server starts. They stay in the file and the environment: this page says what is in force
+and which lines would change it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
+from assay.server.pages.viewing import Page, Pages, View
+from assay.settings import KNOWN, fit_to_show
+from assay.wiring.research_options import evaluated_how, research_options
+
+pages = Pages("settings")
+
+
+@pages.get("/evaluation/settings")
+def shown(view: View) -> Page:
+    """What is in force."""
+    options = research_options(view.settings)
+    checkpoints = [
+        {
+            "name": one.value,
+            "options": options.checkpoints[one],
+            "threshold": options.panel.thresholds[one],
+            "again": _again(one, options),
+            "dimensions": [
+                {
+                    "name": dimension.value,
+                    "weight": options.panel.weights[dimension.value],
+                    "bar": options.panel.bars.get(dimension.value),
+                    "owner": OWNERS[dimension].value,
+                }
+                for dimension in DIMENSIONS[one]
+            ],
+        }
+        for one in Checkpoint
+    ]
+    return Page(
+        template="settings.html",
+        context={
+            "checkpoints": checkpoints,
+            "options": options,
+            "how": evaluated_how(view.settings),
+            "models": bool(view.settings.model_url),
+            "known": [(one, _value(view.settings, one)) for one in KNOWN],
+        },
+    )
+
+
+def _again(checkpoint: Checkpoint, options: Any) -> str:
+    """What a checkpoint that does not pass leads to."""
+    if checkpoint is Checkpoint.PLAN:
+        return f"a new plan, up to {options.max_attempts}" if options.iterate else "nothing"
+    if checkpoint is Checkpoint.ANSWER:
+        return "a new answer, once" if options.regenerate else "nothing"
+    return "a warning to the user"
+
+
+def _value(settings: Any, one: Any) -> str:
+    """As it may be shown: a store's address without its password."""
+    value = getattr(settings, one.name)
+    if one.name == "db":
+        return fit_to_show(str(value))
+    return "" if value is None else str(value)

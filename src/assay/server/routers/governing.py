@@ -1,0 +1,106 @@
+"""Who may come in and what was done: tokens and the audit log. For admins of the tenant."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from assay.access.tokens import LONGEST_DAYS
+from assay.records.access import Access, AccessToken
+from assay.records.plain import plain
+from assay.server import paging
+from assay.server.fields import IdInPath
+from assay.server.paging import Cursor, Limit
+from assay.server.routing import Asked, Body, Resource, Result
+from assay.server.security.policies import GOVERN
+
+RESOURCE = Resource("/api", "governing")
+AUDIT = "audit"
+
+
+class TokenFound(Result):
+    """A token; never the token itself."""
+
+    token_id: str
+    name: str
+    access: Access
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class TokensFound(Result):
+    """Every token of the tenant, oldest first."""
+
+    tokens: list[TokenFound]
+
+
+class TokenBody(Body):
+    """What the token is to open."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ci", "access": "read", "days": 90}]})
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    access: Access = Access.READ
+    days: Annotated[int | None, Field(strict=True, ge=1, le=LONGEST_DAYS)] = None
+
+
+class TokenMade(TokenFound):
+    """A new token, this once with its text."""
+
+    token: str
+
+
+@RESOURCE.get("/tokens", GOVERN)
+def list_tokens(asked: Asked) -> TokensFound:
+    """Every token of the tenant; revoked and expired ones too."""
+    return TokensFound(tokens=[_token(one) for one in asked.services.tokens.all(asked.scope)])
+
+
+@RESOURCE.post("/tokens", GOVERN)
+def create_token(asked: Asked, body: TokenBody) -> TokenMade:
+    """Make a token for this tenant. Its text is shown now and never again."""
+    made = asked.services.tokens.create(asked.scope, body.name, body.access, days=body.days)
+    return TokenMade(**_token(made.kept).model_dump(), token=made.text)
+
+
+@RESOURCE.delete("/tokens/{token_id}", GOVERN, 404)
+def revoke_token(asked: Asked, token_id: IdInPath) -> TokenFound:
+    """Let a token open nothing from now on."""
+    gone = asked.services.tokens.revoke(asked.scope, token_id)
+    asked.services.stored_tokens.forget()
+    return _token(gone)
+
+
+class AuditLine(Result):
+    """One line of the audit log."""
+
+    action: str
+    target: str
+    actor: str
+    at: datetime
+    detail: dict[str, Any]
+
+
+class AuditPage(Result):
+    """The newest lines first."""
+
+    entries: list[AuditLine]
+    next_cursor: str | None
+
+
+@RESOURCE.get("/audit", GOVERN)
+def list_audit(asked: Asked, cursor: Cursor = None, limit: Limit = 50) -> AuditPage:
+    """Who did what to which thing, page by page."""
+    before = paging.read(AUDIT, cursor, paging.number, 0)
+    with asked.engine.store.reading(asked.scope) as work:
+        rows = work.lists.audit(before=before, limit=limit + 1)
+    shown, following = paging.page(AUDIT, rows, limit, lambda one: one[0])
+    return AuditPage(entries=[AuditLine.model_validate(plain(one)) for _, one in shown], next_cursor=following)
+
+
+def _token(token: AccessToken) -> TokenFound:
+    return TokenFound(**{name: getattr(token, name) for name in TokenFound.model_fields})

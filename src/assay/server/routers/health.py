@@ -1,0 +1,74 @@
+"""Whether the server lives (`/healthz`), can work (`/readyz`), and its numbers (`/metrics`)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from starlette.responses import Response
+
+from assay.memory.health import Condition
+from assay.server.routing import Asked, Resource, Result
+from assay.server.security.policies import PUBLIC, READ
+
+RESOURCE = Resource("", "health")
+
+
+class Alive(Result):
+    """The process answers."""
+
+    status: str
+
+
+class Ready(Result):
+    """The store can be read."""
+
+    status: str
+    store: str
+    """`sqlite` or `postgres`."""
+
+
+class Part(Result):
+    """One part of the memory and how it is."""
+
+    name: str
+    state: Condition
+    reason: str
+
+
+class HealthFound(Result):
+    """Every part."""
+
+    ok: bool
+    at: datetime
+    parts: list[Part]
+
+
+@RESOURCE.get("/healthz", PUBLIC)
+async def get_liveness(asked: Asked) -> Alive:  # noqa: ARG001 - a busy server lives too
+    """Whether the process answers."""
+    return Alive(status="ok")
+
+
+@RESOURCE.get("/readyz", PUBLIC)
+def get_readiness(asked: Asked) -> Ready:
+    """Whether the store can be read; 503 when it cannot."""
+    store = asked.engine.store
+    with store.reading(asked.services.own_scope) as work:
+        work.meta.get("epoch")
+    return Ready(status="ok", store=store.backend_name)
+
+
+@RESOURCE.get("/metrics", READ, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
+def get_server_metrics(asked: Asked) -> Response:
+    """The server's own numbers, in the text format of Prometheus."""
+    metrics = asked.services.metrics
+    metrics.log_dropped.set(asked.engine.store.log.status().dropped)
+    return Response(metrics.told(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@RESOURCE.get("/api/memory/health", READ)
+def get_memory_health(asked: Asked) -> HealthFound:
+    """Whether every way of searching finds what it must, and how indexes, gate and log are."""
+    report = asked.engine.health(asked.scope)
+    parts = [Part(name=one.name, state=one.state, reason=one.reason) for one in report.lines]
+    return HealthFound(ok=report.ok, at=report.at, parts=parts)

@@ -1,0 +1,365 @@
+"""Memories: save, list, read, explain, link, forget."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import ConfigDict, Field
+
+from assay.memory.graph import Reason
+from assay.memory.showing import ShownMemory
+from assay.records import Draft, EdgeKind, Forget, Format, MemoryRecord, SaveDecision, SaveOutcome, Tier
+from assay.records.access import Access
+from assay.server import paging
+from assay.server.errors import Refused
+from assay.server.fields import LONGEST_TEXT, MOST_LABELS, Id, IdInPath, Label, Moment, YesNo
+from assay.server.paging import Cursor, Limit
+from assay.server.routing import Asked, Asking, Body, Resource, Result
+from assay.server.security.policies import ADD, GOVERN, READ
+
+RESOURCE = Resource("/api/memory", "memory")
+LIST = "memory"
+Labels = Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS)]
+
+
+class SaveBody(Body):
+    """What to keep."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"title": "Poll the oven", "body": "We poll every 5 s: pushes are lost behind NAT.", "tags": ["adr"]}
+            ]
+        }
+    )
+
+    title: Annotated[str, Field(min_length=1, max_length=1_000)]
+    body: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, description="One decision, fact or lesson.")]
+    tier: Annotated[Tier, Field(description="How much it matters; constitutional needs admin access.")] = Tier.NORMAL
+    format: Format = Format.MARKDOWN
+    triggers: Labels = ()
+    tags: Labels = ()
+    folder: Annotated[str, Field(max_length=500)] = ""
+    rel_path: Annotated[str, Field(max_length=4_000)] = ""
+    context_type: Annotated[str, Field(max_length=500)] = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    source_id: Annotated[
+        str | None,
+        Field(min_length=1, max_length=500, description="The same source id again means a new version of the same."),
+    ] = None
+    valid_from: Moment | None = None
+    automated: Annotated[
+        YesNo, Field(description="Written by a program on its own; it never replaces what a person wrote.")
+    ] = False
+
+
+class NearMemory(Result):
+    """A memory like the new one."""
+
+    memory_id: str
+    title: str
+    similarity: float
+    agrees: bool
+    same_subject: bool
+
+
+class StepTaken(Result):
+    """What one step of a save decided."""
+
+    name: str
+    decision: str
+    detail: str
+
+
+class SaveDone(Result):
+    """What became of it."""
+
+    save_id: str
+    decision: SaveDecision
+    memory_id: str | None = Field(description="What now holds the content; null when only its quality spoke.")
+    unchanged: bool
+    version: int
+    superseded: list[str]
+    contradicts: list[str]
+    masked: list[str] = Field(description="Secrets that were masked, by kind and place.")
+    quality: float | None
+    would_reject: str | None
+    nearest: list[NearMemory]
+    steps: list[StepTaken]
+    chunks: int
+
+
+@RESOURCE.post("", ADD, 507)
+def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
+    """Keep a memory: the answer says whether it was stored, merged, took another's place or was turned away."""
+    if body.tier is Tier.CONSTITUTIONAL and not asked.grant.access.includes(Access.ADMIN):
+        raise Refused(
+            403,
+            "access_too_low",
+            "a constitutional memory comes with every answer, and needs admin access",
+            remedy="Choose another tier, or use a token with admin access.",
+        )
+    draft = Draft(**{name: getattr(body, name) for name in SaveBody.model_fields}, written_with="http")
+    outcome = asked.engine.saver.save(asked.scope, draft)
+    asked.engine.keep_up(asked.scope)
+    return saved(outcome)
+
+
+def saved(outcome: SaveOutcome) -> SaveDone:
+    """An outcome as the API gives it."""
+    return SaveDone(
+        save_id=outcome.save_id,
+        decision=outcome.decision,
+        memory_id=outcome.memory_id,
+        unchanged=outcome.unchanged,
+        version=outcome.version,
+        superseded=list(outcome.superseded),
+        contradicts=list(outcome.contradicts),
+        masked=[f"{mask.kind} in {mask.where}" for mask in outcome.masks],
+        quality=None if outcome.quality is None else outcome.quality.score,
+        would_reject=outcome.would_reject,
+        nearest=[
+            NearMemory(
+                memory_id=one.memory_id,
+                title=one.title,
+                similarity=one.similarity,
+                agrees=one.agrees,
+                same_subject=one.same_subject,
+            )
+            for one in outcome.nearest
+        ],
+        steps=[StepTaken(name=one.name, decision=one.decision, detail=one.detail) for one in outcome.steps],
+        chunks=outcome.chunks,
+    )
+
+
+class MemoryLine(Result):
+    """A memory as a list shows it."""
+
+    memory_id: str
+    title: str
+    tier: Tier
+    folder: str
+    rel_path: str
+    tags: list[str]
+    version: int
+    confidence: float
+    validation_count: int
+    access_count: int
+    updated_at: datetime
+    superseded_at: datetime | None
+
+
+class MemoryPage(Result):
+    """Memories in the order of their ids."""
+
+    memories: list[MemoryLine]
+    next_cursor: str | None
+
+
+@RESOURCE.get("", READ)
+def list_memories(
+    asked: Asked,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+    folder: Annotated[str | None, Query(max_length=500, description="Only this folder.")] = None,
+) -> MemoryPage:
+    """Every memory, page by page."""
+    after = paging.read(LIST, cursor, paging.text, "")
+    with asked.engine.store.reading(asked.scope) as work:
+        rows = work.memories.page(after=after, limit=limit + 1, folder=folder)
+    shown, following = paging.page(LIST, rows, limit, lambda one: one.id)
+    return MemoryPage(memories=[_line(one) for one in shown], next_cursor=following)
+
+
+def _line(memory: MemoryRecord) -> MemoryLine:
+    return MemoryLine(memory_id=memory.id, **{
+        name: getattr(memory, name) for name in MemoryLine.model_fields if name not in ("memory_id", "tags")
+    }, tags=list(memory.tags))  # fmt: skip
+
+
+class FolderCounts(Result):
+    """Every folder with its current memories."""
+
+    folders: dict[str, int]
+
+
+@RESOURCE.get("/folders", READ)
+def list_folders(asked: Asked) -> FolderCounts:
+    """Every folder and how many memories are in it."""
+    return FolderCounts(folders=dict(asked.engine.folders(asked.scope)))
+
+
+class JoinedMemory(Result):
+    """A memory that an edge leads to or comes from."""
+
+    memory_id: str
+    title: str
+    relation: EdgeKind
+    outgoing: bool
+    strength: float
+    evidence: str
+
+
+class MemoryShown(MemoryLine):
+    """One memory as a whole."""
+
+    body: str
+    format: Format
+    triggers: list[str]
+    learned_triggers: list[str]
+    metadata: dict[str, Any]
+    context_type: str
+    source_id: str | None
+    written_by: str
+    written_with: str
+    created_at: datetime
+    valid_from: datetime
+    joined: list[JoinedMemory]
+    versions: list[str] = Field(description="Ids of every version of the same source, oldest first.")
+    chunks: int
+
+
+@RESOURCE.get("/{memory_id}", READ, 404)
+def get_memory(
+    asked: Asked,
+    memory_id: IdInPath,
+    session_id: Annotated[
+        str | None, Query(min_length=1, max_length=500, description="Given: counts as read in this session.")
+    ] = None,
+) -> MemoryShown:
+    """One memory as a whole, with what it is joined to."""
+    if session_id is None:
+        return _shown(asked.engine.show(asked.scope, memory_id))
+    return _shown(asked.engine.load(asked.scope, memory_id, session_id=session_id))
+
+
+def _shown(shown: ShownMemory) -> MemoryShown:
+    memory = shown.memory
+    joined = [
+        JoinedMemory(
+            memory_id=one.other_id,
+            title=one.other_title,
+            relation=one.edge.kind,
+            outgoing=one.edge.source_id == memory.id,
+            strength=one.edge.strength,
+            evidence=one.edge.evidence,
+        )
+        for one in shown.edges
+    ]
+    return MemoryShown(
+        **_line(memory).model_dump(),
+        body=memory.body,
+        format=memory.format,
+        triggers=list(memory.triggers),
+        learned_triggers=list(memory.learned_triggers),
+        metadata=dict(memory.metadata),
+        context_type=memory.context_type,
+        source_id=memory.source_id,
+        written_by=memory.written_by,
+        written_with=memory.written_with,
+        created_at=memory.created_at,
+        valid_from=memory.valid_from,
+        joined=joined,
+        versions=[one.id for one in shown.versions],
+        chunks=len(shown.chunks),
+    )
+
+
+class Behind(Result):
+    """One memory in the chain, and what stands behind it in turn."""
+
+    memory_id: str
+    title: str
+    relation: EdgeKind | None
+    strength: float
+    evidence: str
+    behind: list[Behind]
+
+
+class Reasons(Result):
+    """What stands behind a memory."""
+
+    chain: Behind
+    contradicted_by: list[str]
+    cut: bool = Field(description="Whether the chain goes on beyond what is shown.")
+
+
+@RESOURCE.get("/{memory_id}/why", READ, 404)
+def explain_memory(asked: Asked, memory_id: IdInPath) -> Reasons:
+    """What caused, enabled or supports a memory, and what stands behind that in turn."""
+    why = asked.engine.why(asked.scope, memory_id)
+    return Reasons(chain=_behind(why.chain), contradicted_by=list(why.contradicted_by), cut=why.cut)
+
+
+def _behind(reason: Reason) -> Behind:
+    return Behind(
+        memory_id=reason.memory_id,
+        title=reason.title,
+        relation=reason.kind,
+        strength=reason.strength,
+        evidence=reason.evidence,
+        behind=[_behind(one) for one in reason.behind],
+    )
+
+
+class LinkBody(Body):
+    """How one memory bears on another."""
+
+    source_id: Id
+    relation: EdgeKind
+    target_id: Id
+    strength: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 1.0
+    evidence: Annotated[str, Field(max_length=4_000)] = ""
+
+
+class LinkDone(Result):
+    """The edge as it now stands."""
+
+    source_id: str
+    relation: EdgeKind
+    target_id: str
+    strength: float
+    evidence: str
+
+
+@RESOURCE.post("/links", ADD, 404)
+def link_memories(asked: Asked, body: LinkBody) -> LinkDone:
+    """Say how one memory bears on another: it caused, enabled, supports, contradicts it."""
+    edge = asked.engine.link(
+        asked.scope, body.source_id, body.relation, body.target_id, strength=body.strength, evidence=body.evidence
+    )
+    return LinkDone(
+        source_id=edge.source_id,
+        relation=edge.kind,
+        target_id=edge.target_id,
+        strength=edge.strength,
+        evidence=edge.evidence,
+    )
+
+
+class Forgotten(Result):
+    """What was erased."""
+
+    memory_ids: list[str]
+    rows: dict[str, int]
+    left: int = Field(description="Files in which it still stands; 0, or something is wrong.")
+
+
+@RESOURCE.delete("/{memory_id}", GOVERN, 404)
+def forget_memory(
+    asked: Asked,
+    memory_id: IdInPath,
+    versions: Annotated[bool, Query(description="The other versions of its source too.")] = False,
+) -> Forgotten:
+    """Erase a memory to the last byte, from every table, index and archive."""
+    return _forgotten(asked, Forget(memory_ids=(memory_id,), versions=versions))
+
+
+def _forgotten(asked: Asking, what: Forget) -> Forgotten:
+    erased = asked.engine.forget(asked.scope, what)
+    return Forgotten(
+        memory_ids=[one.memory_id for one in erased.plan.memories], rows=dict(erased.rows), left=len(erased.left)
+    )

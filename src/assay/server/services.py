@@ -1,0 +1,133 @@
+"""What every route and page works with: the engine and what hangs on it, and the one way off the event loop.
+
+Pages find it at `request.app.state.services`; the caller's grant is `request.scope[GRANT]`. A call waits for a free
+thread; when too many wait already it is refused at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from assay import wiring
+from assay.access import Grant, StoredTokens, Tokens
+from assay.clock import Clock
+from assay.errors import ServerBusy
+from assay.records import Scope
+from assay.server.metrics import ServerMetrics
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from assay.evaluation.datasets import Registry
+    from assay.evaluation.lookup import Lookup
+    from assay.memory.engine import Engine
+    from assay.online.ladder import Ladder
+    from assay.settings import Settings
+
+GRANT = "assay.grant"
+"""Where the guard leaves the caller's grant in the request's scope."""
+REQUEST_ID = "assay.request_id"
+"""Where it leaves the request's own id."""
+THREADS = 8
+"""Calls worked on at once: as many as the store keeps connections for reading."""
+WAITING = 256
+"""Calls that may wait for a thread."""
+
+T = TypeVar("T")
+
+
+class Services:
+    """A memory in the service of HTTP clients."""
+
+    def __init__(self, engine: Engine, settings: Settings, *, threads: int = THREADS, waiting: int = WAITING) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.tokens = Tokens(engine.store, engine.clock)
+        self.metrics = ServerMetrics()
+        self.measuring = threading.Lock()
+        """Held by whoever measures: two at once would distort each other's times."""
+        self.under_way: dict[str, str] = {}
+        """Requests being answered: method and route by the request's id."""
+        self.interrupted: list[tuple[str, str]] = []
+        """Requests that the end of the server cut off."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._limiter = anyio.CapacityLimiter(threads)
+        self._waiting = waiting
+
+    @property
+    def clock(self) -> Clock:
+        """The engine's."""
+        return self.engine.clock
+
+    @property
+    def own_scope(self) -> Scope:
+        """The settings' own: of whoever runs the server."""
+        return wiring.scope_of(self.settings)
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """The ladder of the engine's flags."""
+        return wiring.ladder_of(self.engine)
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Finished runs and their datasets."""
+        return wiring.lookup_of(self.settings)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Imported datasets."""
+        return wiring.registry_of(self.settings)
+
+    @cached_property
+    def stored_tokens(self) -> StoredTokens:
+        """Knows the tokens that the store keeps."""
+        return StoredTokens(self.engine.store, self.engine.clock)
+
+    def cut_off(self, request_id: str) -> None:
+        """Remember that a request was not answered to its end."""
+        self.interrupted.append((request_id, self.under_way.get(request_id, "")))
+
+    def keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin work that goes on to its end even when whoever asked for it has gone."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def finish(self, deadline_s: float) -> int:
+        """Wait for work that goes on by itself; how much of it did not end in time."""
+        if not self._tasks:
+            return 0
+        _, left = await asyncio.wait(set(self._tasks), timeout=deadline_s)
+        return len(left)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something off the event loop."""
+        if self._limiter.statistics().tasks_waiting >= self._waiting:
+            raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
+        return await to_thread.run_sync(work, limiter=self._limiter)
+
+
+def services_of(request: Request) -> Services:
+    """What a request is served with."""
+    found: Services = request.app.state.services
+    return found
+
+
+def grant_of(request: Request) -> Grant:
+    """What the caller may do."""
+    found: Grant = request.scope[GRANT]
+    return found
+
+
+def scope_of(request: Request) -> Scope:
+    """Whose rows the caller sees."""
+    return grant_of(request).scope

@@ -1,0 +1,57 @@
+"""The socket, the server around the application, and what has to be so before either is made."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from assay.errors import SettingError
+from assay.server.security.hosts import is_loopback
+
+GOODBYE_S = 10
+"""How long requests under way may go on after the server was told to stop."""
+
+
+def need_token(host: str, *, stored: bool) -> None:
+    """Refuse to serve beyond this machine when nobody could come in."""
+    if not stored and not is_loopback(host):
+        raise SettingError(
+            f"{host} is reached from other machines, and there is no token",
+            remedy="Make one with `assay token create --scope admin`, or bind to 127.0.0.1.",
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at that address; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as problem:
+        raise SettingError(f"cannot listen at {host}:{port}: {problem}", remedy="Give another --port.") from problem
+
+
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GOODBYE_S,
+        lifespan="on",
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=65_536,
+    )
+
+
+async def serve(app: ASGIApp, at: socket.socket) -> None:
+    """Serve until told to stop (Ctrl-C, SIGTERM)."""
+    await uvicorn.Server(configured(app)).serve(sockets=[at])
+
+
+def address_of(at: socket.socket) -> str:
+    """Where browsers find it."""
+    host, port = at.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

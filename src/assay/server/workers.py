@@ -1,0 +1,100 @@
+"""One process that serves, or several that share a socket: Python does one thing at a time, machines have more cores.
+
+Each process opens the store for itself; what one writes the others see. A process that dies is replaced. What is
+counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import NamedTuple
+
+import anyio
+
+from assay import wiring
+from assay.errors import RunFailed
+from assay.server import serving
+from assay.server.application import build
+from assay.server.services import Services
+from assay.settings import Settings
+
+GOODBYE_S = 40.0
+"""How long a process may take to end before it is made to."""
+MOST_DEATHS = 10
+"""Processes that may die before the others are not let go on either."""
+Begun = Callable[[], None]
+
+
+class Serving(NamedTuple):
+    """What is served, and to whom."""
+
+    settings: Settings
+    open_here: bool
+    names: tuple[str, ...]
+    secret: bytes | None = None
+
+
+def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
+    """Serve in this process until told to stop; `begun` is called when the socket is about to be answered."""
+    with wiring.serving(how.settings) as engine:
+        services = Services(engine, how.settings, threads=how.settings.server_threads)
+        if not how.open_here:
+            serving.need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
+        app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret)
+        begun()
+        anyio.run(serving.serve, app, at)
+
+
+def serve_together(how: Serving, at: socket.socket, count: int, begun: Begun) -> None:
+    """Serve in so many processes until told to stop."""
+    # Here first: a store that must be migrated, or cannot be opened, is no matter for several at once.
+    with wiring.open_engine(how.settings, run_once=True) as engine:
+        if not how.open_here:
+            stored = Services(engine, how.settings).stored_tokens.exist()
+            serving.need_token(at.getsockname()[0], stored=stored)
+    shared = how._replace(secret=secrets.token_bytes(32))
+    running: list[BaseProcess] = []
+    try:
+        running += [_started(shared, at) for _ in range(count)]
+        begun()
+        _replace_dead(shared, at, running)
+    finally:
+        _end(running)
+
+
+def _started(how: Serving, at: socket.socket) -> BaseProcess:
+    process = multiprocessing.get_context("spawn").Process(target=_work, args=(how, at), name="assay-serve")
+    process.start()
+    return process
+
+
+def _work(how: Serving, at: socket.socket) -> None:
+    """What a process does."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    serve_here(how, at, lambda: None)
+
+
+def _replace_dead(how: Serving, at: socket.socket, running: list[BaseProcess]) -> None:
+    """Start another for each that dies, until too many have."""
+    for _ in range(MOST_DEATHS):
+        wait([one.sentinel for one in running])
+        dead = [one for one in running if not one.is_alive()]
+        running[:] = [one for one in running if one.is_alive()] + [_started(how, at) for _ in dead]
+    raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
+
+
+def _end(running: list[BaseProcess]) -> None:
+    for one in running:
+        one.terminate()
+    for one in running:
+        one.join(GOODBYE_S)
+        if one.is_alive():
+            one.kill()

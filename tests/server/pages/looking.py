@@ -1,0 +1,60 @@
+"""A person with a browser: goes to pages, and hears whatever the browser complains of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+Theme = Literal["light", "dark"]
+_TOO_WIDE = """() => {
+  const root = document.documentElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  const wide = [...document.querySelectorAll("body *")].filter(
+    (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && !one.parentElement.closest(".wide"));
+  const names = wide.map((one) => `${one.tagName} ${one.getAttribute("class")}`);
+  return names.length ? names : ["something that is not seen"];
+}"""
+
+
+class Visitor:
+    """One browser window of its own."""
+
+    def __init__(self, browser: Browser, address: str, *, width: int = 1280, theme: Theme = "light") -> None:
+        self.address = address
+        self.complaints: list[str] = []
+        """Errors on the console, in scripts, and requests to anybody else."""
+        self._context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        self._context.set_default_timeout(30_000)
+        self.page: Page = self._context.new_page()
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda problem: self.complaints.append(f"script: {problem}"))
+        self.page.on("request", self._asked)
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+
+    def go(self, path: str) -> Page:
+        """Look at a page until it is drawn."""
+        self.page.goto(self.address + path, wait_until="load")
+        return self.page
+
+    def charts(self) -> int:
+        """How many charts the page has drawn."""
+        return int(self.page.locator(".chart .main-svg").count())
+
+    def too_wide(self) -> list[str]:
+        """What makes the page wider than its window, outside boxes that scroll by themselves."""
+        found: list[str] = self.page.evaluate(_TOO_WIDE)
+        return found
+
+    def leave(self) -> None:
+        """Close the window."""
+        self._context.close()
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"console: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.complaints.append(f"request to {request.url}")

@@ -1,0 +1,201 @@
+"""Every page and every action in a real browser: no complaint on the console, no request to anybody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.server.pages.filled import FLAG, NOTES, QUESTION, many_sessions
+from tests.server.pages.looking import Visitor
+from tests.server.pages.payloads import PAYLOADS
+from tests.server.serving import OWN
+
+from assay.records import Draft
+from assay.server.pages.explorer import LISTED
+from assay.server.pages.rendering import MENU
+from assay.server.services import Services
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def inner_pages(services: Services) -> list[str]:
+    """One address of every page that has something of its own."""
+    with services.engine.store.reading(OWN) as work:
+        memories = work.memories.page(limit=20)
+        asked = next(one.log_id for one in work.research.each() if one.question == QUESTION)
+    runs = sorted(path.name for path in services.lookup.runs.iterdir())
+    return [
+        *(f"/memory/{one.id}" for one in memories if one.folder == "strange"),
+        "/memory?q=cancel",
+        f"/answers/{asked}",
+        f"/evaluation/queries/{asked}",
+        "/evaluation/queries/search?q=holiday",
+        f"/evaluation/runs/{runs[1]}?baseline={runs[0]}",
+        f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}",
+        f"/evaluation/runs/{runs[1]}/queries/q001",
+        f"/evaluation/experiments/{FLAG}",
+        "/evaluation/label/hotel",
+        "/evaluation/prompts/planner",
+    ]
+
+
+def test_every_page_fits_a_wide_screen_and_a_phone(visitor: Visitor, filled: Services) -> None:
+    for path in [*(entry.address for entry in MENU), *inner_pages(filled)]:
+        page = visitor.go(path)
+        assert page.locator("h1").inner_text()
+        page.emulate_media(color_scheme="dark")
+        for width in (1600, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert visitor.too_wide() == [], f"{path} at {width}"
+
+
+def test_the_navigation_lights_the_page_that_is_shown(visitor: Visitor) -> None:
+    page = visitor.go("/memory")
+    lit = page.locator('nav a[aria-current="page"]')
+    assert [one.inner_text() for one in lit.all()] == ["Memory"]
+    assert [one.get_attribute("href") for one in page.locator("nav a").all()] == [entry.address for entry in MENU]
+
+
+def test_charts_are_drawn_and_drawn_again_when_the_colours_change(visitor: Visitor, filled: Services) -> None:
+    runs = sorted(path.name for path in filled.lookup.runs.iterdir())
+    page = visitor.go(f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}")
+    page.wait_for_selector(".chart .main-svg")
+    assert visitor.charts() >= 1
+    page.click("[data-theme-switch]")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert visitor.charts() >= 1
+
+
+def test_a_question_is_answered_live_and_its_citation_opens_the_passage(visitor: Visitor) -> None:
+    page = visitor.go("/")
+    page.fill("#question", QUESTION)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-answer]")
+    page.wait_for_url("**/answers/r_*")
+    assert [one.inner_text() for one in page.locator(".stage h2").all()] != []
+    page.locator(".stage details summary").first.click()
+    assert page.locator(".stage .attempt").first.is_visible()
+    page.locator("[data-cite]").first.click()
+    lit = page.locator(".passages .lit")
+    assert lit.locator(".text").is_visible()
+    page.reload()
+    assert page.locator(".stage").count() == 3
+
+
+def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visitor) -> None:
+    page = visitor.go("/")
+    page.fill("#question", "Who painted the ceiling of the Sistine Chapel?")
+    page.click("button.first")
+    page.wait_for_selector("[data-notice]")
+    page.get_by_role("link", name="View details").first.click()
+    assert page.locator("#stage-search details").first.get_attribute("open") is not None
+    page.get_by_role("button", name="Proceed anyway").click()
+    assert not page.locator("[data-notice]").first.is_visible()
+    page.reload()
+    page.get_by_role("button", name="Retry search").click()
+    page.wait_for_selector("[data-answer]")
+    page.get_by_role("link", name="an earlier answer").wait_for()
+
+
+def test_a_stream_that_is_gone_says_so(browser: Browser, address: str) -> None:
+    visitor = Visitor(browser, address)
+    page = visitor.go("/")
+    page.fill("#question", QUESTION)
+    page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
+    page.click("button.first")
+    page.locator("[role=alert]", has_text="list of questions").wait_for()
+    visitor.leave()
+
+
+def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor.go("/evaluation/label/hotel")
+    before = page.locator(".head p").last.inner_text()
+    first = page.locator("input[name=document]").input_value()
+    page.keyboard.press("3")
+    page.wait_for_url("**said=*")
+    assert page.locator("input[name=document]").input_value() != first
+    assert page.locator("[role=status]").inner_text() == "3: the answer"
+    page.keyboard.press("u")
+    page.wait_for_url("**said=undone")
+    assert page.locator("input[name=document]").input_value() == first
+    assert page.locator(".head p").last.inner_text() == before
+
+
+def test_filters_stand_in_the_address(visitor: Visitor) -> None:
+    page = visitor.go("/evaluation/queries")
+    page.select_option("#severe", "yes")
+    page.wait_for_url("**severe=yes**")
+    assert "text=" not in page.url
+    assert page.locator("#severe").input_value() == "yes"
+
+
+def test_a_phone_opens_the_menu_and_a_keyboard_skips_it(browser: Browser, address: str) -> None:
+    visitor = Visitor(browser, address, width=400)
+    page = visitor.go("/memory")
+    assert not page.locator("nav a").first.is_visible()
+    page.click(".menu")
+    assert page.locator("nav a").first.is_visible()
+    page.reload()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#page")
+    visitor.leave()
+    assert visitor.complaints == []
+
+
+def test_a_flag_is_switched_and_a_prompt_gets_a_new_version(visitor: Visitor) -> None:
+    page = visitor.go("/evaluation/experiments/session_boost")
+    page.select_option("#value", "25%")
+    page.get_by_role("button", name="Switch").click()
+    page.get_by_text("session_boost is on for 25 %").wait_for()
+    page = visitor.go("/evaluation/prompts/synthesiser")
+    text = page.locator("#text").input_value()
+    page.fill("#text", text.replace('task = """', 'task = """\nBe brief.', 1))
+    page.fill("#note", "shorter")
+    page.get_by_role("button", name="Keep it").click()
+    page.locator(".diff .added", has_text="Be brief.").wait_for()
+    page.get_by_role("button", name="Use").click()
+    page.get_by_text("In use: as it came").wait_for()
+
+
+def test_a_memory_is_found_opened_and_voted_for(visitor: Visitor) -> None:
+    page = visitor.go("/memory")
+    page.fill("#q", "how tall may a vehicle be")
+    page.keyboard.press("Enter")
+    page.locator("details.line summary", has_text="Parking").click()
+    page.locator("details[open] a", has_text="Open the memory").click()
+    page.locator(".text.boxed", has_text=NOTES["Parking"]).wait_for()
+    page.get_by_role("button", name="Yes").click()
+    page.get_by_text("Counted as useful").wait_for()
+
+
+def test_five_hundred_payloads_run_no_script(browser: Browser, address: str, filled: Services) -> None:
+    assert len(PAYLOADS) >= 500
+    many_sessions(filled, "payload", PAYLOADS)
+    with filled.engine.store.reading(OWN) as work:
+        there = {one.title for one in work.memories.page(limit=2_000)}
+    drafts = [Draft(title=one, body=one, tags=(one,)) for one in PAYLOADS[::5] if one not in there]
+    list(filled.engine.saver.save_many(OWN, drafts))
+    visitor = Visitor(browser, address)
+    page = visitor.go("/evaluation/queries?text=ran")
+    shown = 0
+    while True:
+        shown += page.locator("tbody tr").count()
+        assert page.evaluate("window.ran") is None
+        older = page.get_by_role("link", name="Older")
+        if not older.count():
+            break
+        older.click()
+    assert shown >= len(PAYLOADS) - LISTED
+    for path in (
+        "/memory?after=",
+        "/memory?q=ran",
+        f"/evaluation/queries?text={'%3Cscript%3Ewindow.ran=1%3C/script%3E'}",
+    ):
+        visitor.go(path)
+        assert page.evaluate("window.ran") is None
+    visitor.leave()
+    assert visitor.complaints == []

@@ -1,0 +1,263 @@
+"""Pages without a browser: what they say of nothing, of wrong addresses and of strange texts, and what forms need."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessions
+from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
+
+from assay.records.access import Access
+from assay.records.research_log import ResearchSession
+from assay.server.application import application
+from assay.server.pages.explorer import LISTED
+from assay.server.pages.rendering import MENU, Entry
+from assay.server.routing import policy_of
+from assay.server.services import Services
+
+UNKNOWN = (
+    "/memory/m_nope",
+    "/answers/r_nope",
+    "/ask/ask_nope",
+    "/evaluation/queries/r_nope",
+    "/evaluation/runs/run_nope",
+    "/evaluation/runs/..%2f..%2fetc",
+    "/evaluation/experiments/no_such_flag",
+    "/evaluation/label/..%2f..%2fetc",
+)
+WRONG = (
+    "/evaluation?from=2026-02-01&to=2026-01-01",
+    "/evaluation?range=fortnight",
+    "/evaluation?from=yesterday",
+    "/evaluation/queries?least=0.9&most=0.1",
+    "/evaluation/queries?least=NaN",
+    "/evaluation/queries?least=1e999",
+    "/evaluation/queries?iterations=99999999999999999999",
+    "/evaluation/queries?after=%F0%9F%A6%9C",
+    "/evaluation/queries?passed=perhaps",
+    "/memory?tier=royal",
+    "/evaluation/runs/compare?control=one",
+    "/evaluation/prompts/no_such_prompt",
+)
+
+
+def asked_first(services: Services) -> str:
+    """The id of a question that was really answered."""
+    with services.engine.store.reading(OWN) as work:
+        return next(one.log_id for one in work.research.each() if one.question == QUESTION)
+
+
+def token_in(page: str) -> str:
+    found = re.search(r'name="csrf_token" value="([0-9a-f]+)"', page)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("entry", MENU, ids=lambda entry: entry.name)
+def test_a_page_of_an_empty_store_says_what_to_do_next(empty: TestClient, entry: Entry) -> None:
+    reply = empty.get(entry.address)
+    assert reply.status_code == 200
+    assert "<h1>" in reply.text
+    if entry.name in {"ask", "memory", "overview", "queries", "patterns", "runs"}:
+        assert 'class="empty"' in reply.text
+        assert '<code class="command">assay ' in reply.text
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_what_is_not_there_is_told_on_a_page(client: TestClient, path: str) -> None:
+    reply = client.get(path)
+    assert reply.status_code == 404
+    if not path.endswith("etc"):
+        assert "<h1>Not found</h1>" in reply.text
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_an_address_that_cannot_be_read_is_told_on_a_page(client: TestClient, path: str) -> None:
+    reply = client.get(path)
+    assert reply.status_code == 422
+    assert "<h1>That cannot be read</h1>" in reply.text
+    assert 'class="quiet gap-above text"' in reply.text
+
+
+def test_a_form_without_its_token_does_nothing(client: TestClient) -> None:
+    for path, form in (
+        (f"/evaluation/experiments/{FLAG}/turn", {"value": "on"}),
+        ("/ask", {"question": "anything"}),
+        ("/evaluation/label/hotel", {"key": "3"}),
+    ):
+        assert client.post(path, data=form).status_code == 403
+        assert client.post(path, data={**form, "csrf_token": "0" * 64}).status_code == 403
+
+
+def test_every_route_of_a_page_names_its_policy(filled: Services) -> None:
+    app = application(filled)
+    inside = [route for route in app.routes if isinstance(route, Route)]
+    assert {entry.address for entry in MENU} <= {route.path for route in inside}
+    assert [route.path for route in inside if policy_of(route.endpoint) is None] == []
+
+
+def test_texts_that_are_html_are_shown_and_not_obeyed(client: TestClient) -> None:
+    page = client.get("/memory").text
+    for title in STRANGE:
+        assert title not in page or "<" not in title
+    assert "&lt;script&gt;window.ran=1&lt;/script&gt;" in page
+    assert "<script>window.ran" not in page
+
+
+def test_a_text_of_a_megabyte_is_shown_in_part_until_all_is_wanted(client: TestClient, filled: Services) -> None:
+    with filled.engine.store.reading(OWN) as work:
+        long = next(one for one in work.memories.page(limit=50) if one.title == "One megabyte")
+    part, whole = (client.get(f"/memory/{long.id}{query}").text for query in ("", "?whole=yes"))
+    assert "Show all" in part
+    assert len(part) < 100_000 + 20_000
+    assert "Show all" not in whole
+    assert len(whole) > 1_000_000
+
+
+def test_nobody_sees_the_pages_of_another_tenant(filled: Services) -> None:
+    with reaching(filled, local=False, pages=True) as client:
+        own, foreign = bearer(filled), bearer(filled, scope=FOREIGN)
+        with filled.engine.store.reading(OWN) as work:
+            memory = work.memories.page(limit=1)[0].id
+            asked = asked_first(filled)
+        for path in (f"/memory/{memory}", f"/answers/{asked}", f"/evaluation/queries/{asked}"):
+            assert client.get(path, headers=own).status_code == 200
+            assert client.get(path, headers=foreign).status_code == 404
+        for title in NOTES:
+            assert title not in client.get("/memory", headers=foreign).text
+
+
+def test_a_reader_cannot_switch_or_ask(filled: Services) -> None:
+    with reaching(filled, local=False, pages=True) as client:
+        headers = bearer(filled, Access.READ)
+        assert client.get("/evaluation/experiments", headers=headers).status_code == 200
+        for path in (f"/evaluation/experiments/{FLAG}/turn", "/ask", "/evaluation/prompts/planner"):
+            assert client.post(path, data={"value": "on"}, headers=headers).status_code == 403
+
+
+def test_many_questions_are_paged_by_cursor(client: TestClient, filled: Services) -> None:
+    many_sessions(filled, "paged", [f"page by page {number}" for number in range(LISTED * 3)])
+    path, seen = "/evaluation/queries?text=page+by+page", set[str]()
+    for _ in range(3):
+        page = client.get(path).text
+        found = re.findall(r"page by page (\d+)<", page)
+        assert len(found) == LISTED
+        assert seen.isdisjoint(found)
+        seen.update(found)
+        older = re.search(r'href="([^"]+)">Older', page)
+        path = "" if older is None else older[1].replace("&amp;", "&")
+    assert path == ""
+
+
+def test_a_question_ends_at_an_address_that_stays(client: TestClient) -> None:
+    token = token_in(client.get("/").text)
+    reply = client.post("/ask", data={"question": QUESTION, "csrf_token": token})
+    assert reply.status_code == 303
+    with client.stream("GET", f"{reply.headers['location']}/events") as stream:
+        lines = list(stream.iter_lines())
+    assert sum(line == "event: stage" for line in lines) >= 9
+    assert lines[-3] == "event: ended"
+    after = client.get(reply.headers["location"])
+    assert after.status_code == 303
+    page = client.get(after.headers["location"]).text
+    assert "18 euros a night" in page
+    assert 'href="#passage-1"' in page
+
+
+def test_a_stream_goes_on_from_the_event_that_was_seen(client: TestClient) -> None:
+    token = token_in(client.get("/").text)
+    place = client.post("/ask", data={"question": QUESTION, "csrf_token": token}).headers["location"]
+    with client.stream("GET", f"{place}/events") as stream:
+        whole = [line for line in stream.iter_lines() if line.startswith("id: ")]
+    with client.stream("GET", f"{place}/events", headers={"Last-Event-ID": "5"}) as stream:
+        rest = [line for line in stream.iter_lines() if line.startswith("id: ")]
+    assert rest == whole[5:]
+
+
+def test_a_checkpoint_that_could_not_be_evaluated_is_told_beside_the_answer(
+    client: TestClient, filled: Services
+) -> None:
+    with filled.engine.store.writing(OWN) as work:
+        session, trace = work.research.get(asked_first(filled))
+        assert trace is not None
+        reason = "the model did not reply within 30 s"
+        told = {"kind": "evaluation_skipped", "message": f"retrieval evaluation: {reason}", "checkpoint": "retrieval"}
+        result = {**trace["retrieval_evaluation"]["result"], "state": "skipped", "passed": None, "verdict": None}
+        sought = {**trace["retrieval_evaluation"], "result": {**result, "reason": reason}}
+        skipped = replace(session, log_id="r_skipped", skipped=True, passed=None, retrieval_score=None)
+        work.research.put(skipped, {**trace, "retrieval_evaluation": sought, "notices": [told]})
+    page = client.get("/answers/r_skipped").text
+    assert "Evaluation skipped" in page
+    assert "Retrieval evaluation: the model did not reply within 30 s." in page
+    assert "made without this check" in page
+    assert "18 euros a night" in page
+    assert client.get("/evaluation/queries/r_skipped").status_code == 200
+
+
+def test_a_session_without_its_record_still_shows_its_scores(client: TestClient, filled: Services) -> None:
+    many_sessions(filled, "old", ["what was asked long ago"])
+    for path in ("/answers/r_old_000000", "/evaluation/queries/r_old_000000"):
+        page = client.get(path)
+        assert page.status_code == 200
+        assert "The record is not there" in page.text
+
+
+def test_a_pattern_is_shown_with_its_questions_and_its_suggestion_becomes_a_version(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        planted(services)
+        page = client.get("/evaluation/patterns?range=all").text
+        assert "scores lower on intent alignment" in page
+        assert "latest rule about subject number 3" in page
+        sentence = re.search(r'name="sentence" value="([^"]+)"', page)
+        prompt = re.search(r'name="prompt_id" value="([^"]+)"', page)
+        assert sentence is not None
+        assert prompt is not None
+        form = {"prompt_id": prompt[1], "sentence": html.unescape(sentence[1]), "csrf_token": token_in(page)}
+        reply = client.post("/evaluation/patterns/apply", data=form)
+        assert reply.status_code == 303
+        after = client.get(reply.headers["location"]).text
+        assert "In use: version 1" in after
+        assert '<span class="added">' in after
+
+
+def planted(services: Services) -> None:
+    """Questions for the latest of something score low on intent, all others high."""
+    with services.engine.store.writing(OWN) as work:
+        for place in range(60):
+            low = place % 2
+            session = ResearchSession(
+                log_id=f"r_planted_{place}",
+                created_at=services.clock.now() - timedelta(hours=place),
+                question=f"{'latest rule about' if low else 'rule for'} subject number {place}",
+                overall_score=0.5,
+                scores={"intent_alignment": (0.3 if low else 0.9) + (place % 7) / 100},
+                passed=not low,
+            )
+            work.research.put(session, {})
+
+
+def test_an_asset_is_kept_for_ever_and_a_foreign_name_is_none(client: TestClient) -> None:
+    page = client.get("/evaluation/runs").text
+    address = re.search(r'href="(/assets/assay\.css\?v=\w+)"', page)
+    assert address is not None
+    reply = client.get(address[1])
+    assert reply.headers["content-type"] == "text/css; charset=utf-8"
+    assert "immutable" in reply.headers["cache-control"]
+    assert client.get(address[1], headers={"If-None-Match": reply.headers["etag"]}).status_code == 304
+    assert client.get("/assets/secrets.txt").status_code == 404
+
+
+def test_no_page_holds_a_script_or_style_of_its_own(client: TestClient) -> None:
+    for entry in MENU:
+        page = client.get(entry.address).text
+        scripts = re.findall(r"<script(?![^>]*(?:src=|application/json))", page)
+        assert scripts == []
+        assert " style=" not in page
+        assert re.findall(r"<[a-z][^<>]*\son\w+=", page) == []
