@@ -83,8 +83,11 @@ def test_a_stream_that_is_cut_leaves_its_record_all_the_same(services: Services,
 
     with served(services) as address:
         question = "Why is the oven polled every 5 s, cut off in the middle?"
-        body = {"question": question, "stream": True}
-        with requests.post(f"{address}/api/research/query", json=body, stream=True, timeout=30) as answer:
+        body = json.dumps({"question": question, "stream": True})
+        headers = {"Content-Type": "application/json"}
+        with requests.post(
+            f"{address}/api/research/query", data=body, headers=headers, stream=True, timeout=30
+        ) as answer:
             assert next(answer.iter_lines()) == b"event: stage"
     # The server has ended, and with it everything that was under way.
     with services.engine.store.reading(OWN) as work:
