@@ -20,15 +20,21 @@ from assay.embedding.protocol import Embedder
 from assay.flags import Flags, FlagState
 from assay.index import Indexes
 from assay.memory.reembedding import model_state
+from assay.memory.saving import quarantine
 from assay.memory.saving.gate import is_enforced
+from assay.memory.searching.channels.trigger import is_ordinary
+from assay.memory.searching.guard import Failures, Guard
 from assay.memory.searching.searcher import Searcher
 from assay.records import Channel, Filters, MemoryRecord, Mode, Origin, Scope, SearchRequest, SearchResult
 from assay.storage import Store, Work
+from assay.text.terms import normalised_phrase
 
 LOOKED_THROUGH = 2_000
 """Memories among which a canary is looked for."""
 RECALL_SAMPLE = 20
 GOOD_RECALL = 0.99
+SHOWN_HELD = 5
+"""Memories in quarantine that are named."""
 WORDS = 12
 """Of a passage, in a canary's question."""
 
@@ -100,8 +106,8 @@ class Health:
     def check(self, scope: Scope) -> HealthReport:
         """Look at everything."""
         with self._store.reading(scope) as work:
-            lines = [self._contents(work), *self._models(work), self._gate(work)]
-            canaries = _canaries(work)
+            lines = [self._contents(work), *self._models(work), self._gate(work), _quarantine(work)]
+            canaries = self._canaries(work)
         lines += [self._sing(scope, channel, canaries.get(channel)) for channel in Channel]
         lines += [self._recall(scope), self._index(scope), self._log(), self._failures()]
         return HealthReport(lines=tuple(lines), at=self._clock.now())
@@ -110,6 +116,26 @@ class Health:
         memories, chunks, edges = work.memories.count(), work.memories.count_chunks(), work.edges.count()
         state = Condition.OK if memories else Condition.EMPTY
         return HealthLine("contents", state, f"{memories:,} memories, {chunks:,} passages, {edges:,} edges")
+
+    def _canaries(self, work: Work) -> dict[Channel, _Canary]:
+        """A question for each channel that has something to find."""
+        found: dict[Channel, _Canary] = {}
+        current = [one for one in work.memories.page(limit=LOOKED_THROUGH) if one.superseded_at is None]
+        if (words := _first_words(work, current)) is not None:
+            found |= {one: _Canary(words, (one,)) for one in (Channel.VECTOR, Channel.FTS5, Channel.BM25)}
+        if (phrase := self._firing(work, current)) is not None:
+            found[Channel.TRIGGER] = _Canary(phrase, (Channel.TRIGGER,))
+        if (joined := _joined(work, current)) is not None:
+            found[Channel.GRAPH] = _Canary(joined, (Channel.FTS5, Channel.GRAPH))
+        return found
+
+    def _firing(self, work: Work, memories: Iterable[MemoryRecord]) -> str | None:
+        """A trigger phrase that fires: an ordinary word does not, and its silence would tell nothing."""
+        # An index that cannot be read has a line of its own; without it no frequency is known, as in a search.
+        view = Guard(Failures()).run("index", work, lambda: self._indexes.view(work))
+        phrases = (phrase for one in memories for phrase in one.triggers if any(map(str.isalnum, phrase)))
+        options = self._searcher.options
+        return next((one for one in phrases if not is_ordinary(normalised_phrase(one), view, options)), None)
 
     def _sing(self, scope: Scope, channel: Channel, canary: _Canary | None) -> HealthLine:
         if canary is None:
@@ -202,7 +228,7 @@ _NOTHING_FOR = {
     Channel.VECTOR: "there is no current memory with a passage",
     Channel.FTS5: "there is no current memory with a passage",
     Channel.BM25: "there is no current memory with a passage",
-    Channel.TRIGGER: "no current memory has a trigger phrase",
+    Channel.TRIGGER: "no current memory has a trigger phrase that fires",
     Channel.GRAPH: "no two current memories are joined by an edge",
 }
 
@@ -224,18 +250,13 @@ def _found(result: SearchResult, channel: Channel) -> int | None:
     return int(told[0]) if told else None
 
 
-def _canaries(work: Work) -> dict[Channel, _Canary]:
-    """A question for each channel that has something to find."""
-    found: dict[Channel, _Canary] = {}
-    current = [one for one in work.memories.page(limit=LOOKED_THROUGH) if one.superseded_at is None]
-    if (words := _first_words(work, current)) is not None:
-        found |= {one: _Canary(words, (one,)) for one in (Channel.VECTOR, Channel.FTS5, Channel.BM25)}
-    triggers = [phrase for one in current for phrase in one.triggers if any(map(str.isalnum, phrase))]
-    if triggers:
-        found[Channel.TRIGGER] = _Canary(triggers[0], (Channel.TRIGGER,))
-    if (joined := _joined(work, current)) is not None:
-        found[Channel.GRAPH] = _Canary(joined, (Channel.FTS5, Channel.GRAPH))
-    return found
+def _quarantine(work: Work) -> HealthLine:
+    held = [one.id for one in quarantine.all_of(work)]
+    if not held:
+        return HealthLine("quarantine", Condition.EMPTY, "no memory is in quarantine")
+    shown = ", ".join(held[:SHOWN_HELD]) + (", ..." if len(held) > SHOWN_HELD else "")
+    said = f"{len(held):,} kept out of search ({shown}): look with `assay show ID`, release with `assay restore ID`"
+    return HealthLine("quarantine", Condition.OK, said)
 
 
 def _first_words(work: Work, memories: Iterable[MemoryRecord]) -> str | None:

@@ -29,10 +29,14 @@ class ShownMemory:
     """Every memory of the same source, oldest first; empty when it has no source."""
     saves: tuple[SaveRecord, ...]
     """The decisions that led to it, oldest first."""
+    quarantined: tuple[str, ...] = ()
+    """Why no search finds it; nothing when searches do."""
 
 
 def show(work: Work, memory_id: str) -> ShownMemory:
     """The memory, its chunks, edges, versions and the saves behind it."""
+    from assay.memory.saving.quarantine import reasons  # noqa: PLC0415 - a search does not wait for what saves
+
     memory = work.memories.get(memory_id)
     return ShownMemory(
         memory=memory,
@@ -40,6 +44,7 @@ def show(work: Work, memory_id: str) -> ShownMemory:
         edges=tuple(_edges(work, memory_id)),
         versions=tuple(work.memories.by_source(memory.source_id)) if memory.source_id else (),
         saves=tuple(reversed(work.saves.of(memory_id))),
+        quarantined=reasons(memory),
     )
 
 

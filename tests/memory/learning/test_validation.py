@@ -71,6 +71,33 @@ def test_one_of_several_principals_moves_a_memory_one_step_and_no_further(sqlite
     assert desk.memory().confidence == 0.8
 
 
+def test_among_several_a_writers_own_votes_raise_nothing_and_carry_nobody(desk: Desk) -> None:
+    desk.put("m_bob", written_by="bob")
+    desk.put("m_eve", written_by="eve")
+    assert desk.vote("m_eve", principal="eve").reason.startswith("where others work too")
+    assert desk.memory("m_eve").confidence == 0.5
+    assert desk.vote("m_eve", principal="bob").counted == 1
+    assert desk.vote("m_eve", principal="bob").counted == 0
+    assert desk.vote("m_eve", useful=False, principal="eve").confidence == pytest.approx(0.55)
+
+
+def test_alone_in_a_tenant_a_writers_votes_count(sqlite_desk: Desk) -> None:
+    sqlite_desk.put("m_own", written_by="ada")
+    assert sqlite_desk.vote("m_own").confidence == 0.6
+
+
+def test_one_voice_alone_moves_twenty_memories_in_thirty_days_and_a_second_voice_opens_the_rest(desk: Desk) -> None:
+    names = [f"m_many{number}" for number in range(22)]
+    desk.put(*names, written_by="bob")
+    done = [desk.vote(one, useful=False, principal="eve") for one in names]
+    assert [one.counted for one in done] == [1] * 20 + [0] * 2
+    assert done[-1].reason == "one principal's votes alone move only so many memories"
+    assert desk.vote(names[-1], useful=False, principal="bob").counted == 1
+    assert desk.vote(names[-1], useful=False, principal="eve").counted == 1
+    desk.clock.advance(days=31)
+    assert desk.vote(names[-2], useful=False, principal="eve").counted == 1
+
+
 def test_five_votes_make_it_important_and_ten_critical_but_nothing_makes_it_law(desk: Desk) -> None:
     tiers = [desk.vote().tier for _ in range(20)]
     assert tiers == [Tier.NORMAL] * 4 + [Tier.IMPORTANT] * 5 + [Tier.CRITICAL] * 11

@@ -63,6 +63,7 @@ def test_every_step_says_what_it_decided(saver: Saver, scope: Scope) -> None:
     assert [(one.name, one.decision) for one in outcome.steps] == [
         ("structure", "pass"),
         ("secrets", "pass"),
+        ("trust", "pass"),
         ("quality", "pass"),
         ("near_duplicate", "pass"),
         ("reconsolidation", "store"),

@@ -12,6 +12,7 @@ from tests.memory.searching.shelf import Shelf, ids
 
 from assay.memory.searching.options import SearchOptions
 from assay.records import EdgeKind, Filters, FusionMethod, Hit, SearchResult
+from assay.records.learning import LearnedTerm, TermState
 from assay.testing import note
 
 
@@ -127,7 +128,13 @@ def test_confidence_context_and_learned_triggers_are_boosts(sqlite_shelf: Shelf)
         note("m_bad", body="alpha", confidence=0.0),
         note("m_same", body="alpha", context_type="review"),
         note("m_learned", body="alpha", learned_triggers=("Alpha waves",)),
+        note("m_unknown", body="alpha", learned_triggers=("Alpha waves",)),
     )
+    learned = LearnedTerm(
+        memory_id="m_learned", term="Alpha waves", state=TermState.APPLIED, learned_at=sqlite_shelf.clock.now()
+    )
+    with sqlite_shelf.store.writing(sqlite_shelf.scope) as work:
+        work.learned_terms.put(learned)
     asked: dict[str, Any] = {"explain": True, "context_type": "review"}
     found = boosts(sqlite_shelf.search("alpha waves", **asked))
     assert found["m_good"]["confidence"] == pytest.approx(1.2)
@@ -139,6 +146,7 @@ def test_confidence_context_and_learned_triggers_are_boosts(sqlite_shelf: Shelf)
     found = boosts(sqlite_shelf.search("alpha waves", **asked))
     assert "confidence" not in found["m_bad"]
     assert found["m_learned"]["learned_triggers"] == pytest.approx(1.0 + 0.2 * 0.7)
+    assert "learned_triggers" not in found["m_unknown"], "nobody knows since when it holds"
 
 
 def test_in_deep_mode_what_repeats_itself_is_spread_and_scores_stay(shelf: Shelf) -> None:

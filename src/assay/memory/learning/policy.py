@@ -92,6 +92,9 @@ class Limits:
     sessions: int = 2
     principals: int = 2
     """Where more than one is known."""
+    alone: int = 20
+    alone_within: timedelta = timedelta(days=30)
+    """Where several work, votes of one of them that nobody else shares count on so many memories in this time."""
 
     def __post_init__(self) -> None:
         if self.shadow < WEEK:

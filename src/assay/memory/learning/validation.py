@@ -2,8 +2,8 @@
 
 It is tied to the session's newest query that returned the memory, recorded once for each event key, and moves the
 confidence by +0.10 or -0.05 within 0 to 1. A session has one ballot for each memory, query and side; where several
-principals work in one scope, `policy.counted` bounds what one of them can do. Everything that moved is a
-`LearningChange`, so that `rollback` can take it back.
+principals work in one scope, `policy.counted` bounds what one of them can do, and nobody's votes raise what they wrote
+themselves. Everything that moved is a `LearningChange`, so that `rollback` can take it back.
 """
 
 from __future__ import annotations
@@ -134,24 +134,28 @@ class Validating:
     def _count(self, work: Work, memory: MemoryRecord, vote: Vote, about: Origins, key: str) -> Validated:
         tally = work.learning.tally(memory.id)
         shared = self._is_shared(work, tally)
-        before = counted(tally.side(useful=vote.useful), shared=shared)
+        before = counted(heard(tally, memory, useful=vote.useful, shared=shared), shared=shared)
+        alone = shared and not _others(tally, memory, work.scope.principal, useful=vote.useful)
+        if alone and self._spent(work):
+            _audit(work, memory, vote, about, {"counted": 0})
+            return _unmoved(memory, vote, about, key, "one principal's votes alone move only so many memories")
         ballot = key if vote.session_id is None else event_key(vote.kind, vote.session_id, about.query_id, memory.id)
         if not work.learning.vote(memory.id, ballot, useful=vote.useful):
             return _unmoved(memory, vote, about, key, "this session has said so of this query before")
         tally = work.learning.tally(memory.id)
-        steps = counted(tally.side(useful=vote.useful), shared=shared) - before
+        steps = counted(heard(tally, memory, useful=vote.useful, shared=shared), shared=shared) - before
         if not steps:
             _audit(work, memory, vote, about, {"counted": 0})
-            return _unmoved(memory, vote, about, key, "one principal's votes alone move a memory no further")
+            return _unmoved(memory, vote, about, key, _why_not(work, memory, vote))
         confidence, count = stepped(memory.confidence, vote.useful, steps), memory.validation_count + steps
         work.learning.change(
             memory.id,
             ChangeKind.VOTE,
             {"confidence": confidence, "validation_count": count},
-            {"ballot": ballot, "useful": vote.useful, "steps": steps, "query_id": about.query_id},
+            {"ballot": ballot, "useful": vote.useful, "steps": steps, "query_id": about.query_id, "alone": alone},
         )
         _audit(work, memory, vote, about, {"counted": steps, "before": memory.confidence, "after": confidence})
-        positive = counted(tally.useful, shared=shared)
+        positive = counted(heard(tally, memory, useful=True, shared=shared), shared=shared)
         tier = _promote(work, memory, positive=positive, confidence=confidence, votes=count)
         return Validated(
             memory_id=memory.id,
@@ -168,9 +172,34 @@ class Validating:
             rank=about.rank,
         )
 
+    def _spent(self, work: Work) -> bool:
+        """Whether the principal's votes have moved as many memories alone as they may."""
+        limits = self._policy.limits
+        since = self._clock.now() - limits.alone_within
+        return work.learning.votes_alone(since=since) >= limits.alone
+
     def _is_shared(self, work: Work, tally: Tally) -> bool:
         voters = {work.scope.principal, *tally.useful, *tally.useless}
         return self._policy.holds(Safeguard.GATE) and self._principals.several(work, voters)
+
+
+def heard(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> dict[str, int]:
+    """The votes on one side that may count: among several principals, nobody praises what they wrote themselves."""
+    said = dict(tally.side(useful=useful))
+    if shared and useful and memory.written_by:
+        said.pop(memory.written_by, None)
+    return said
+
+
+def _others(tally: Tally, memory: MemoryRecord, principal: str, *, useful: bool) -> set[str]:
+    """Who else says the same of a memory."""
+    return heard(tally, memory, useful=useful, shared=True).keys() - {principal}
+
+
+def _why_not(work: Work, memory: MemoryRecord, vote: Vote) -> str:
+    if vote.useful and memory.written_by == work.scope.principal:
+        return "where others work too, a writer's own votes do not raise what they wrote"
+    return "one principal's votes alone move a memory no further"
 
 
 def stepped(confidence: float, useful: bool, steps: int) -> float:

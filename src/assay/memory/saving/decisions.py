@@ -1,4 +1,9 @@
-"""From what each step found to what a save does: quality and near-duplicate under the gate, then reconsolidation."""
+"""From what each step found to what a save does: trust, quality and near-duplicate under the gate, then the rest.
+
+A draft that may be no note is turned away by the gate when a program wrote it. While the gate only warns, such a draft
+is kept in quarantine: it touches no other memory and no search finds it until a person releases it. Whoever writes by
+hand is warned.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.reconsolidation import Verdict, for_protected, foremost
 from assay.records import SaveDecision, Step
 
+TRUST = "trust"
 QUALITY = "quality"
 NEAR_DUPLICATE = "near_duplicate"
 
@@ -29,24 +35,44 @@ class Decision:
     supersedes: tuple[Neighbour, ...] = ()
     contradicts: tuple[Neighbour, ...] = ()
     supports: tuple[Neighbour, ...] = ()
+    quarantined: bool = False
+    """Kept, but found by no search until a person releases it."""
 
 
 def decide(
     prepared: Prepared, near: Sequence[Neighbour], policy: Policy, options: SaveOptions, *, not_compared: str = ""
 ) -> Decision:
     """What becomes of a draft, given the memories near it; `not_compared` says why there was nothing to compare."""
-    quality = _quality(prepared, policy, options)
-    if quality.decision == "reject":
-        off = (Step(NEAR_DUPLICATE, "off", "rejected before"), Step("reconsolidation", "off", "rejected before"))
-        return Decision(decision=SaveDecision.REJECT, steps=(quality, *off))
+    trust, quality = _trust(prepared, policy), _quality(prepared, policy, options)
+    if "reject" in (trust.decision, quality.decision):
+        return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, *_not_asked("rejected before")))
+    if trust.decision == "quarantine":
+        steps = (trust, quality, *_not_asked("in quarantine"))
+        return Decision(decision=SaveDecision.STORE, steps=steps, would_reject=TRUST, quarantined=True)
     duplicate = next((one for one in near if one.verdict is Verdict.REJECT), None)
     updates = policy.reconsolidate and any(_allowed(one, policy) is Verdict.SUPERSEDE for one in near)
     repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
     if duplicate is not None and repeated.decision == "reject":
         last = Step("reconsolidation", "off", "rejected before")
-        return Decision(decision=SaveDecision.REJECT, steps=(quality, repeated, last), duplicate=duplicate)
+        return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, repeated, last), duplicate=duplicate)
     would = next((step.name for step in (quality, repeated) if step.decision == "would_reject"), None)
-    return _reconsolidated(near, policy, (quality, repeated), would, not_compared)
+    return _reconsolidated(near, policy, (trust, quality, repeated), would, not_compared)
+
+
+def _not_asked(why: str) -> tuple[Step, Step]:
+    return Step(NEAR_DUPLICATE, "off", why), Step("reconsolidation", "off", why)
+
+
+def _trust(prepared: Prepared, policy: Policy) -> Step:
+    if not policy.gate:
+        return Step(TRUST, "off", policy.gate_reason)
+    if not prepared.doubts:
+        return Step(TRUST, "pass")
+    said = "; ".join(f"{doubt.name}: {doubt.reason}" for doubt in prepared.doubts)
+    if not prepared.draft.automated:
+        return Step(TRUST, "warn", said)
+    turned_away = policy.enforced and not all(doubt.kept for doubt in prepared.doubts)
+    return Step(TRUST, "reject" if turned_away else "quarantine", said)
 
 
 def _quality(prepared: Prepared, policy: Policy, options: SaveOptions) -> Step:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
-from assay.index import Indexes
+from assay.index import Indexes, View
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, last_headings
 from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide
@@ -31,6 +31,8 @@ class Nominated:
 
     numbers: tuple[int, ...]
     position: LogPosition
+    replaced: tuple[int, ...] = ()
+    """Those near a program's draft that hold no longer: it must not bring another's old note back unseen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,8 +77,19 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, model: str, optio
         for vector in asked
         for one in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed)
     ]
-    owners = view.memories_of(np.unique(found)) if found else np.zeros(0, np.int64)
-    return Nominated(numbers=tuple(int(one) for one in np.unique(owners) if one >= 0), position=position)
+    numbers = _owners(view, found)
+    replaced = _replaced(view, mean, model, options) - numbers if prepared.draft.automated else frozenset()
+    return Nominated(numbers=tuple(sorted(numbers)), position=position, replaced=tuple(sorted(replaced)))
+
+
+def _replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
+    allowed = view.allowed(Filters(include_superseded=True))
+    return _owners(view, [one.number for one in view.nearest(mean, model=model, limit=options.asked, allowed=allowed)])
+
+
+def _owners(view: View, passages: Sequence[int]) -> frozenset[int]:
+    owners = view.memories_of(np.unique(passages)) if passages else np.zeros(0, np.int64)
+    return frozenset(int(one) for one in owners if one >= 0)
 
 
 def changed_since(work: Work, position: LogPosition) -> tuple[int, ...] | None:

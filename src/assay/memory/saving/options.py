@@ -24,9 +24,13 @@ class SaveOptions:
     """Chunks that nominate them, for each vector asked with: the mean of a memory may be nearer than its best chunk."""
     asked: int = 8
     """Chunks of a draft that are asked with, beside their mean."""
+    copies: int = 10
+    """Notes close to what others wrote that a program may save for one principal in a day; more are kept apart."""
+    alike: int = 50
+    """Notes close to any other, its own too, that a program may save for one principal in a day."""
     batch: int = 64
     """Drafts of one transaction when many are saved."""
 
     def __post_init__(self) -> None:
         require(self, values.share, "reject_below")
-        require(self, values.count, "neighbours", "fetched", "asked", "batch")
+        require(self, values.count, "neighbours", "fetched", "asked", "copies", "alike", "batch")

@@ -1,4 +1,4 @@
-"""Everything of a save that needs no lock: structure, secrets, quality, chunks and vectors."""
+"""Everything of a save that needs no lock: structure, hidden text, secrets, trust, quality, chunks and vectors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from assay.embedding.protocol import Embedder
 from assay.errors import MissingExtra, ModelError
 from assay.hashing import content_hash
-from assay.memory.saving import quality, secrets, structure
+from assay.memory.saving import hidden, quality, secrets, structure, trust
 from assay.memory.saving.subject import Labelled
+from assay.memory.saving.trust import Doubt
 from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
 from assay.storage import ChunkVector, Store
 from assay.text.chunking import Chunker, Piece, embedded_text
@@ -25,11 +26,13 @@ class Prepared:
     """A draft that is ready to be decided on and written."""
 
     draft: Draft
-    """Without its secrets."""
+    """Without its secrets, and without what nobody sees."""
     source_hash: str
     masks: tuple[Mask, ...] = ()
     quality: Quality | None = None
     """None: not asked for."""
+    doubts: tuple[Doubt, ...] = ()
+    """Why it may be no note at all, if that was asked for."""
     pieces: tuple[Piece, ...] = ()
     skipped: dict[str, int] = field(default_factory=dict)
     hashes: tuple[str, ...] = ()
@@ -109,14 +112,17 @@ class Preparer:
         self.chunker = chunker
 
     def checked(self, draft: Draft, *, scored: bool) -> Prepared:
-        """Structure, secrets and quality. A draft that cannot be kept is refused."""
+        """Structure, hidden text, secrets, trust and quality. A draft that cannot be kept is refused."""
         structure.check(draft)
-        clean, masks = secrets.mask(draft)
+        # First what hides: a secret with an invisible character in it has no shape.
+        seen, hidden_masks = hidden.remove(draft)
+        clean, secret_masks = secrets.mask(seen)
         return Prepared(
             draft=clean,
             source_hash=clean.source_hash or content_of(clean),
-            masks=masks,
+            masks=(*hidden_masks, *secret_masks),
             quality=quality.score(clean) if scored else None,
+            doubts=trust.doubts(clean, hidden_masks) if scored else (),
         )
 
     def embedded(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:

@@ -1,4 +1,4 @@
-"""Undoing one supersede or one merge, and nothing that came after it.
+"""Undoing one supersede, one merge or one quarantine, and nothing that came after it.
 
 A superseded memory holds again. What superseded it stays too, so the `supersedes` edge becomes a `contradicts` edge:
 two notes that speak against each other must not stand side by side unmarked. Taking a merge apart gives the memory back
@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import InputError
-from assay.memory.saving import structure
+from assay.memory.saving import quarantine, structure
 from assay.memory.saving.decisions import Decision
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.structure import RESERVED
@@ -32,10 +32,12 @@ class Restorer:
         self._model = model
 
     def restore(self, scope: Scope, memory_id: str) -> SaveOutcome:
-        """Undo the supersede of a memory, or else the last merge into it."""
+        """Release a memory from quarantine, undo its supersede, or else the last merge into it."""
         with self._store.reading(scope) as work:
             memory = work.memories.get(memory_id)
             merged = _last_merge(work, memory) if memory.superseded_at is None else None
+        if quarantine.reasons(memory):
+            return self._release(scope, memory)
         if memory.superseded_at is not None:
             return self._revive(scope, memory_id)
         if merged is None:
@@ -48,7 +50,7 @@ class Restorer:
     def _revive(self, scope: Scope, memory_id: str) -> SaveOutcome:
         with self._store.writing(scope) as work:
             memory = work.memories.get(memory_id)
-            _check_room(work, memory)
+            _check_room(work, memory, tokens_of(work, memory.id))
             work.memories.update(replace(memory, superseded_at=None, updated_at=self._clock.now()))
             by = [edge for edge in work.edges.of(memory_id) if _took_over(edge, memory_id)]
             for edge in by:
@@ -63,6 +65,31 @@ class Restorer:
                 steps=(Step("restore", "supersede", "holds again; what superseded it stays"),),
             )
             self._note(work, outcome, {"undone": "supersede"})
+        return outcome
+
+    def _release(self, scope: Scope, doubted: MemoryRecord) -> SaveOutcome:
+        """Cut, embed and index what was in quarantine: from now on it is found."""
+        text = Draft(title=doubted.title, body=doubted.body, format=doubted.format)
+        [prepared] = self._preparer.embedded(scope, [self._preparer.checked(text, scored=False)])
+        model = self._model() if prepared.vectors is not None else None
+        with self._store.writing(scope) as work:
+            memory = work.memories.get(doubted.id)
+            if not quarantine.reasons(memory):
+                raise InputError(f"the memory {memory.id!r} was released already", remedy="Look at it again.")
+            _check_room(work, memory, prepared.tokens)
+            held, pieces = quarantine.released(memory, self._clock.now()), prepared.chunks(memory.id)
+            if model is not None and work.vectors.active() is None:
+                work.vectors.activate(model)
+            work.memories.update(held, pieces, vectors=prepared.chunk_vectors(), model=model)
+            outcome = SaveOutcome(
+                save_id=self._store.ids.new("sv"),
+                decision=SaveDecision.STORE,
+                memory_id=memory.id,
+                version=memory.version,
+                chunks=len(pieces),
+                steps=(Step("restore", "release", "out of quarantine; searches find it"),),
+            )
+            self._note(work, outcome, {"undone": "quarantine", "for": list(quarantine.reasons(memory))})
         return outcome
 
     def _take_apart(self, scope: Scope, memory_id: str, merged: SaveRecord) -> SaveOutcome:
@@ -101,10 +128,10 @@ def _took_over(edge: Edge, memory_id: str) -> bool:
     return edge.kind is EdgeKind.SUPERSEDES and edge.target_id == memory_id
 
 
-def _check_room(work: Work, memory: MemoryRecord) -> None:
+def _check_room(work: Work, memory: MemoryRecord, tokens: int) -> None:
     if memory.tier is Tier.CONSTITUTIONAL:
         others = [tokens_of(work, one.id) for one in work.memories.constitutional()]
-        structure.check_constitutional(tokens_of(work, memory.id), others)
+        structure.check_constitutional(tokens, others)
 
 
 def _last_merge(work: Work, memory: MemoryRecord) -> SaveRecord | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from assay.embedding.protocol import Embedder
 from assay.errors import InputError, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
+from assay.memory.saving import copying, quarantine
 from assay.memory.saving.decisions import Decision, decide
 from assay.memory.saving.gate import UNGATED, Policy, policy_for
 from assay.memory.saving.neighbours import (
@@ -178,7 +179,7 @@ class Saver:
             return {
                 place: _unchanged(one, there)
                 for place, one in checked.items()
-                if (there := _current(work, one)) is not None and there.source_hash == one.source_hash
+                if (there := _same(work, one, _current(work, one))) is not None
             }
 
     def _committed(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> dict[int, Result]:
@@ -232,8 +233,8 @@ class Saver:
         prepared = ready.prepared
         writing.see_before(prepared, compared=policy.compares)
         there = _current(work, prepared)
-        if there is not None and there.source_hash == prepared.source_hash:
-            return _unchanged(prepared, there)
+        if (same := _same(work, prepared, there)) is not None:
+            return _unchanged(prepared, same)
         plan = self._plan(work, ready, policy, there)
         into = plan.decision.merge_into
         if into is not None and merged_before(into.memory, prepared):
@@ -245,8 +246,8 @@ class Saver:
         return writing.write(plan)
 
     def _plan(self, work: Work, ready: _Ready, policy: Policy, there: MemoryRecord | None) -> Plan:
-        prepared = ready.prepared
         near = [] if there is not None else self._near(work, ready)
+        prepared = self._watched(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
         decision: Decision = decide(prepared, near, policy, self._options, not_compared=why)
         spared = there is not None and prepared.draft.automated and is_protected(there)
@@ -259,6 +260,15 @@ class Saver:
             version=_next_version(work, prepared, there),
             enforced=policy.enforced,
         )
+
+    def _watched(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: Policy) -> Prepared:
+        """The draft with one doubt more when it copies what another wrote, or its writer stands beside others often."""
+        prepared = ready.prepared
+        if self._embedder is None or ready.nominated is None or not (policy.gate and prepared.draft.automated):
+            return prepared
+        watch = copying.Watch(work=work, profile=self._embedder.profile, options=self._options, now=self._clock.now())
+        doubt = watch.doubt(prepared.draft, near, ready.nominated.replaced, enforced=policy.enforced)
+        return prepared if doubt is None else replace(prepared, doubts=(*prepared.doubts, doubt))
 
     def _near(self, work: Work, ready: _Ready) -> list[Neighbour]:
         """The nearest memories as they are now, with those that changed since they were nominated."""
@@ -273,6 +283,14 @@ class Saver:
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
     source = prepared.draft.source_id
     return None if source is None else work.memories.current_of_source(source)
+
+
+def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryRecord | None:
+    """What is there of the same source with the same content, in quarantine too."""
+    if there is not None and there.source_hash == prepared.source_hash:
+        return there
+    doubted = prepared.doubts and prepared.draft.automated
+    return quarantine.of_source(work, prepared.draft.source_id, prepared.source_hash) if doubted else None
 
 
 def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) -> int:
@@ -292,4 +310,5 @@ def _unchanged(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
         version=there.version,
         masks=prepared.masks,
         steps=(*first_steps(prepared), Step("write", "unchanged", "the same source with the same content is there")),
+        quarantined=bool(quarantine.reasons(there)),
     )

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from assay.hashing import content_hash
-from assay.memory.saving import structure
+from assay.memory.saving import quarantine, structure
 from assay.memory.saving.decisions import Decision
 from assay.memory.saving.neighbours import Neighbour
 from assay.memory.saving.preparing import Prepared
@@ -41,7 +41,9 @@ class Plan:
 
     @property
     def replaced(self) -> list[MemoryRecord]:
-        """What stops holding when this is written."""
+        """What stops holding when this is written; what is in quarantine replaces nothing."""
+        if self.decision.quarantined:
+            return []
         older = [] if self.predecessor is None else [self.predecessor]
         return older + [one.memory for one in self.decision.supersedes]
 
@@ -86,6 +88,8 @@ class Writing:
         if plan.decision.merge_into is not None:
             return self._merge(plan, save_id, plan.decision.merge_into)
         memory = self._memory(plan)
+        if plan.decision.quarantined:
+            return self._set_apart(plan, save_id, memory)
         draft = plan.prepared.draft
         self._new.append(
             Saved(
@@ -102,6 +106,13 @@ class Writing:
             self._sources.add(draft.source_id)
         self._join(plan, memory, save_id)
         return self._told(plan, save_id, memory.id)
+
+    def _set_apart(self, plan: Plan, save_id: str, memory: MemoryRecord) -> SaveOutcome:
+        """Keep the row alone, without passages: what is in quarantine is in no index, and moves no word's frequency."""
+        held = quarantine.set_apart(memory, plan.prepared.doubts)
+        self._new.append(Saved(memory=held))
+        self._work.audit.append("memory.quarantine", held.id, {"save_id": save_id, "for": quarantine.reasons(held)})
+        return self._told(plan, save_id, held.id)
 
     def flush(self) -> None:
         """Write everything gathered so far."""
@@ -220,20 +231,22 @@ def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
     prepared, decision = plan.prepared, plan.decision
     stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
     against = [one.memory.id for one in decision.contradicts]
+    passages = len(prepared.pieces) if stored and not decision.quarantined else 0
     return SaveOutcome(
         save_id=save_id,
         decision=SaveDecision.SUPERSEDE if stored and plan.replaced else decision.decision,
         memory_id=memory_id,
         version=plan.version if stored else 1,
         superseded=tuple(one.id for one in plan.replaced),
-        contradicts=(*against, *([] if plan.spared is None else [plan.spared.id])),
+        contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
         masks=prepared.masks,
         quality=prepared.quality,
         nearest=tuple(one.shown() for one in plan.near),
         would_reject=decision.would_reject,
         steps=(*first_steps(prepared), *decision.steps, _last_step(plan, memory_id)),
-        chunks=len(prepared.pieces) if stored else 0,
+        chunks=passages,
         skipped=prepared.skipped,
+        quarantined=decision.quarantined,
     )
 
 
@@ -248,6 +261,8 @@ def _last_step(plan: Plan, memory_id: str | None) -> Step:
     decision = plan.decision.decision
     if decision is SaveDecision.REJECT:
         return Step("write", "reject", memory_id or "")
+    if plan.decision.quarantined:
+        return Step("write", "store", "in quarantine: no search finds it until a person releases it")
     vectors = "" if plan.prepared.vectors is not None else f"without vectors: {plan.prepared.no_vectors}"
     return Step("write", "merge" if decision is SaveDecision.MERGE else "store", vectors)
 

@@ -89,7 +89,7 @@ class Gathering:
             self._found.lists[channel] = offered
 
     def _by_trigger(self, fused: Sequence[FusedPassage[int]]) -> Offer:
-        return self._votes(trigger.search(self._ask.work, self._ask.parsed, self._ask.limit), fused)
+        return self._votes(trigger.search(self._ask), fused)
 
     def _by_graph(self, fused: Sequence[FusedPassage[int]]) -> Offer:
         seeds = self._seeds(fused)

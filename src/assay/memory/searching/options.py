@@ -114,6 +114,9 @@ class SearchOptions:
     common_least: int = 1_000
     common_share: float = 0.05
     """A word in more passages than both say is too common to be looked up: it costs the most and tells the least."""
+    ordinary_least: int = 20
+    ordinary_share: float = 0.05
+    """A trigger of one word does not fire when more passages than both say hold it: it stands in too many queries."""
     full_text_limit: int = 100
     """Matches of the precise channel that are scored."""
 
@@ -125,7 +128,7 @@ class SearchOptions:
     def __post_init__(self) -> None:
         require(self, one_of(FusionMethod), "method")
         require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least", "full_text_limit")
-        require(self, rules.count, "expansion_documents", "expansion_terms")
+        require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least")
         require(
             self,
             rules.share,
@@ -135,6 +138,7 @@ class SearchOptions:
             "mmr_alike",
             "expansion_weight",
             "common_share",
+            "ordinary_share",
         )
         require(self, rules.share, "session_strength", "causal_strength", "coactivation_strength")
         require(self, rules.share, "learned_strength", "context_strength", "recency_strength")
@@ -161,6 +165,10 @@ class SearchOptions:
         if Channel.BM25 in channels:
             return weights
         return {**weights, Channel.FTS5: max(weights[Channel.FTS5], QUICK_SHARE * weights[Channel.BM25])}
+
+    def too_ordinary(self, document_count: int) -> int:
+        """A word found in more passages than this is no trigger of its own."""
+        return max(self.ordinary_least, math.floor(self.ordinary_share * document_count))
 
     def too_common(self, document_count: int) -> int:
         """A word found in more passages than this is left out of full-text queries."""

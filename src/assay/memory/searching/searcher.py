@@ -70,6 +70,11 @@ class Searcher:
         self.failures = Failures()
         """What failed in this process, by part and kind of error."""
 
+    @property
+    def options(self) -> SearchOptions:
+        """The numbers it searches by."""
+        return self._options
+
     def watch(self, observer: Observer) -> None:
         """Tell an observer of every search from now on."""
         self._observers = (*self._observers, observer)

@@ -6,7 +6,8 @@ import pytest
 from tests.memory.searching.shelf import Shelf, ids
 
 from assay.memory.searching.channels.trigger import phrase_score
-from assay.records import Filters
+from assay.memory.searching.options import SearchOptions
+from assay.records import Channel, Filters, SearchRequest
 from assay.testing import FixedClock, note
 
 
@@ -46,3 +47,22 @@ def test_a_query_without_words_matches_nothing(sqlite_shelf: Shelf, query: str) 
     result = sqlite_shelf.search(query, channels=("trigger", "fts5", "bm25"))
     assert ids(result) == []
     assert result.degraded == ()
+
+
+def test_ordinary_words_do_not_fire_however_many_they_are(shelf: Shelf) -> None:
+    shelf.put(note("m_1", triggers=("always", "how do you", "how do you graft", "out of memory")))
+    assert ids(shelf.search("how do you always win?", channels=("trigger",))) == []
+    assert ids(shelf.search("how do you graft a pear?", channels=("trigger",))) == ["m_1"]
+    assert ids(shelf.search("it ran out of memory", channels=("trigger",))) == ["m_1"]
+
+
+def test_a_single_word_that_is_common_here_does_not_fire_and_a_phrase_with_it_does(sqlite_shelf: Shelf) -> None:
+    shelf = sqlite_shelf
+    shelf.put(*(note(f"m_{place}", body=f"Orchard {place} is pruned.") for place in range(20)))
+    shelf.put(note("m_t", body="Nothing.", triggers=("orchard", "orchard gate")))
+    common = "what of the orchard then"
+    assert ids(shelf.search(common, channels=("trigger",))) == []
+    assert ids(shelf.search("is the orchard gate open", channels=("trigger",))) == ["m_t"]
+    generous = shelf.searching(options=SearchOptions(ordinary_least=50))
+    asked = SearchRequest(query=common, channels=(Channel.TRIGGER,))
+    assert ids(generous.search(shelf.scope, asked)) == ["m_t"]

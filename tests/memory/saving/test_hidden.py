@@ -1,0 +1,74 @@
+"""What nobody sees is taken out and reported; what a script needs stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.saving.conftest import draft
+
+from assay.memory.saving.hidden import HIDDEN_TEXT, STRAY, remove, seen
+from assay.memory.saving.secrets import mask
+from assay.records import Mask
+
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "kind"),
+    [
+        ("pay\u200bload", "payload", HIDDEN_TEXT),
+        (f"menu{TAGS}", "menu", HIDDEN_TEXT),
+        ("abc\u202edef\u202c", "abcdef", HIDDEN_TEXT),
+        ("a\u2066b\u2069", "ab", HIDDEN_TEXT),
+        ("ab\u200d\u200ccd", "abcd", HIDDEN_TEXT),
+        ("\U0001f600\U000e0100\U000e0101\U000e0102", "\U0001f600\U000e0100", HIDDEN_TEXT),
+        ("\u0645\u06cc\u200c\u200c\u200c\u062e", "\u0645\u06cc\u200c\u062e", HIDDEN_TEXT),
+        ("\ufeffTitle", "Title", STRAY),
+        ("\uf0b7 item", " item", STRAY),
+        ("\x1b[31mred", "[31mred", STRAY),
+        ("co\xadoperate", "cooperate", STRAY),
+    ],
+)
+def test_what_nobody_sees_is_taken_out(text: str, left: str, kind: str) -> None:
+    masks: list[Mask] = []
+    assert seen(text, "body", masks) == left
+    assert masks == [Mask(kind, "body", len(text) - len(left))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 at home",
+        "\u2764\ufe0f and 1\ufe0f\u20e3",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u0915\u094d\u200d\u0937",
+        "\u05e9\u05dc\u05d5\u05dd\u200f!",
+        "\u845b\U000e0100",
+        "cafe\u0301, tabs\tand\nlines",
+    ],
+)
+def test_what_a_script_needs_stays(text: str) -> None:
+    masks: list[Mask] = []
+    assert (seen(text, "body", masks), masks) == (text, [])
+
+
+@given(st.text())
+def test_taking_out_twice_is_taking_out_once_and_loses_no_letter(text: str) -> None:
+    once = seen(text, "body", [])
+    assert seen(once, "body", []) == once
+    assert [one for one in once if one.isalnum()] == [one for one in text if one.isalnum()]
+
+
+def test_every_field_is_looked_at_and_a_clean_draft_is_left_alone() -> None:
+    dirty = draft(title=f"A{TAGS}", triggers=(f"b{TAGS}",), tags=("c\u200b",), metadata={"k\u200b": ["v\u200b", 1]})
+    clean, masks = remove(dirty)
+    assert (clean.title, clean.triggers, clean.tags, dict(clean.metadata)) == ("A", ("b",), ("c",), {"k": ["v", 1]})
+    assert [one.where for one in masks] == ["title", "triggers", "tags", "metadata", "metadata"]
+    assert remove(clean) == (clean, ())
+
+
+def test_a_secret_with_an_invisible_character_in_it_is_masked_all_the_same() -> None:
+    hidden = draft(body="The key is AKIA\u200bIOSFODNN7EXAMPLQ for the bucket.")
+    assert not mask(hidden)[1]
+    assert "AKIA" not in mask(remove(hidden)[0])[0].body
