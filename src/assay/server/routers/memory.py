@@ -51,7 +51,11 @@ class SaveBody(Body):
     ] = None
     valid_from: Moment | None = None
     automated: Annotated[
-        YesNo, Field(description="Written by a program on its own; it never replaces what a person wrote.")
+        YesNo,
+        Field(
+            description="Written by a program on its own; it never replaces what a person wrote. "
+            "Always so below admin access."
+        ),
     ] = False
 
 
@@ -89,6 +93,7 @@ class SaveDone(Result):
     nearest: list[NearMemory]
     steps: list[StepTaken]
     chunks: int
+    quarantined: bool = Field(description="Kept out of search until a person releases it: it looks like no note.")
 
 
 @RESOURCE.post("", ADD, 507)
@@ -101,7 +106,10 @@ def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
             "a constitutional memory comes with every answer, and needs admin access",
             remedy="Choose another tier, or use a token with admin access.",
         )
-    draft = Draft(**{name: getattr(body, name) for name in SaveBody.model_fields}, written_with="http")
+    given = {name: getattr(body, name) for name in SaveBody.model_fields}
+    # Who may only write is taken for a program: what is no note is then kept out of search, not just warned of.
+    given["automated"] = body.automated or not asked.grant.access.includes(Access.ADMIN)
+    draft = Draft(**given, written_with="http")
     outcome = asked.engine.saver.save(asked.scope, draft)
     asked.engine.keep_up(asked.scope)
     return saved(outcome)
@@ -132,6 +140,7 @@ def saved(outcome: SaveOutcome) -> SaveDone:
         ],
         steps=[StepTaken(name=one.name, decision=one.decision, detail=one.detail) for one in outcome.steps],
         chunks=outcome.chunks,
+        quarantined=outcome.quarantined,
     )
 
 
