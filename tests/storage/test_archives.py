@@ -59,7 +59,13 @@ def test_lines_that_were_dropped_repeated_or_changed_are_noticed(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"plain text\n", gzip.compress(b"", mtime=0), gzip.compress(b"[1]\n"), gzip.compress(b"not json\n")],
+    [
+        b"",
+        b"plain text\n",
+        gzip.compress(b"", mtime=0),
+        gzip.compress(b"[1]\n", mtime=0),
+        gzip.compress(b"not json\n", mtime=0),
+    ],
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.jsonl.gz"
