@@ -166,7 +166,8 @@ def _served(folder: Path, embedder: str) -> Iterator[tuple[int, str]]:
         yield server.pid, _address(server)
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(60)
+        # Reads what is left and closes the pipe, too.
+        server.communicate(timeout=60)
 
 
 def _address(server: subprocess.Popen[str]) -> str:

@@ -1,0 +1,242 @@
+"""A run before judges: what they are shown, what the run's numbers become, and whether gates may listen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.judging.made import judge_of, reading_answers
+
+from assay.clock import Clock
+from assay.errors import NothingMeasured
+from assay.evaluation.gating import GateOptions, Status, judge
+from assay.evaluation.judged import Bench, JudgedRun, judge_run
+from assay.evaluation.judged_scores import untrusted
+from assay.evaluation.readings import reading_of
+from assay.evaluation.results import RunResult, load_run
+from assay.evaluation.running.runner import Running, run
+from assay.judging.any_judge import Judging, judging_abstention
+from assay.records import Scope
+from assay.records.answers import GivenAnswer
+from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.evaluations import Retrieved
+from assay.records.judging import AbstentionVerdict, Calibration, RubricKind
+from assay.records.outcome import OutcomeKind
+from assay.storage import Store, open_store
+from assay.systems.protocol import System
+from assay.testing import FixedClock, ScriptedModel
+
+ANSWERS = {
+    "good": GivenAnswer(text="Well said 5."),
+    "poor": GivenAnswer(text="Well said 1."),
+    "silent": GivenAnswer(text="I cannot say.", abstained=True),
+    "unsure": GivenAnswer(text="Nobody knows."),
+    "empty": GivenAnswer(text="  ", abstained=False),
+}
+
+
+def dataset() -> Dataset:
+    return Dataset(
+        name="answers",
+        documents=(Document(id="d1", text="What the document says."),),
+        cases=tuple(
+            Case(
+                id=one,
+                query=f"question {one}",
+                grades=(Grade(document_id="d1", grade=2),),
+                answerable=one not in ("silent", "unsure"),
+            )
+            for one in ANSWERS
+        ),
+    )
+
+
+class Answering(System):
+    name = "answering"
+
+    def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+        return Retrieved(ids=("d1",), answer=ANSWERS[case.id])
+
+
+def told(answer: str) -> int:
+    return int(answer.split("said ")[1][0]) if "said " in answer else 0
+
+
+class Declining:
+    """Says that an answer declines when it says that nobody knows."""
+
+    name = "declining"
+    kind = "builtin"
+
+    def judge(self, question: str, answer: str) -> AbstentionVerdict:
+        return AbstentionVerdict(abstained="Nobody knows" in answer)
+
+
+def bench(store: Store, scope: Scope, clock: Clock) -> Bench:
+    return Bench(store=store, scope=scope, clock=clock)
+
+
+def abstention() -> Judging:
+    return judging_abstention(Declining(), version="1")  # type: ignore[arg-type] # a stand-in
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
+    """What is kept is tested on both back ends elsewhere; here one will do."""
+    with open_store(str(tmp_path / "store.db"), clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> RunResult:
+    return run(dataset(), Answering(), running=Running(runs=tmp_path / "runs"))
+
+
+def judged(result: RunResult, store: Store, scope: Scope, clock: Clock) -> JudgedRun:
+    judges = [judge_of(reading_answers(told)), abstention()]
+    return judge_run(result, dataset(), judges, bench(store, scope, clock))
+
+
+def test_numbers_come_from_verdicts_and_what_has_none_says_why(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    assert result.value("groundedness") is None
+    found = judged(result, store, scope, clock).result
+    kinds = {case: one.kind for case, one in found.per_case("groundedness").items()}
+    assert found.value("groundedness") == 3.0
+    assert kinds == {
+        "good": OutcomeKind.SCORED,
+        "poor": OutcomeKind.SCORED,
+        "silent": OutcomeKind.ABSTAINED,
+        "unsure": OutcomeKind.ABSTAINED,
+        "empty": OutcomeKind.SYSTEM_FAILED,
+    }
+    assert found.value("abstention_accuracy") == 1.0
+    assert found.result_hash != result.result_hash
+    assert load_run(found.folder or Path()).value("groundedness") == 3.0
+
+
+def test_a_system_that_says_it_abstained_is_believed_and_the_rest_is_asked_about(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    judged(result, store, scope, clock)
+    with store.reading(scope) as work:
+        kept = work.judging.verdicts(result.run_id)
+    asked = {kind: {one.case_id for one in kept if one.kind is kind} for kind in RubricKind}
+    assert asked[RubricKind.ABSTENTION] == {"good", "poor", "unsure"}
+    assert asked[RubricKind.GROUNDEDNESS] == {"good", "poor"}
+
+
+def test_the_context_is_what_the_system_retrieved(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    judged(result, store, scope, clock)
+    with store.reading(scope) as work:
+        kept = next(one for one in work.judging.verdicts(result.run_id) if one.kind is RubricKind.GROUNDEDNESS)
+        assert work.judging.input(kept.input_hash).passages == ("What the document says.",)
+
+
+def test_a_void_judge_scores_nothing(result: RunResult, store: Store, scope: Scope, clock: FixedClock) -> None:
+    praising = judge_of(reading_answers(lambda _: 5))
+    found = judge_run(result, dataset(), [praising], bench(store, scope, clock))
+    assert found.result.value("groundedness") is None
+    assert found.result.per_case("groundedness")["good"].kind is OutcomeKind.JUDGE_FAILED
+    assert "void" in found.result.per_case("groundedness")["good"].reason
+    assert any("void" in note for note in found.result.notes)
+
+
+def test_unreadable_verdicts_are_failures_of_the_judge(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    found = judge_run(result, dataset(), [judge_of(ScriptedModel("well"))], bench(store, scope, clock))
+    outcome = found.result.per_case("groundedness")["good"]
+    assert (outcome.kind, outcome.reason) == (OutcomeKind.JUDGE_FAILED, "unreadable: it holds no JSON object")
+
+
+def test_a_run_without_answers_is_nothing_to_judge(store: Store, scope: Scope, clock: FixedClock) -> None:
+    class Retrieving(Answering):
+        def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+            return Retrieved(ids=("d1",))
+
+    only = run(dataset(), Retrieving())
+    with pytest.raises(NothingMeasured, match="no answer to judge"):
+        judged(only, store, scope, clock)
+
+
+def calibrated(found: JudgedRun, store: Store, scope: Scope, clock: FixedClock, **more: Any) -> None:
+    for one in found.standings:
+        filled: dict[str, Any] = {
+            "made_at": clock.now(),
+            "expires_at": clock.now() + timedelta(days=30),
+            "passed": True,
+            "figures": {"shortcomings": []},
+            **more,
+        }
+        with store.writing(scope) as work:
+            work.judging.put_calibration(
+                Calibration(
+                    fingerprint_id=one.fingerprint_id,
+                    kind=one.about,
+                    labels_hash="h",
+                    cases=40,
+                    fingerprint={},
+                    **filled,
+                )
+            )
+
+
+def gate(found: JudgedRun, floor: float) -> dict[str, Status]:
+    options = GateOptions(floors={"groundedness": floor}, unjudgeable=1.0)
+    verdict = judge(reading_of(found.result), None, options)
+    return {one.title: one.status for one in verdict.rules if "groundedness" in one.about}
+
+
+def test_an_uncalibrated_judge_decides_no_gate(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    found = judged(result, store, scope, clock)
+    assert untrusted(found.result.manifest.subject)["groundedness"] == "its judge was never calibrated"
+    assert gate(found, 4.0) == {"judge groundedness": Status.INCONCLUSIVE}
+    options = GateOptions(unjudgeable=1.0)
+    told_of = {one.title: one.status for one in judge(reading_of(found.result), None, options).rules}
+    assert told_of["judge groundedness"] is Status.NOT_APPLICABLE
+
+
+def test_a_calibrated_judge_decides(result: RunResult, store: Store, scope: Scope, clock: FixedClock) -> None:
+    calibrated(judged(result, store, scope, clock), store, scope, clock)
+    found = judged(result, store, scope, clock)
+    assert all(one.gates for one in found.standings)
+    assert gate(found, 2.0) == {"floor groundedness": Status.PASS}
+    assert gate(found, 4.0) == {"floor groundedness": Status.FAIL}
+
+
+def test_a_calibration_ends(result: RunResult, store: Store, scope: Scope, clock: FixedClock) -> None:
+    calibrated(judged(result, store, scope, clock), store, scope, clock)
+    clock.advance(days=31)
+    found = judged(result, store, scope, clock)
+    assert "the calibration of its judge ended on 2026-02-04" in {one.why for one in found.standings}
+    assert gate(found, 2.0) == {"judge groundedness": Status.INCONCLUSIVE}
+
+
+def test_below_the_floor_is_diagnostic(result: RunResult, store: Store, scope: Scope, clock: FixedClock) -> None:
+    first = judged(result, store, scope, clock)
+    calibrated(first, store, scope, clock, passed=False, figures={"shortcomings": ["kappa 0.20 is under 0.60"]})
+    found = judged(result, store, scope, clock)
+    assert {one.why for one in found.standings} == {"its judge is below the floor: kappa 0.20 is under 0.60"}
+
+
+def test_a_change_of_an_untrusted_metric_is_passed_over(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    before = reading_of(judged(result, store, scope, clock).result)
+    worse = judge_run(
+        result, dataset(), [judge_of(reading_answers(lambda _: 0)), abstention()], bench(store, scope, clock)
+    )
+    now = replace(reading_of(worse.result), instrument=before.instrument)
+    rules = {one.title for one in judge(now, before, GateOptions(unjudgeable=1.0)).rules}
+    assert "relative groundedness" not in rules
+    assert "relative ndcg@5" in rules
