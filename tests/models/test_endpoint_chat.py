@@ -11,7 +11,7 @@ from tests.models.service import endpoint
 from assay.clock import SystemClock
 from assay.errors import EndpointMisbehaved, EndpointUnavailable, ModelError
 from assay.models.chat import ChatRequest, Message
-from assay.models.endpoint_chat import EndpointChat
+from assay.models.endpoint_chat import EndpointChat, strict_form
 from assay.testing.fault_server import FAULTS, envelope, refusing, replying, sending, serving
 
 KEY = "sk-canary-7f3a"
@@ -43,11 +43,18 @@ def test_a_schema_goes_along_and_a_server_that_refuses_it_is_never_sent_one_agai
         assert model.complete(asked).tries == 2
         model.complete(asked)
         formats = [one.body.get("response_format") for one in service.heard]
-    assert formats == [
-        {"type": "json_schema", "json_schema": {"name": "verdict", "schema": SCHEMA, "strict": True}},
-        None,
-        None,
-    ]
+    shape = {"name": "verdict", "schema": strict_form(SCHEMA), "strict": True}
+    assert formats == [{"type": "json_schema", "json_schema": shape}, None, None]
+
+
+def test_a_server_is_held_to_every_property_in_the_order_given_also_inside() -> None:
+    issue = {"type": "object", "required": [], "properties": {"text": {"type": "string", "maxLength": 9}}}
+    listed = {"critique": {"type": "string"}, "issues": {"type": "array", "items": issue}, "score": {"type": "number"}}
+    given = {"type": "object", "required": ["score"], "properties": listed}
+    made = strict_form(given)
+    assert (made["required"], made["additionalProperties"]) == (["critique", "issues", "score"], False)
+    assert made["properties"]["issues"]["items"] == {**issue, "required": ["text"], "additionalProperties": False}
+    assert given["required"] == ["score"]  # what is read goes by the schema as it was given
 
 
 def test_a_refused_key_is_no_reason_to_ask_without_a_schema() -> None:

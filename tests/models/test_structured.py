@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EndpointUnavailable
-from assay.models.chat import ChatRequest, Message
+from assay.models.chat import ChatReply, ChatRequest, Message
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.testing import ScriptedModel
 
@@ -87,6 +88,20 @@ def test_an_unreadable_reply_is_shown_to_its_author_once() -> None:
     assert [one.content for one in model.asked[1].messages[1:2]] == ["about four"]
     assert "could not be read" in model.asked[1].messages[2].content
     assert model.asked[1].attempts == 2
+
+
+class CutOff(ScriptedModel):
+    """Never comes to an end by itself."""
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        return replace(super().complete(request), finish_reason="length")
+
+
+def test_a_reply_that_was_cut_off_is_asked_for_shorter() -> None:
+    model = CutOff('{"critique": "It goes on and', {"score": 4})
+    assert ask_structured(model, ASKED, read).value == 4
+    assert "cut off at its length" in model.asked[1].messages[2].content
+    assert "much shorter" in model.asked[1].messages[2].content
 
 
 def test_a_second_unreadable_reply_is_the_end_and_both_are_kept() -> None:

@@ -38,6 +38,14 @@ def test_the_models_queries_are_used() -> None:
     assert QUESTION in model.asked[0].messages[1].content
 
 
+def test_a_query_that_repeats_another_is_left_out() -> None:
+    again = [{"text": "Session Cookie lifetime", "purpose": "side"}, {"text": "cookie age"}]
+    _, planner = planning({**GOOD, "queries": [*GOOD["queries"], *again]})
+    plan = planner.plan(QUESTION)
+    assert plan.texts == ("session cookie lifetime", "cookie expiry", "cookie age")
+    assert plan.queries[0].purpose is Purpose.MAIN
+
+
 def test_feedback_reaches_the_model() -> None:
     model, planner = planning(GOOD)
     feedback = PlanFeedback(

@@ -85,6 +85,21 @@ def test_with_a_model_every_seat_is_taken_by_it_and_its_prompts_are_named(settin
     assert ruled.session.evaluated_by is EvaluatedBy.BUILTIN
 
 
+def test_no_reply_may_be_longer_than_the_settings_say_and_an_answer_twice_as_long(
+    settings: Settings, engine: Engine
+) -> None:
+    unsure = {"escalation": {"borderline": 1.0}}
+    with serving(sound) as service:
+        short = replace(settings, model_url=service.url, model_name="small:1", model_max_tokens=90, research=unsure)
+        open_research(short, engine, SCOPE).ask(SCOPE, QUESTION)
+        lengths = {_asked_for(one.body): one.body["max_tokens"] for one in service.heard if one.method == "POST"}
+    assert lengths == {"plan": 90, "scores": 90, "review": 90, "answer": 180}
+
+
+def _asked_for(body: Any) -> str:
+    return str(body["response_format"]["json_schema"]["name"])
+
+
 @pytest.mark.parametrize("how", ["builtin", "off"])
 def test_who_evaluates_can_be_said(settings: Settings, engine: Engine, how: str) -> None:
     with serving(sound) as service:

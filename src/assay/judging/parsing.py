@@ -19,7 +19,7 @@ from assay.records.judging import (
     Verdict,
 )
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 """Part of every judge's fingerprint: raise it with any change here or in `models.structured` that can move a score."""
 MOST_CLAIMS = 50
 LONGEST = 2_000

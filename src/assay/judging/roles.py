@@ -31,8 +31,11 @@ LONGEST = 1_000
 """Characters of one text of a role that are kept."""
 _REPLY = (
     "Reply with one JSON object and nothing else:\n"
-    '{"critique": "one or two sentences", "issues": [{"issue": "...", "fix": "..."}],'
-    ' "confidence": 0.0-1.0, "scores": {one number from 0.0 to 1.0 for each dimension}}'
+    '{"critique": "what is right and what is wrong, in one or two sentences",\n'
+    ' "issues": [{"issue": "...", "fix": "..."}],\n'
+    ' "confidence": how sure you are of your scores: 1.0 certain, 0.5 unsure, 0.0 a guess,\n'
+    ' "scores": {a number for each dimension: 1.0 nothing is wrong, 0.5 half of it, 0.0 all of it is wrong}}\n'
+    '"issues" is [] where nothing is wrong.'
 )
 
 

@@ -5,7 +5,7 @@ Kind, time and what is ruled out are read by rules either way; the model gives t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -106,7 +106,7 @@ def _fits(found: dict[str, Any]) -> dict[str, Any]:
     problem = next(wrongs(found, _SCHEMA), None)
     if problem is not None:
         raise UnreadableReply(problem)
-    queries = tuple(_query(one) for one in found["queries"][:MOST_QUERIES] if one["text"].strip())
+    queries = _each_once(_query(one) for one in found["queries"] if one["text"].strip())[:MOST_QUERIES]
     if not queries:
         raise UnreadableReply("it has no query")
     return {
@@ -114,6 +114,14 @@ def _fits(found: dict[str, Any]) -> dict[str, Any]:
         "intent": storable(found["intent"])[:LONGEST],
         "aspects": tuple(storable(one)[:LONGEST] for one in found.get("aspects", [])[:MOST_QUERIES] if one.strip()),
     }
+
+
+def _each_once(queries: Iterable[PlannedQuery]) -> tuple[PlannedQuery, ...]:
+    """Without what was asked for already: small models repeat themselves."""
+    known: dict[str, PlannedQuery] = {}
+    for one in queries:
+        known.setdefault(one.text.casefold(), one)
+    return tuple(known.values())
 
 
 def _query(found: Mapping[str, Any]) -> PlannedQuery:
