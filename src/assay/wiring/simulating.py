@@ -60,9 +60,12 @@ def open_simulation(
                 policy=policy,
                 background=False,
             )
+            searcher = engine.searcher
+            if unsafe:
+                searcher = searcher.with_options(replace(searcher.options, ordinary_fire=True))
             yield Place(
                 store=engine.store,
-                searcher=engine.searcher,
+                searcher=searcher,
                 learning=learning,
                 clock=clock,
                 tenant=settings.tenant,

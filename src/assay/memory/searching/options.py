@@ -117,6 +117,8 @@ class SearchOptions:
     ordinary_least: int = 20
     ordinary_share: float = 0.05
     """A trigger of one word does not fire when more passages than both say hold it: it stands in too many queries."""
+    ordinary_fire: bool = False
+    """Whether such triggers fire all the same: only to see, in a simulation, what the rule is for."""
     full_text_limit: int = 100
     """Matches of the precise channel that are scored."""
 

@@ -79,6 +79,12 @@ class Searcher:
         """Tell an observer of every search from now on."""
         self._observers = (*self._observers, observer)
 
+    def with_options(self, options: SearchOptions) -> Searcher:
+        """One that searches the same memories and sessions by other numbers, and whom nobody observes."""
+        other = copy(self)
+        other._options, other._observers = options, ()  # noqa: SLF001 - its own copy
+        return other
+
     def with_flags(self, flags: Flags) -> Searcher:
         """One that searches the same memories and sessions under other flags, and whom nobody observes."""
         other = copy(self)

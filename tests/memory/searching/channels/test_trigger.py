@@ -66,3 +66,11 @@ def test_a_single_word_that_is_common_here_does_not_fire_and_a_phrase_with_it_do
     generous = shelf.searching(options=SearchOptions(ordinary_least=50))
     asked = SearchRequest(query=common, channels=(Channel.TRIGGER,))
     assert ids(generous.search(shelf.scope, asked)) == ["m_t"]
+
+
+def test_a_simulation_without_safeguards_lets_ordinary_words_fire(sqlite_shelf: Shelf) -> None:
+    sqlite_shelf.put(note("m_1", triggers=("always",)))
+    asked = SearchRequest(query="how do you always win?", channels=(Channel.TRIGGER,))
+    unsafe = sqlite_shelf.searching(options=SearchOptions(ordinary_fire=True))
+    assert ids(unsafe.search(sqlite_shelf.scope, asked)) == ["m_1"]
+    assert ids(unsafe.with_options(SearchOptions()).search(sqlite_shelf.scope, asked)) == []

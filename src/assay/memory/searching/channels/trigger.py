@@ -42,6 +42,8 @@ def phrase_score(length: int, query_length: int) -> float:
 
 def is_ordinary(phrase: str, view: View | None, options: SearchOptions) -> bool:
     """Whether a normalised phrase says nothing: a word of any sentence or common here, or a few that only join."""
+    if options.ordinary_fire:
+        return False
     words = phrase.split(" ")
     if len(words) > 1:
         return len(words) <= MOST_JOINING and FUNCTION_WORDS.issuperset(stems_of(words))
