@@ -42,8 +42,8 @@ from assay.online.offline import gained_by, offline_evidence
 from assay.records import LoggedQuery, Scope
 from assay.records.online import Arm, StepOutcome, VoteKind
 from assay.settings import Settings
-from assay.statistics.bootstrap import bootstrap_mean
 from assay.statistics.interleaving import credit, team_draft
+from assay.statistics.intervals import mean_interval
 from assay.statistics.sequential import EProcess, EProcessRule
 from assay.testing import FixedClock
 from assay.wiring import ladder_of, open_engine
@@ -94,10 +94,8 @@ def used(shown: Sequence[str], relevant: frozenset[str], rng: np.random.Generato
 def split_vote(query: Query, rng: np.random.Generator) -> float:
     """One side answers, by a fair coin; the reciprocal rank of the first result used, signed by the side."""
     ours = rng.random() < 0.5
-    shown = query.treatment if ours else query.control
-    taken = used(shown, query.relevant, rng)
-    outcome = 1.0 / (shown.index(taken[0]) + 1) if taken else 0.0
-    return outcome if ours else -outcome
+    found = outcome(query.treatment if ours else query.control, query.relevant, rng)
+    return found if ours else -found
 
 
 def interleaved_vote(query: Query, rng: np.random.Generator) -> float:
@@ -125,25 +123,38 @@ def needed(queries: Sequence[Query], *, interleaved: bool, tests: int, most: int
     return int(at) if np.isfinite(at) else None
 
 
+def outcome(shown: Sequence[str], relevant: frozenset[str], rng: np.random.Generator) -> float:
+    """The reciprocal rank of the first result a reader uses, 0 when none is."""
+    taken = used(shown, relevant, rng)
+    return 1.0 / (shown.index(taken[0]) + 1) if taken else 0.0
+
+
 def same(queries: Sequence[Query], repetitions: int) -> tuple[int, int]:
-    """One configuration against itself: how many tests declared a side, and how many graduated."""
+    """One configuration against itself: how many tests declared a side, and how many graduated.
+
+    The gain is what two readers of the same list happen to differ by, so that chance could let it through.
+    """
     rng = np.random.default_rng(12)
     declared = graduated = 0
+    alike = [query._replace(treatment=query.control) for query in queries]
     for _ in range(repetitions):
-        alike = [query._replace(treatment=query.control) for query in queries]
-        votes = np.asarray([interleaved_vote(query, rng) for query in alike])
-        end = ended(votes, EProcessRule())
+        end = ended(np.asarray([interleaved_vote(query, rng) for query in alike]), EProcessRule())
         declared += end.decision in ("better", "worse")
-        gains = bootstrap_mean(np.zeros(len(alike)), rng=rng, bounds=(-1.0, 1.0))
-        evidence = GraduationEvidence(
-            gains=Gains(queries=len(alike), mean=0.0, low=gains.low or 0.0),
-            decision=end.decision,
-            votes=end.votes,
-            constitutional=Sides(control=1.0, treatment=1.0, n=len(alike)),
-            latency_p95_ms=Sides(control=10.0, treatment=10.0, n=len(alike)),
-        )
-        graduated += all_hold(conditions(known(FLAG), evidence))
+        gained = [outcome(one.treatment, one.relevant, rng) - outcome(one.control, one.relevant, rng) for one in alike]
+        graduated += all_hold(conditions(known(FLAG), _evidence(gained, end)))
     return declared, graduated
+
+
+def _evidence(gained: Sequence[float], end: EProcess) -> GraduationEvidence:
+    limits = mean_interval(gained, bounds=(-1.0, 1.0))
+    equal = Sides(control=1.0, treatment=1.0, n=len(gained))
+    return GraduationEvidence(
+        gains=Gains(queries=len(gained), mean=limits.estimate, low=-1.0 if limits.low is None else limits.low),
+        decision=end.decision,
+        votes=end.votes,
+        constitutional=equal,
+        latency_p95_ms=equal,
+    )
 
 
 def climbed(

@@ -127,3 +127,13 @@ def test_the_same_sessions_give_the_same_patterns() -> None:
 def test_options_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(BadValue, match=next(iter(wrong))):
         PatternOptions(**wrong)  # type: ignore[arg-type] # a wrong value is the point
+
+
+def test_a_rate_that_no_number_of_draws_could_show_is_refused() -> None:
+    with pytest.raises(BadValue, match="fdr is 1e-09"):
+        PatternOptions(fdr=1e-9)
+
+
+def test_what_was_not_said_is_the_default() -> None:
+    assert PatternOptions.over() == PatternOptions()
+    assert PatternOptions.over(fdr=0.1, least_support=4) == PatternOptions(fdr=0.1, least_support=4)

@@ -25,6 +25,7 @@ from assay.statistics.checks import Ints, open_share, whole
 from assay.statistics.effect_size import hedges_factor
 from assay.statistics.multiple import benjamini_hochberg
 
+LEAST_FDR = 1e-6
 HIGH_DROP, MEDIUM_DROP = 0.20, 0.10
 HIGH_LOSS, MEDIUM_LOSS = 0.03, 0.01
 
@@ -49,10 +50,23 @@ class PatternOptions:
     """How much lower the mean has to be."""
 
     def __post_init__(self) -> None:
-        open_share(self.fdr, "fdr")
+        if open_share(self.fdr, "fdr") < LEAST_FDR:
+            raise BadValue(f"fdr is {self.fdr:g}", remedy=f"Give {LEAST_FDR:g} or more: less takes too many draws.")
         whole(self.least_support, "least_support", least=2)
         if not 0.0 <= self.least_drop <= 1.0:
             raise BadValue(f"least_drop is {self.least_drop}", remedy="Give a share from 0 to 1.")
+
+    @classmethod
+    def over(
+        cls, *, fdr: float | None = None, least_support: int | None = None, least_drop: float | None = None
+    ) -> PatternOptions:
+        """What was said, and the defaults where nothing was: one place for every surface."""
+        own = cls()
+        return cls(
+            fdr=own.fdr if fdr is None else fdr,
+            least_support=own.least_support if least_support is None else least_support,
+            least_drop=own.least_drop if least_drop is None else least_drop,
+        )
 
 
 class AffectedQuestion(NamedTuple):

@@ -7,7 +7,6 @@ scores are shown and no gate listens to them.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.clock import Clock
-from assay.errors import NothingMeasured
+from assay.errors import BadValue, NothingMeasured
 from assay.judging.any_judge import Judging
 from assay.judging.canaries import canaries, void_reason
 from assay.judging.labels import Labelled, Labels
@@ -247,7 +246,9 @@ def _means(
 
 
 def _score(judged: JudgedAnswer) -> float:
-    return math.nan if judged.score is None else judged.score
+    if judged.score is None:
+        raise BadValue(f"{judged.fingerprint.judge} gave no score", remedy="Compare those that have one.")
+    return judged.score
 
 
 def _share(hits: Sequence[bool]) -> dict[str, Any]:

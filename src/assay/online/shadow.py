@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -93,6 +94,7 @@ class Shadow:
         self._closing = threading.Event()
         self._rest: Rest = rest or self._closing.wait
         self._counts: Counter[str] = Counter()
+        self._counting = threading.Lock()
         self._hung: Counter[str] = Counter()
         self._computed = 0.0
         self._worker = threading.Thread(target=self._work, name="assay-shadow", daemon=True)
@@ -100,14 +102,14 @@ class Shadow:
 
     def __call__(self, scope: Scope, request: SearchRequest, result: SearchResult) -> None:
         """A search has been answered. Takes microseconds, whatever the treatment does."""
-        self._counts["seen"] += 1
+        self._count("seen")
         if request.origin is not Origin.USE or bucket(result.query_id, "shadow") >= self._options.percent:
             return
-        self._counts["sampled"] += 1
+        self._count("sampled")
         try:
             self._waiting.put_nowait(_Job(scope, request, result))
         except queue.Full:
-            self._counts["dropped"] += 1
+            self._count("dropped")
 
     @property
     def counts(self) -> Counts:
@@ -126,10 +128,16 @@ class Shadow:
                 self._waiting.get_nowait()
             except queue.Empty:
                 break
-            self._counts["dropped"] += 1
+            self._count("dropped")
             self._waiting.task_done()
-        self._waiting.put(None)
+        # Whoever still searches may have filled the queue again, with a treatment that hangs before it.
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=deadline_s)
         self._worker.join(deadline_s)
+
+    def _count(self, name: str) -> None:
+        with self._counting:
+            self._counts[name] += 1
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:
@@ -137,7 +145,7 @@ class Shadow:
             try:
                 self._compare(job)
             except Exception:  # noqa: BLE001 - the shadow may fail, but not stop: the next search may fare better
-                self._counts["failed"] += 1
+                self._count("failed")
             finally:
                 self._waiting.task_done()
             if not self._closing.is_set():
@@ -156,10 +164,10 @@ class Shadow:
                 foreign = sorted(set(answer.ids) - set(work.memories.numbers_of(answer.ids)))
                 grades = work.judgments.of_text(job.request.query)
             if not foreign:
-                self._counts["compared"] += 1
+                self._count("compared")
                 return shadow_run(feature, job.control, answer, grades=grades, at=self._clock.now())
             answer = f"returned {len(foreign)} ids that are not in the store, such as {foreign[0]!r}"
-        self._counts["failed"] += 1
+        self._count("failed")
         return failed_run(feature, job.control, answer, at=self._clock.now())
 
     def _ask(self, feature: str, treatment: Treatment, job: _Job) -> SearchResult | str:
@@ -189,4 +197,4 @@ class Shadow:
             with self._store.writing(scope) as work:
                 work.shadow_runs.add_many([run])
         except AssayError:
-            self._counts["unwritten"] += 1
+            self._count("unwritten")

@@ -274,7 +274,9 @@ class AbTest:
     lower_bound: float
     sample_count: int = 0
     control_mrr_sum: float = 0.0
+    """What the control won by: of a split its outcomes, of pairs the differences in its favour."""
     treatment_mrr_sum: float = 0.0
+    """The same of the treatment; less the control's, the sum of all votes."""
     control_ndcg_sum: float = 0.0
     treatment_ndcg_sum: float = 0.0
     min_samples: int = 100

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, many_sessions
 from tests.server.pages.looking import Visitor
 from tests.server.pages.payloads import PAYLOADS
-from tests.server.serving import OWN
+from tests.server.serving import BOUND_S, OWN
 
 from assay.records import Draft
 from assay.server.pages.explorer import LISTED
+from assay.server.pages.live import Answering, LiveQuestion, LiveQuestions
 from assay.server.pages.rendering import MENU
 from assay.server.services import Services
 
@@ -99,14 +102,26 @@ def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visit
     page.get_by_role("link", name="an earlier answer").wait_for()
 
 
-def test_a_stream_that_is_gone_says_so(browser: Browser, address: str) -> None:
+def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go = threading.Event()
+
+    def waiting(live: LiveQuestion, answering: Answering) -> None:
+        """Not answered while it is looked at: an answer that is there already has no stream to lose."""
+        del answering
+        let_go.wait(BOUND_S)
+        live.ended = True
+
+    monkeypatch.setattr(LiveQuestions, "_answer", staticmethod(waiting))
     visitor = Visitor(browser, address)
     page = visitor.go("/")
     page.fill("#question", QUESTION)
     page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
     page.click("button.first")
-    page.locator("[role=alert]", has_text="list of questions").wait_for()
-    visitor.leave()
+    try:
+        page.locator("[role=alert]", has_text="list of questions").wait_for()
+    finally:
+        let_go.set()
+        visitor.leave()
 
 
 def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:

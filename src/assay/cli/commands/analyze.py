@@ -30,9 +30,9 @@ EscalatedOption = Annotated[bool | None, typer.Option("--escalated/--not-escalat
 PlansOption = Annotated[int | None, typer.Option("--least-iterations", min=1, help="With so many plans or more.")]
 MostPlansOption = Annotated[int | None, typer.Option("--most-iterations", min=1, help="With so many plans or fewer.")]
 PromptOption = Annotated[str | None, typer.Option("--prompt", metavar="PROMPT@VERSION", help="Asked with this prompt.")]
-FdrOption = Annotated[float, typer.Option("--fdr", help="Share of the patterns told that may be chance.")]
-SupportOption = Annotated[int, typer.Option("--support", help="Questions a pattern needs.")]
-DropOption = Annotated[float, typer.Option("--drop", help="How much lower the mean has to be.")]
+FdrOption = Annotated[float | None, typer.Option("--fdr", help="Share of the patterns told that may be chance.")]
+SupportOption = Annotated[int | None, typer.Option("--support", help="Questions a pattern needs.")]
+DropOption = Annotated[float | None, typer.Option("--drop", help="How much lower the mean has to be.")]
 QuestionsOption = Annotated[int, typer.Option("--questions", min=0, help="Questions shown for each pattern.")]
 ModelOption = Annotated[bool, typer.Option("--model", help="Let the configured model word the suggestions.")]
 BAR = 30
@@ -57,9 +57,9 @@ def register(app: typer.Typer) -> None:
         least_iterations: PlansOption = None,
         most_iterations: MostPlansOption = None,
         prompt: PromptOption = None,
-        fdr: FdrOption = 0.02,
-        support: SupportOption = 8,
-        drop: DropOption = 0.05,
+        fdr: FdrOption = None,
+        support: SupportOption = None,
+        drop: DropOption = None,
         questions: QuestionsOption = 3,
         model: ModelOption = False,
     ) -> None:
@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
             most_iterations=most_iterations,
             prompt_version=prompt,
         )
-        options = PatternOptions(fdr=fdr, least_support=support, least_drop=drop)
+        options = PatternOptions.over(fdr=fdr, least_support=support, least_drop=drop)
         found = _analyze(surface, wanted, options, ask_model=model)
         surface.result(_json(found), "\n".join(_lines(found, questions)))
 

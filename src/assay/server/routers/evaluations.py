@@ -158,9 +158,9 @@ class AnalyzeBody(Body):
     least_score: Annotated[float | None, Field(strict=True, ge=0.0, le=1.0)] = None
     most_score: Annotated[float | None, Field(strict=True, ge=0.0, le=1.0)] = None
     prompt_version: Annotated[str | None, Field(min_length=1, max_length=200)] = None
-    fdr: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = 0.05
-    least_support: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] = 8
-    least_drop: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] = 0.05
+    fdr: Annotated[float | None, Field(strict=True, ge=1e-6, le=0.5)] = None
+    least_support: Annotated[int | None, Field(strict=True, ge=2, le=1_000_000)] = None
+    least_drop: Annotated[float | None, Field(strict=True, ge=0.0, le=1.0)] = None
     model: Annotated[YesNo, Field(description="Let the configured model word the suggestions.")] = False
 
 
@@ -188,7 +188,7 @@ def analyze_sessions(asked: Asked, body: AnalyzeBody) -> AnalysisFound:
         most_score=body.most_score,
         prompt_version=body.prompt_version,
     )
-    options = PatternOptions(fdr=body.fdr, least_support=body.least_support, least_drop=body.least_drop)
+    options = PatternOptions.over(fdr=body.fdr, least_support=body.least_support, least_drop=body.least_drop)
     model = _model(asked) if body.model else None
     found = analyze(asked.engine.store, asked.scope, wanted, options=options, model=model)
     return AnalysisFound(aggregates=plain(found.aggregates), patterns=_patterns(found.patterns, cut=found.cut))
