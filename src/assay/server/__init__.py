@@ -2,5 +2,5 @@
 
 `application` puts it together, `services` is what every route works with, `routing` how a route is declared (with the
 policy it must have), `security` what stands in front of all of them, `routers` the API by resource, `pages` the
-dashboard, `lifespan` how it begins and ends.
+dashboard, `live` the questions on their way, `lifespan` how it begins and ends.
 """

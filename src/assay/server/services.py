@@ -20,6 +20,7 @@ from assay.access import Grant, StoredTokens, Tokens
 from assay.clock import Clock
 from assay.errors import ServerBusy
 from assay.records import Scope
+from assay.server.live import LiveQuestions
 from assay.server.metrics import ServerMetrics
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Services:
         self.settings = settings
         self.tokens = Tokens(engine.store, engine.clock)
         self.metrics = ServerMetrics()
+        self.live = LiveQuestions(engine.store.ids)
         self.measuring = threading.Lock()
         """Held by whoever measures: two at once would distort each other's times."""
         self.under_way: dict[str, str] = {}

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, many_sessions
 from tests.server.pages.looking import Visitor
 from tests.server.pages.payloads import PAYLOADS
 from tests.server.serving import BOUND_S, OWN
 
+from assay.errors import InputError
 from assay.records import Draft
+from assay.records.researched import ResearchAnswer
+from assay.research.events import Listen
 from assay.server.pages.explorer import LISTED
-from assay.server.pages.live import Answering, LiveQuestion, LiveQuestions
 from assay.server.pages.rendering import MENU
 from assay.server.services import Services
 
@@ -102,25 +103,22 @@ def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visit
     page.get_by_role("link", name="an earlier answer").wait_for()
 
 
-def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    let_go = threading.Event()
+def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, filled: Services) -> None:
+    looked_at = threading.Event()
 
-    def waiting(live: LiveQuestion, answering: Answering) -> None:
-        """Not answered while it is looked at: an answer that is there already has no stream to lose."""
-        del answering
-        let_go.wait(BOUND_S)
-        live.ended = True
+    def answering(listen: Listen) -> ResearchAnswer:
+        """Gives no answer while it is looked at: one that is there already would have no stream to lose."""
+        del listen
+        looked_at.wait(BOUND_S)
+        raise InputError("nobody waits for the answer any more", remedy="Ask again.")
 
-    monkeypatch.setattr(LiveQuestions, "_answer", staticmethod(waiting))
+    ticket = filled.live.start(OWN, QUESTION, answering).ticket
     visitor = Visitor(browser, address)
-    page = visitor.go("/")
-    page.fill("#question", QUESTION)
-    page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
-    page.click("button.first")
+    visitor.page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
     try:
-        page.locator("[role=alert]", has_text="list of questions").wait_for()
+        visitor.go(f"/ask/{ticket}").locator("[role=alert]", has_text="list of questions").wait_for()
     finally:
-        let_go.set()
+        looked_at.set()
         visitor.leave()
 
 

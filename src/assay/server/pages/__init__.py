@@ -2,7 +2,7 @@
 
 `viewing` says how a page is declared, `rendering` how it is made from `templates`, `assets` serves the files beside
 it, `charts` are figures for plotly, `wording` how numbers are written, `asking_for` reads filters from an address,
-`live` is questions on their way, `kept` the last few values that took long.
+`kept` is the last few values that took long.
 Every other module is one page: what it asks the use-cases, and what its template shows.
 """
 

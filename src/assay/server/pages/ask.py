@@ -18,7 +18,7 @@ from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
-from assay.server.pages.live import LiveQuestion, LiveQuestions, stream
+from assay.server.live import LiveQuestion, LiveQuestions, stream
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.server.routing import with_policy
 from assay.server.security.policies import MEASURE, READ
@@ -32,13 +32,11 @@ EVENTS = "/ask/{ticket}/events"
 
 def add_events(app: FastAPI) -> None:
     """Let the application stream what happens to a question."""
-    app.state.live = LiveQuestions(app.state.services.engine.store.ids)
     app.add_api_route(EVENTS, _events, methods=["GET"], include_in_schema=False, response_model=None)
 
 
 def _live(view: View) -> LiveQuestions:
-    found: LiveQuestions = view.request.app.state.live
-    return found
+    return services_of(view.request).live
 
 
 @pages.get("/")
@@ -144,8 +142,7 @@ def chosen_answer(attempts: list[Mapping[str, Any]]) -> Mapping[str, Any] | None
 @with_policy(READ)
 async def _events(request: Request, ticket: str) -> Response:
     try:
-        services_of(request)
-        live = request.app.state.live.get(scope_of(request), ticket)
+        live = services_of(request).live.get(scope_of(request), ticket)
     except AssayError as problem:
         return told(problem, str(request.scope.get(REQUEST_ID, "")))
     last = request.headers.get("last-event-id", "")

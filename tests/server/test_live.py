@@ -14,7 +14,7 @@ from assay.errors import InputError, RecordNotFound, ServerBusy
 from assay.records import IdFactory
 from assay.records.researched import ResearchAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
-from assay.server.pages.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions, stream
+from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions, stream
 from assay.testing import FixedClock
 
 BOUND_S = 30.0
