@@ -26,7 +26,9 @@ def open_indexes(store: Store, folder: Path, clock: FixedClock) -> Iterator[Open
     opened: list[Indexes] = []
 
     def opening(over: Store = store, *, at: Path | None = folder, **options: object) -> Indexes:
-        chosen = IndexOptions(**{"background": False, **options})  # type: ignore[arg-type]
+        # A tenant beyond exact search is beyond being read whole, too, unless a test says otherwise.
+        small = {"whole_below": options["exact_below"]} if "exact_below" in options else {}
+        chosen = IndexOptions(**{"background": False, **small, **options})  # type: ignore[arg-type]
         opened.append(Indexes(over, at, clock=clock, options=chosen))
         return opened[-1]
 

@@ -25,7 +25,7 @@ from assay.testing import FixedClock
 from assay.testing.clock import START
 from assay.text.terms import stems
 
-TINY = IndexOptions(exact_below=6, background=False, page=3)
+TINY = IndexOptions(exact_below=6, whole_below=6, background=False, page=3)
 """Small enough for a few passages to need a base and a graph."""
 TENANTS = ("acme", "globex")
 FOLDERS = ("", "a", "a/b", "ab", "c")

@@ -65,7 +65,7 @@ def test_a_refused_batch_draws_no_numbers_that_the_next_one_would_share(store: S
 def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope) -> None:
     given = {
         "tier": Tier.CRITICAL, "folder": "ops", "rel_path": "ops/a.md", "tags": ("a", "b"), "context_type": "code",
-        "entity_type": "RULE", "confidence": 0.25, "validation_count": 2, "access_count": 3, "frequency": 4,
+        "entity_type": "RULE", "confidence": 0.25,
         "learned_triggers": ("learned",), "superseded_at": samples.AT,
     }  # fmt: skip
     with store.writing(scope) as work:

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.index.base import Base, Row
 from assay.index.columns import Fact, Folders, Mask, Whole, find, removed, table
+from assay.index.kept import KeptRows
 from assay.index.reading import Passage, Reader
 from assay.index.state import State
 from assay.index.tail import Tail
@@ -25,6 +26,7 @@ class Follower:
         self.position = position
         self.model = model
         self.tail = Tail()
+        self._kept = KeptRows(position)
         self._folders = Folders(base.folders)
         self._alive: Mask = np.ones(base.count, bool)
 
@@ -37,6 +39,7 @@ class Follower:
             tail=self.tail.view(),
             folders=self._folders,
             model=self.model,
+            kept=self._kept,
         )
 
     def take_all(self, reader: Reader) -> None:
@@ -53,6 +56,7 @@ class Follower:
                 touched[change.kind].add(change.number)
         self._take_memories(sorted(touched[RowKind.MEMORY]), reader)
         self._take_passages(sorted(touched[RowKind.CHUNK]), reader)
+        self._kept.advance(position, memories=touched[RowKind.MEMORY], passages=touched[RowKind.CHUNK])
         self.position = position
 
     def _take_memories(self, numbers: Sequence[int], reader: Reader) -> None:

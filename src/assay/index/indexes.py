@@ -50,10 +50,11 @@ class Indexes:
         Only for `Store.reading`: what a writing unit of work has not committed must not reach other searches.
         """
         tenant = self._of(work.scope)
-        state = tenant.state(work, progress)
+        state, standing = tenant.state(work, progress)
         if self._options.background and not self._closed.is_set() and tenant.wants_folding():
             self._folding.begin(work.scope, tenant)
-        return View(state, work, options=self._options, vectors_in_database=self._store.backend_name == "postgres")
+        in_database = self._store.backend_name == "postgres"
+        return View(state, work, standing=standing, options=self._options, vectors_in_database=in_database)
 
     def compact(self, scope: Scope, progress: Progress | None = None) -> Folded:
         """Fold the tail into a new base now; does nothing when another process is at it."""

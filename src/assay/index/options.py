@@ -9,8 +9,11 @@ from dataclasses import dataclass
 class IndexOptions:
     """Sizes are in passages (chunks)."""
 
-    exact_below: int = 20_000
-    """Up to here vectors are compared one by one: without a graph, or with one when a filter leaves no more."""
+    exact_below: int = 8_000
+    """Up to here vectors are compared one by one: without a graph, or with one when a filter leaves no more. At 20,000
+    the graph answers in a fifth of the time."""
+    whole_below: int = 20_000
+    """Up to here a tenant without a base is read into memory, and a change of model is followed at once."""
     fold_passages: int = 5_000
     """A tail larger than this, and larger than `fold_share` of the base, is folded in the background."""
     fold_share: float = 0.1
@@ -32,13 +35,8 @@ class IndexOptions:
     keep_log_days: float = 30.0
     """After folding, older lines of the change log are forgotten; followers behind them rebuild."""
 
-    @property
-    def largest_tail(self) -> int:
-        """Beyond it a tenant without a base is not read into memory: a base is built first."""
-        return self.exact_below
-
     def fold_beyond(self, base: int) -> int:
         """How large the tail over a base of this size may grow."""
         if base == 0:
             return self.first_fold
-        return min(max(self.fold_passages, int(base * self.fold_share)), max(self.fold_passages, self.exact_below))
+        return min(max(self.fold_passages, int(base * self.fold_share)), max(self.fold_passages, self.whole_below))

@@ -11,6 +11,7 @@ import numpy as np
 from assay.index import bm25
 from assay.index.base import Base, Row
 from assay.index.columns import Fact, Folders, Mask, Whole, find, passes
+from assay.index.kept import KeptRows
 from assay.index.tail import TailView
 from assay.records import Filters, LogPosition
 
@@ -42,6 +43,8 @@ class State:
     folders: Folders
     model: str | None
     """Whose vectors are here; None when there are none to have."""
+    kept: KeptRows = field(repr=False, compare=False)
+    """Rows that searches have read; those of the newest state, whichever state this is."""
     _known: dict[Filters, Allowed] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -18,7 +18,7 @@ from assay.storage import Work
 
 def status_of(tenant: TenantIndex, work: Work, folding: Folding, *, now: datetime) -> IndexStatus:
     """How a tenant's index stands after following the log to the snapshot."""
-    state = tenant.state(work)
+    state, _ = tenant.state(work)
     base, manifest, generations = state.base, state.base.manifest, tenant.generations
     active = work.vectors.active()
     return IndexStatus(

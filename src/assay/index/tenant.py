@@ -17,7 +17,7 @@ from assay.index.generations import Generations, NoBase
 from assay.index.options import IndexOptions
 from assay.index.reading import Reader
 from assay.index.state import State
-from assay.records import Scope
+from assay.records import LogPosition, Scope
 from assay.storage import Store, Work
 
 _LINES = 10_000
@@ -51,8 +51,8 @@ class TenantIndex:
         self._wanted_model: str | None = None
         self.rebuilt_because: str | None = None
 
-    def state(self, work: Work, progress: Progress | None = None) -> State:
-        """The index brought up to the snapshot of a unit of work."""
+    def state(self, work: Work, progress: Progress | None = None) -> tuple[State, LogPosition]:
+        """The index brought up to the snapshot of a unit of work, and where the snapshot stands."""
         standing = work.changes.standing()
         with self._mutex:
             self._wanted_model = None if self.vectors_in_database else standing.model
@@ -63,7 +63,7 @@ class TenantIndex:
                 self._state = None
             if self._state is None or self._state.position != follower.position:
                 self._state = follower.state()
-            return self._state
+            return self._state, standing.position
 
     def current(self) -> State | None:
         """The newest state that any search has seen."""
@@ -123,7 +123,7 @@ class TenantIndex:
         if follower.model == self._wanted_model:
             return True
         size = follower.base.count + follower.tail.live
-        return self._home.options.background and size > self._home.options.exact_below
+        return self._home.options.background and size > self._home.options.whole_below
 
     def _opened(self, work: Work, progress: Progress | None) -> Follower:
         """From the base on disk, or else from the tables: into the tail when small, else by building a base."""
@@ -136,7 +136,7 @@ class TenantIndex:
         except NoBase as problem:
             reason = str(problem)
         self.rebuilt_because = reason
-        if work.memories.count_chunks() <= self._home.options.exact_below:
+        if work.memories.count_chunks() <= self._home.options.whole_below:
             return self._read_whole(work, model)
         return self._build_first(work, model, progress)
 

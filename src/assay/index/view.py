@@ -1,12 +1,12 @@
 """What one search sees of the indexes: one state, whatever is saved meanwhile.
 
-A view may be a little newer than the snapshot it was asked for with, when another thread has read on. Rows come from
-the snapshot, so a passage that it does not hold yet is simply not found there.
+A view may be a little newer than the snapshot it was asked for with, when another thread has read on. Its rows all
+come from the snapshot then, so a passage that it does not hold yet is simply not found there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from assay.index.options import IndexOptions
 from assay.index.ordering import Found, Scored, best
 from assay.index.state import Allowed, State
 from assay.records import Filters, LogPosition
-from assay.storage import Work
+from assay.storage import Candidate, Work
 from assay.text.terms import stems_of
 
 
@@ -33,8 +33,11 @@ class FolderSize(NamedTuple):
 class View:
     """One state of a tenant's indexes, for one search. Made by `Indexes.view`."""
 
-    def __init__(self, state: State, work: Work, *, options: IndexOptions, vectors_in_database: bool) -> None:
+    def __init__(
+        self, state: State, work: Work, *, standing: LogPosition, options: IndexOptions, vectors_in_database: bool
+    ) -> None:
         self._state = state
+        self._standing = standing
         self._work = work
         self._options = options
         self._in_database = vectors_in_database
@@ -54,6 +57,18 @@ class View:
     def document_count(self) -> int:
         """How many passages there are."""
         return self._state.alive.count
+
+    def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
+        """What ranking wants to know of these passages; a number that is gone is left out."""
+        if self._standing != self._state.position:
+            return self._work.passages.candidates(numbers)
+        wanted = set(numbers)
+        known = self._state.kept.among(wanted)
+        if len(known) == len(wanted):
+            return list(known.values())
+        read = self._work.passages.candidates(sorted(wanted - known.keys()))
+        self._state.kept.add(read, self._standing)
+        return [*known.values(), *read]
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem; until folded, a passage that changed may count in both its forms."""

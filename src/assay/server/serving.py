@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from importlib.util import find_spec
 
+import anyio
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import HTTPProtocolType
 
 from assay.errors import SettingError
 from assay.server.security.hosts import is_loopback
 
+LONGEST_HEAD = 65_536
+"""Bytes of a request line with its headers."""
 GOODBYE_S = 10
 """How long requests under way may go on after the server was told to stop."""
 
@@ -42,12 +48,27 @@ def configured(app: ASGIApp) -> uvicorn.Config:
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        h11_max_incomplete_event_size=65_536,
+        http=_protocol(),
+        h11_max_incomplete_event_size=LONGEST_HEAD,
     )
 
 
+def _protocol() -> type[asyncio.Protocol] | HTTPProtocolType:
+    """The quick parser where there is one (CPython), bounded; the other has a bound of its own."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from assay.server.protocol import BoundedHttp  # noqa: PLC0415 - where there is one
+
+    return BoundedHttp
+
+
+def run(app: ASGIApp, at: socket.socket) -> None:
+    """Serve until told to stop (Ctrl-C, SIGTERM), on the quicker event loop where there is one."""
+    anyio.run(serve, app, at, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+
+
 async def serve(app: ASGIApp, at: socket.socket) -> None:
-    """Serve until told to stop (Ctrl-C, SIGTERM)."""
+    """The same on a loop that runs already."""
     await uvicorn.Server(configured(app)).serve(sockets=[at])
 
 

@@ -16,8 +16,6 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-import anyio
-
 from assay import wiring
 from assay.errors import RunFailed
 from assay.server import serving
@@ -49,7 +47,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
             serving.need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret)
         begun()
-        anyio.run(serving.serve, app, at)
+        serving.run(app, at)
 
 
 def serve_together(how: Serving, at: socket.socket, count: int, begun: Begun) -> None:

@@ -102,7 +102,7 @@ class Settings:
         "index.folder", "Where derived indexes are kept. Unset: beside the SQLite file, or the user's cache.", None
     )
     index_exact_below: int = _setting(
-        "index.exact_below", "Up to this many chunks, vectors are compared one by one, without an index.", 20_000
+        "index.exact_below", "Up to this many chunks, vectors are compared one by one, without an index.", 8_000
     )
     search_k: int = _setting("search.k", "Results of a search that names no number.", 10)
     search_fusion: str = _setting(

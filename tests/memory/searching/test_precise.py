@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.precise import inverse_frequencies, inverse_frequency, score_match
+from assay.memory.searching.precise import Precise, inverse_frequencies, inverse_frequency
 from assay.memory.searching.query import parse
 
 FLAT = dict.fromkeys(["write", "lock", "store", "migrat"], 1.0)
 
 
 def scored(query: str, *, title: str = "", triggers: str = "", body: str = "", idf: dict[str, float] = FLAT) -> float:
-    return score_match(parse(query), title.split(), triggers.split(), body.split(), idf)
+    return Precise(parse(query), idf).score(title.split(), triggers.split(), body.split())
 
 
 def test_all_terms_side_by_side_in_the_title_score_one() -> None:
@@ -96,7 +96,7 @@ def test_a_score_lies_in_the_unit_interval_and_is_above_zero_exactly_for_a_match
     title: list[str], triggers: list[str], body: list[str], query: str
 ) -> None:
     parsed = parse(query)
-    score = score_match(parsed, title, triggers, body, FLAT)
+    score = Precise(parsed, FLAT).score(title, triggers, body)
     assert 0.0 <= score <= 1.0 + 1e-12
     assert (score > 0.0) == bool(parsed.term_set & {*title, *triggers, *body})
 
@@ -105,5 +105,5 @@ def test_a_score_lies_in_the_unit_interval_and_is_above_zero_exactly_for_a_match
 def test_a_passage_with_all_terms_beats_every_passage_that_lacks_one(title: list[str], body: list[str]) -> None:
     # Of three equal terms, two cover 4/9 at the most; all of them score half or more wherever they stand.
     parsed = parse("write lock store")
-    score = score_match(parsed, title, [], body, FLAT)
+    score = Precise(parsed, FLAT).score(title, [], body)
     assert (score >= 0.5) == (parsed.term_set <= {*title, *body})

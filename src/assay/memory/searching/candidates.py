@@ -132,4 +132,5 @@ class Gathering:
         """The rows of passages not seen before, in one query."""
         missing = sorted({number for number in numbers if number not in self._found.rows})
         if missing:
-            self._found.rows |= {row.number: row for row in self._ask.work.passages.candidates(missing)}
+            read = self._ask.work.passages.candidates if self._ask.view is None else self._ask.view.candidates
+            self._found.rows |= {row.number: row for row in read(missing)}

@@ -25,29 +25,39 @@ TITLE, TRIGGERS, BODY = 3.0, 2.0, 1.0
 GROUND, PLACE, NEARNESS = 0.5, 0.2, 0.3
 
 
-def score_match(
-    parsed: ParsedQuery,
-    title_words: Sequence[str],
-    trigger_words: Sequence[str],
-    body_words: Sequence[str],
-    idf: Mapping[str, float],
-) -> float:
-    """The score of a passage, whose fields are given as analysed words."""
-    best: dict[str, float] = {}
-    fields: list[tuple[Sequence[str], list[tuple[int, str]]]] = []
-    for weight, words in ((BODY, body_words), (TRIGGERS, trigger_words), (TITLE, title_words)):
-        if places := _places(parsed, words):
-            fields.append((words, places))
-            # The heavier field comes later and overwrites.
-            best.update((term, weight) for _, term in places)
-    if not best:
-        return 0.0
-    worth = idf.__getitem__
-    found = math.fsum(map(worth, best))
-    coverage = found / math.fsum(map(worth, parsed.terms + parsed.prefixes))
-    place = math.fsum(worth(term) * weight for term, weight in best.items()) / (found * TITLE)
-    near = max(_nearness(parsed, words, places, len(best)) for words, places in fields)
-    return coverage**2 * (GROUND + PLACE * place + NEARNESS * near)
+class Precise:
+    """Scores passages for one query, whose terms have these idfs."""
+
+    def __init__(self, parsed: ParsedQuery, idf: Mapping[str, float]) -> None:
+        self._parsed = parsed
+        self._idf = idf
+        self._whole = math.fsum(idf[term] for term in parsed.terms + parsed.prefixes)
+
+    def score(self, title: Sequence[str], triggers: Sequence[str], body: Sequence[str]) -> float:
+        """The score of a passage, whose fields are given as analysed words."""
+        best: dict[str, float] = {}
+        fields: list[tuple[Sequence[str], list[tuple[int, str]]]] = []
+        for weight, words in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
+            if places := self._places(words):
+                fields.append((words, places))
+                for _, term in places:
+                    # The heavier field comes later and overwrites.
+                    best[term] = weight
+        if not best:
+            return 0.0
+        idf = self._idf
+        found = math.fsum([idf[term] for term in best])
+        place = math.fsum([idf[term] * weight for term, weight in best.items()]) / (found * TITLE)
+        near = max([_nearness(self._parsed, words, places, len(best)) for words, places in fields])
+        return (found / self._whole) ** 2 * (GROUND + PLACE * place + NEARNESS * near)
+
+    def _places(self, words: Sequence[str]) -> list[tuple[int, str]]:
+        """Where terms stand in a field, in order."""
+        parsed = self._parsed
+        if not parsed.prefixes:
+            terms = parsed.term_set
+            return [] if terms.isdisjoint(words) else list(compress(enumerate(words), map(terms.__contains__, words)))
+        return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
 
 
 def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
@@ -66,13 +76,6 @@ def inverse_frequency(frequency: int, document_count: int) -> float:
     return math.log1p((count - frequency + 0.5) / (frequency + 0.5))
 
 
-def _places(parsed: ParsedQuery, words: Sequence[str]) -> list[tuple[int, str]]:
-    """Where terms stand in a field, in order."""
-    if not parsed.prefixes:
-        return list(compress(enumerate(words), map(parsed.term_set.__contains__, words)))
-    return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
-
-
 def _term_of(word: str, parsed: ParsedQuery) -> str | None:
     if word in parsed.term_set:
         return word
@@ -81,9 +84,9 @@ def _term_of(word: str, parsed: ParsedQuery) -> str | None:
 
 def _nearness(parsed: ParsedQuery, words: Sequence[str], places: Sequence[tuple[int, str]], found: int) -> float:
     """How close together the terms found stand in one field."""
-    here = len({term for _, term in places})
+    here = len({term for _, term in places}) if len(places) > 1 else 1
     wanted = parsed.phrases or ((parsed.words,) if here == len(parsed.terms) > 1 else ())
-    if any(_stands(phrase, words) for phrase in wanted):
+    if wanted and any(_stands(phrase, words) for phrase in wanted):
         return 1.0
     # A field that holds few of the terms found is not near for holding them close.
     return here / _shortest_stretch(places, here) * here / found

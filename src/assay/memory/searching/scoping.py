@@ -88,7 +88,7 @@ class Scoping:
         asked = {stem: float(times) for stem, times in self._parsed.stems.items()}
         probe = {one.number: one.score for one in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
         weights = {one.folder: 0.0 for one in folders}
-        for row in self._work.passages.candidates(probe):
+        for row in self._view.candidates(probe):
             weights[row.memory.folder] = weights.get(row.memory.folder, 0.0) + probe[row.number]
         within = widest.filters.folder
         evidence = [

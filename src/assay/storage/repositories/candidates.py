@@ -18,7 +18,10 @@ from assay.storage.types import TextType, read_moment
 
 
 class CandidateMemory(NamedTuple):
-    """The memory of a candidate. What is stored as JSON or as a time is read where it is asked for."""
+    """The memory of a candidate. What is stored as JSON or as a time is read where it is asked for.
+
+    Only what changes with a line in the change log: rows are kept until one comes.
+    """
 
     id: str
     number: int
@@ -29,9 +32,6 @@ class CandidateMemory(NamedTuple):
     context_type: str
     entity_type: str
     confidence: float
-    validation_count: int
-    access_count: int
-    frequency: int
     stored_tags: str
     stored_learned_triggers: str
     stored_created_at: str

@@ -22,7 +22,9 @@ from assay.storage.full_text import tenant_term as term_of
 
 _FIELDS = tuple(Field)
 _WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
-_STEPS_BETWEEN_LOOKS = 1_000
+_STEPS_BETWEEN_LOOKS = 2_000
+_WAITING = 20
+"""By the clock a question may take so many times its budget: what it waits for may be slow, or wanted by many."""
 
 
 class FullText(Protocol):
@@ -202,10 +204,14 @@ def _has_phrase(query: FullTextQuery) -> bool:
 
 @contextmanager
 def _interrupted_after(connection: Connection, budget_s: float) -> Iterator[None]:
-    """SQLite looks at the time every so many steps."""
+    """SQLite looks at the time every so many steps.
+
+    The budget is of the processor: to look, a thread needs the interpreter, and among many threads it waits for that
+    longer than the question takes. A budget by the clock would give up questions because others are asked, too.
+    """
     driver: Any = connection.connection.driver_connection
-    end = time.monotonic() + budget_s
-    driver.set_progress_handler(lambda: time.monotonic() >= end, _STEPS_BETWEEN_LOOKS)
+    end, latest = time.thread_time() + budget_s, time.monotonic() + _WAITING * budget_s
+    driver.set_progress_handler(lambda: time.thread_time() >= end or time.monotonic() >= latest, _STEPS_BETWEEN_LOOKS)
     try:
         yield
     except DBAPIError as problem:

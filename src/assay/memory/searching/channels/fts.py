@@ -7,7 +7,7 @@ anything are left out of the question to the database, but count in the score.
 from __future__ import annotations
 
 from assay.memory.searching.channels.ask import Ask, Offer
-from assay.memory.searching.precise import inverse_frequencies, score_match
+from assay.memory.searching.precise import Precise, inverse_frequencies
 from assay.memory.searching.query import full_text_query
 from assay.storage import AnalysedPassage, FullTextQuery
 
@@ -23,10 +23,9 @@ def search(ask: Ask) -> Offer:
     asked = full_text_query(ask.parsed, frequency, count, ask.options)
     if asked is None:
         return []
-    idf = inverse_frequencies(ask.parsed, frequency, count)
+    score = Precise(ask.parsed, inverse_frequencies(ask.parsed, frequency, count)).score
     scored = [
-        (one.number, score_match(ask.parsed, one.title.split(), one.triggers.split(), one.body.split(), idf))
-        for one in _matches(ask, asked)
+        (one.number, score(one.title.split(), one.triggers.split(), one.body.split())) for one in _matches(ask, asked)
     ]
     return sorted(scored, key=lambda one: (-one[1], one[0]))[: ask.limit]
 

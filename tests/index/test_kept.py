@@ -1,0 +1,82 @@
+"""Rows that searches share: kept while the log says nothing of them, and never older than it allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.index.conftest import Opening
+from tests.index.writing import save, saved
+
+from assay.index.kept import KeptRows
+from assay.records import LogPosition, Scope
+from assay.storage import Candidate, Store
+from assay.storage.repositories.candidates import CandidateMemory
+
+HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
+
+
+def row(number: int, memory: int) -> Candidate:
+    of_it = CandidateMemory(f"m_{memory}", memory, "T", "normal", "", "", "", "", 0.5, "[]", "[]", "", "", "", None)
+    return Candidate(number, of_it.id, 0, 1, "", of_it)
+
+
+def test_what_was_read_is_there_and_nothing_else() -> None:
+    kept = KeptRows(HERE)
+    kept.add([row(1, 1), row(2, 1)], HERE)
+    assert kept.among([1, 2, 3]) == {1: row(1, 1), 2: row(2, 1)}
+
+
+def test_a_row_of_another_moment_is_not_taken_in() -> None:
+    kept = KeptRows(HERE)
+    kept.advance(THERE, memories=[], passages=[])
+    kept.add([row(1, 1)], HERE)
+    assert kept.among([1]) == {}
+
+
+def test_what_the_log_names_is_dropped_by_passage_and_by_memory() -> None:
+    kept = KeptRows(HERE)
+    kept.add([row(1, 1), row(2, 2), row(3, 2), row(4, 4)], HERE)
+    kept.advance(THERE, memories=[2, 9], passages=[1, 9])
+    assert kept.among(range(9)) == {4: row(4, 4)}
+    kept.add([row(3, 2)], THERE)
+    kept.advance(HERE, memories=[2], passages=[3])
+    assert kept.among([3]) == {}
+
+
+def test_when_there_are_too_many_the_older_half_is_let_go() -> None:
+    kept = KeptRows(HERE, most=4)
+    kept.add([row(number, number) for number in range(1, 6)], HERE)
+    assert sorted(kept.among(range(9))) == [4, 5]
+    kept.advance(THERE, memories=[1, 4], passages=[])
+    assert sorted(kept.among(range(9))) == [5]
+
+
+def test_a_view_gives_rows_as_they_are_now_whoever_changed_them(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        before = indexes.view(work).candidates([1, 2, 99])
+        again = indexes.view(work).candidates([2, 1])
+        assert sorted(one.number for one in before) == [1, 2]
+        assert {id(one) for one in again} == {id(one) for one in before}
+    with store.writing(scope) as work:
+        there = work.memories.get(before[0].memory_id)
+        work.memories.update(replace(there, confidence=0.125))
+    with store.reading(scope) as work:
+        after = indexes.view(work).candidates([before[0].number])
+    assert [one.memory.confidence for one in after] == [0.125]
+
+
+def test_a_snapshot_older_than_the_index_reads_its_own_rows(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    indexes = open_indexes()
+    with store.reading(scope) as older:
+        [number] = [one.number for one in older.passages.candidates([1])]
+        memory = older.passages.candidates([number])[0].memory_id
+        with store.writing(scope) as work:
+            work.memories.update(replace(work.memories.get(memory), confidence=0.125))
+        with store.reading(scope) as newer:
+            assert indexes.view(newer).candidates([number])[0].memory.confidence == 0.125
+        assert indexes.view(older).candidates([number])[0].memory.confidence != 0.125
