@@ -1,4 +1,4 @@
-"""What a body may be: so large, so deep, and made of values that every store can keep.
+"""What a request may be: a body so large, so deep, and made of values that every store can keep.
 
 `json.loads` alone would take NaN, 1e999, integers of any length, lone surrogates and the same key twice. Here they are
 refused before a route sees them, with what is wrong and where.
@@ -17,6 +17,8 @@ from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
 from assay.server.errors import Refused
 from assay.server.security.hosts import Headers
 
+LONGEST_HEAD = 65_536
+"""Bytes of a request line with its headers."""
 LONGEST_BODY = 4 * 1024 * 1024
 """Bytes of one request."""
 JSON = "application/json"

@@ -1,6 +1,6 @@
 """HTTP as it is read from a connection: by the quick parser, which bounds nothing, with a bound on heads.
 
-Bodies have bounds of their own (`security.limits`). A head that does not end is refused and the connection closed.
+Bodies have bounds of their own (`limits`). A head that does not end is refused and the connection closed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from assay.server.serving import LONGEST_HEAD
+from assay.server.limits import LONGEST_HEAD
 
 
 class BoundedHttp(HttpToolsProtocol):

@@ -36,8 +36,8 @@ GRANT = "assay.grant"
 """Where the guard leaves the caller's grant in the request's scope."""
 REQUEST_ID = "assay.request_id"
 """Where it leaves the request's own id."""
-THREADS = 8
-"""Calls worked on at once: as many as the store keeps connections for reading."""
+THREADS = 4
+"""Calls worked on at once: more of them wait for each other, and each keeps memory of its own."""
 WAITING = 256
 """Calls that may wait for a thread."""
 

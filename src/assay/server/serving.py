@@ -12,10 +12,9 @@ from starlette.types import ASGIApp
 from uvicorn.config import HTTPProtocolType
 
 from assay.errors import SettingError
+from assay.server.limits import LONGEST_HEAD
 from assay.server.security.hosts import is_loopback
 
-LONGEST_HEAD = 65_536
-"""Bytes of a request line with its headers."""
 GOODBYE_S = 10
 """How long requests under way may go on after the server was told to stop."""
 

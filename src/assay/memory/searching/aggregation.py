@@ -73,9 +73,17 @@ def aggregate(
         if passage.number in memory_of:
             passages.setdefault(memory_of[passage.number], []).append(passage)
     weight = coefficient if enabled else 0.0
-    found = [_aggregated(memory, of_it, weight, floor, position_of) for memory, of_it in passages.items()]
+    found = [
+        _alone(memory, of_it[0]) if len(of_it) == 1 else _aggregated(memory, of_it, weight, floor, position_of)
+        for memory, of_it in passages.items()
+    ]
     # Stable: memories were met in the order of their best passages.
     return sorted(found, key=attrgetter("score"), reverse=True)
+
+
+def _alone(memory: int, passage: FusedPassage[int]) -> AggregatedMemory:
+    only = (passage,)
+    return AggregatedMemory(memory, passage.fused, only, only)
 
 
 def _aggregated(
@@ -85,9 +93,6 @@ def _aggregated(
     floor: float,
     position_of: Mapping[int, int] | None,
 ) -> AggregatedMemory:
-    if len(passages) == 1:
-        alone = tuple(passages)
-        return AggregatedMemory(memory, alone[0].fused, alone, alone)
     place = position_of or {}
     in_document = sorted(passages, key=lambda one: place.get(one.number, one.number))
     ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)

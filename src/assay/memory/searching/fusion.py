@@ -31,7 +31,7 @@ class Ordered(Protocol):
 
 Key = TypeVar("Key", bound=Ordered)
 
-_KEY, _SCORE, _FUSED = itemgetter(0), itemgetter(1), attrgetter("fused")
+_KEY, _FUSED = itemgetter(0), attrgetter("fused")
 
 
 Ballot = tuple[Channel, int, float, float, float]
@@ -80,9 +80,13 @@ def replay(
 
 def ordered(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """A channel's list as fusion ranks it: by score, then by key; a passage found twice counts once, at its best."""
-    by_score = sorted(sorted(found), key=_SCORE, reverse=True)
+    by_score = sorted(found, key=_best_first)
     best = dict(reversed(by_score))
-    return by_score if len(best) == len(by_score) else sorted(sorted(best.items()), key=_SCORE, reverse=True)
+    return by_score if len(best) == len(by_score) else sorted(best.items(), key=_best_first)
+
+
+def _best_first(one: tuple[Key, float]) -> tuple[float, Key]:
+    return -one[1], one[0]
 
 
 def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Channel, float], rrf_k: int = 60) -> float:

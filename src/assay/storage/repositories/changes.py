@@ -57,6 +57,12 @@ _STANDING = select(
     ),
     select(func.max(changes.c.seq)).where(mine(changes)).scalar_subquery(),
 )
+_AFTER = (
+    select(changes)
+    .where(mine(changes), changes.c.seq > bindparam("known"))
+    .order_by(changes.c.seq)
+    .limit(bindparam("most"))
+)
 
 
 class Changes(Repository):
@@ -91,8 +97,7 @@ class Changes(Repository):
             return Followed([], end, must_rebuild=True)
         if known.seq >= end.seq:
             return Followed([], known, must_rebuild=False)
-        wanted = self._select(changes, changes.c.seq > known.seq).order_by(changes.c.seq).limit(limit)
-        found = [from_row(Change, row, changes) for row in self._connection.execute(wanted)]
+        found = [from_row(Change, row, changes) for row in self._rows(_AFTER, known=known.seq, most=limit)]
         reached = found[-1].seq if found else known.seq
         return Followed(found, LogPosition(end.epoch, reached), must_rebuild=False)
 

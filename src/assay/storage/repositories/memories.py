@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import delete, func, literal_column, or_, select, update
+from sqlalchemy import bindparam, delete, func, literal_column, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordExists, RecordNotFound
 from assay.records import Chunk, MemoryRecord, Operation, RowKind, values
-from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, ChunkWriter, Saved, check
 from assay.storage.repositories.indexed import Indexed
@@ -23,6 +23,13 @@ from assay.storage.rows import from_row, to_row
 from assay.storage.tables import chunks, edges, memories
 
 PAGE = 1_000
+# Asked at every save, so they are put together once.
+_BY_NUMBERS = select(memories).where(mine(memories), among(memories.c.number, "numbers"))
+_NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
+_CHUNKS = select(chunks).where(mine(chunks), chunks.c.memory_id == bindparam("memory_id")).order_by(chunks.c.position)
+_LAWS = select(memories).where(mine(memories), memories.c.tier == literal_column("'constitutional'"))
+_EVERY_LAW = _LAWS.order_by(memories.c.number)
+_CURRENT_LAWS = _LAWS.where(memories.c.superseded_at.is_(None)).order_by(memories.c.number)
 
 
 class Memories(Repository):
@@ -137,13 +144,8 @@ class Memories(Repository):
     def constitutional(self, *, include_superseded: bool = False) -> list[MemoryRecord]:
         """Every constitutional memory that still holds, oldest first; with a word, also those that once did."""
         # Spelt out, not bound: only then does the database know that its index of these rows will do.
-        wanted = self._select(memories, memories.c.tier == literal_column("'constitutional'"))
-        if not include_superseded:
-            wanted = wanted.where(memories.c.superseded_at.is_(None))
-        return [
-            from_row(MemoryRecord, row, memories)
-            for row in self._connection.execute(wanted.order_by(memories.c.number))
-        ]
+        wanted = _EVERY_LAW if include_superseded else _CURRENT_LAWS
+        return [from_row(MemoryRecord, row, memories) for row in self._rows(wanted)]
 
     def never_held(self) -> list[MemoryRecord]:
         """Memories that were superseded the moment they would have been valid, oldest first: those set apart."""
@@ -155,13 +157,11 @@ class Memories(Repository):
 
     def by_numbers(self, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
         """The memories with these numbers; a number that is gone is absent."""
-        wanted = self._select(memories, self._among(memories.c.number, numbers))
-        return {row.number: from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)}
+        return {row.number: from_row(MemoryRecord, row, memories) for row in self._rows(_BY_NUMBERS, numbers=numbers)}
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of these memories; an id that is not there is absent."""
-        wanted = select(memories.c.id, memories.c.number).where(self._mine(memories), self._among(memories.c.id, ids))
-        return {row.id: row.number for row in self._connection.execute(wanted)}
+        return {row.id: row.number for row in self._rows(_NUMBERS, ids=ids)}
 
     def page(self, *, after: str = "", limit: int = PAGE, folder: str | None = None) -> list[MemoryRecord]:
         """Up to `limit` memories in the order of their ids, beginning after one of them."""
@@ -186,8 +186,7 @@ class Memories(Repository):
 
     def chunks_of(self, memory_id: str) -> list[Chunk]:
         """A memory's chunks in document order."""
-        wanted = self._select(chunks, chunks.c.memory_id == memory_id).order_by(chunks.c.position)
-        return [from_row(Chunk, row, chunks) for row in self._connection.execute(wanted)]
+        return [from_row(Chunk, row, chunks) for row in self._rows(_CHUNKS, memory_id=memory_id)]
 
     def count_chunks(self) -> int:
         """How many chunks there are in all."""

@@ -66,6 +66,15 @@ _INDEXED = (
 _FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
 _TAGS = type_coerce(memories.c.tags, TextType)
 _TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
+_INDEXED_BY_NUMBER = (
+    select(*_INDEXED)
+    .select_from(chunks.join(memories, _OWN))
+    .where(mine(chunks), among(chunks.c.number, "numbers"))
+    .order_by(chunks.c.number)
+)
+_COLUMNS_BY_NUMBER = (
+    select(*_FILTERED_BY).where(mine(memories), among(memories.c.number, "numbers")).order_by(memories.c.number)
+)
 _OUTERMOST = text("SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)")
 
 
@@ -109,8 +118,7 @@ class Passages(Repository):
 
     def by_numbers(self, numbers: Iterable[int]) -> list[IndexPassage]:
         """These passages in the order of their numbers; a number that is gone is left out."""
-        wanted = self._joined(_INDEXED, self._among(chunks.c.number, numbers)).order_by(chunks.c.number)
-        return [IndexPassage(*row) for row in self._connection.execute(wanted)]
+        return [IndexPassage(*row) for row in self._rows(_INDEXED_BY_NUMBER, numbers=numbers)]
 
     def memory_columns(self, *, after: int = 0, limit: int = PAGE) -> list[MemoryColumns]:
         """Up to `limit` memories in the order of their numbers, beginning after one of them."""
@@ -120,9 +128,7 @@ class Passages(Repository):
 
     def memory_columns_of(self, numbers: Iterable[int]) -> list[MemoryColumns]:
         """These memories in the order of their numbers; a number that is gone is left out."""
-        mine = (self._mine(memories), self._among(memories.c.number, numbers))
-        wanted = select(*_FILTERED_BY).where(*mine).order_by(memories.c.number)
-        return [MemoryColumns(*row) for row in self._connection.execute(wanted)]
+        return [MemoryColumns(*row) for row in self._rows(_COLUMNS_BY_NUMBER, numbers=numbers)]
 
     def numbers_where(
         self, *, tags: Sequence[str] = (), entity_type: str | None = None, context_type: str | None = None

@@ -6,18 +6,18 @@ A vector can be looked up by the hash of the text it was made of, so that the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, LargeBinary, Select, and_, delete, func, select, type_coerce
+from sqlalchemy import ColumnElement, LargeBinary, Row, Select, and_, bindparam, delete, func, select, type_coerce
 
 from assay.errors import InputError, RecordNotFound
 from assay.records import Operation, RowKind
 from assay.storage.repositories import vector_search
-from assay.storage.repositories.base import Bound, Repository
+from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, vector_row
 from assay.storage.repositories.meta import Meta, model_key
@@ -55,6 +55,39 @@ class Unembedded(NamedTuple):
     text: str
 
 
+class _Prepared(NamedTuple):
+    """What is asked at every save and every change, put together once."""
+
+    by_hashes: Select[Any]
+    by_numbers: Select[Any]
+    of_memories: Select[Any]
+
+
+def _prepared(as_bytes: ColumnElement[Any]) -> _Prepared:
+    own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
+    made = and_(vectors.c.number == chunks.c.number, vectors.c.model == bindparam("model"))
+    of_model = (mine(vectors), vectors.c.model == bindparam("model"))
+    return _Prepared(
+        by_hashes=select(vectors.c.text_hash, as_bytes).where(*of_model, among(vectors.c.text_hash, "hashes")),
+        by_numbers=select(chunks.c.number, as_bytes)
+        .select_from(chunks.join(vectors, made))
+        .where(mine(chunks), among(chunks.c.number, "numbers"))
+        .order_by(chunks.c.number),
+        of_memories=select(memories.c.number, as_bytes)
+        .select_from(memories.join(chunks, own).join(vectors, made))
+        .where(mine(memories), among(memories.c.number, "numbers"))
+        .order_by(memories.c.number, chunks.c.position),
+    )
+
+
+# A vector as bytes: pgvector's text would cost more to read than the search costs.
+_BYTES: dict[str, ColumnElement[Any]] = {
+    "sqlite": type_coerce(vectors.c.vector, LargeBinary),
+    "postgresql": func.halfvec_send(vectors.c.vector, type_=LargeBinary),
+}
+_PREPARED = {name: _prepared(as_bytes) for name, as_bytes in _BYTES.items()}
+
+
 class Vectors(Repository):
     """The vectors of one tenant."""
 
@@ -88,12 +121,11 @@ class Vectors(Repository):
 
     def by_numbers(self, model: str, numbers: Iterable[int]) -> VectorPage:
         """The vectors of these chunks; one that has none is left out."""
-        return self._read(self._of_chunks(model).where(self._among(chunks.c.number, numbers)))
+        return _page(self._rows(self._prepared.by_numbers, model=model, numbers=numbers), self._matrix)
 
     def by_hashes(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors already made of texts with these hashes."""
-        mine = (self._mine(vectors), vectors.c.model == model, self._among(vectors.c.text_hash, hashes))
-        found = self._connection.execute(select(vectors.c.text_hash, self._bytes).where(*mine)).all()
+        found = self._rows(self._prepared.by_hashes, model=model, hashes=hashes)
         return dict(zip((row[0] for row in found), self._matrix([row[1] for row in found]), strict=True))
 
     def missing(self, model: str, *, after: int = 0, limit: int = PAGE) -> list[Unembedded]:
@@ -128,15 +160,7 @@ class Vectors(Repository):
 
     def of_memories(self, memory_numbers: Iterable[int], model: str) -> dict[int, NDArray[np.float32]]:
         """The mean of each memory's vectors, at length 1; a memory without any is left out."""
-        own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
-        made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
-        wanted = (
-            select(memories.c.number, self._bytes)
-            .select_from(memories.join(chunks, own).join(vectors, made))
-            .where(self._mine(memories), self._among(memories.c.number, memory_numbers))
-            .order_by(memories.c.number, chunks.c.position)
-        )
-        rows = self._connection.execute(wanted).all()
+        rows = self._rows(self._prepared.of_memories, model=model, numbers=memory_numbers)
         return {
             number: _mean(self._matrix([row[1] for row in some]))
             for number, some in groupby(rows, key=lambda row: int(row[0]))
@@ -166,11 +190,8 @@ class Vectors(Repository):
         )
 
     @property
-    def _bytes(self) -> ColumnElement[Any]:
-        """A vector as bytes: pgvector's text would cost more to read than the search costs."""
-        if self._connection.dialect.name == "sqlite":
-            return type_coerce(vectors.c.vector, LargeBinary)
-        return func.halfvec_send(vectors.c.vector, type_=LargeBinary)
+    def _prepared(self) -> _Prepared:
+        return _PREPARED[self._connection.dialect.name]
 
     def _matrix(self, found: Sequence[bytes]) -> NDArray[np.float32]:
         if not found:
@@ -183,12 +204,11 @@ class Vectors(Repository):
     def _of_chunks(self, model: str) -> Select[Any]:
         """By way of the chunks, which are indexed by tenant and number."""
         made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
-        wanted = select(chunks.c.number, self._bytes).select_from(chunks.join(vectors, made))
+        wanted = select(chunks.c.number, _BYTES[self._connection.dialect.name]).select_from(chunks.join(vectors, made))
         return wanted.where(self._mine(chunks)).order_by(chunks.c.number)
 
     def _read(self, wanted: Select[Any]) -> VectorPage:
-        rows = self._connection.execute(wanted).all()
-        return VectorPage(np.array([row[0] for row in rows], np.int64), self._matrix([row[1] for row in rows]))
+        return _page(self._connection.execute(wanted).all(), self._matrix)
 
     def _lines(self, numbers: Sequence[int]) -> list[Line]:
         mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
@@ -199,6 +219,10 @@ class Vectors(Repository):
                 f"there is no chunk with the number {min(absent)} in this scope", remedy="Save the memory first."
             )
         return [Line(RowKind.CHUNK, f"{row.memory_id}#{row.position}", row.number) for row in rows]
+
+
+def _page(rows: Sequence[Row[*tuple[Any, ...]]], matrix: Callable[[list[bytes]], NDArray[np.float32]]) -> VectorPage:
+    return VectorPage(np.array([row[0] for row in rows], np.int64), matrix([row[1] for row in rows]))
 
 
 def _mean(found: NDArray[np.float32]) -> NDArray[np.float32]:
