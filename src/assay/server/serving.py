@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from importlib.util import find_spec
 
 import anyio
@@ -28,13 +29,28 @@ def need_token(host: str, *, stored: bool) -> None:
         )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket at that address; port 0 takes any that is free."""
+def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
+    """A socket at that address; port 0 takes any that is free. `beside_others`: several may be at one address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        return socket.create_server((host, port), family=family, backlog=1024, reuse_port=beside_others)
     except (OSError, OverflowError) as problem:
         raise SettingError(f"cannot listen at {host}:{port}: {problem}", remedy="Give another --port.") from problem
+
+
+def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
+    """A socket for each of so many processes, all at one address.
+
+    On Linux each has its own, and the kernel deals connections out among them: of one that they share, the process that
+    wakes first takes every connection that waits, and the others none.
+    """
+    alone = listen(host, port)
+    if count == 1 or sys.platform != "linux":
+        return [alone] * count
+    with alone:
+        # Nobody else was there: beside others, a second server at the same address would not be noticed.
+        port = alone.getsockname()[1]
+    return [listen(host, port, beside_others=True) for _ in range(count)]
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:

@@ -12,7 +12,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
@@ -59,17 +59,17 @@ def _leave_what_stays() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def serve_together(how: Serving, at: socket.socket, count: int, begun: Begun) -> None:
-    """Serve in so many processes until told to stop."""
+def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> None:
+    """Serve in a process for each of these sockets until told to stop."""
     # Here first: a store that must be migrated, or cannot be opened, is no matter for several at once.
     with wiring.open_engine(how.settings, run_once=True) as engine:
         if not how.open_here:
             stored = Services(engine, how.settings).stored_tokens.exist()
-            serving.need_token(at.getsockname()[0], stored=stored)
+            serving.need_token(at[0].getsockname()[0], stored=stored)
     shared = how._replace(secret=secrets.token_bytes(32))
     running: list[BaseProcess] = []
     try:
-        running += [_started(shared, at) for _ in range(count)]
+        running += [_started(shared, one) for one in at]
         begun()
         _replace_dead(shared, at, running)
     finally:
@@ -89,12 +89,11 @@ def _work(how: Serving, at: socket.socket) -> None:
     serve_here(how, at, lambda: None)
 
 
-def _replace_dead(how: Serving, at: socket.socket, running: list[BaseProcess]) -> None:
-    """Start another for each that dies, until too many have."""
+def _replace_dead(how: Serving, at: Sequence[socket.socket], running: list[BaseProcess]) -> None:
+    """Start another, at the same socket, for each that dies, until too many have."""
     for _ in range(MOST_DEATHS):
         wait([one.sentinel for one in running])
-        dead = [one for one in running if not one.is_alive()]
-        running[:] = [one for one in running if one.is_alive()] + [_started(how, at) for _ in dead]
+        running[:] = [one if one.is_alive() else _started(how, its) for one, its in zip(running, at, strict=True)]
     raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -77,13 +78,14 @@ def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
 
     open_here = is_loopback(where.host) and not where.require_token
     how = workers.Serving(settings=settings, open_here=open_here, names=(where.host, *where.names))
-    with serving.listen(where.host, where.port) as at:
+    with ExitStack() as held:
+        at = [held.enter_context(one) for one in serving.listen_together(where.host, where.port, where.workers)]
         access = "open to this machine" if open_here else "a token is needed"
-        told = f"Serving at {serving.address_of(at)} ({access}); end it with Ctrl-C."
+        told = f"Serving at {serving.address_of(at[0])} ({access}); end it with Ctrl-C."
         if where.workers == 1:
-            workers.serve_here(how, at, lambda: surface.note(told))
+            workers.serve_here(how, at[0], lambda: surface.note(told))
         else:
-            workers.serve_together(how, at, where.workers, lambda: surface.note(told))
+            workers.serve_together(how, at, lambda: surface.note(told))
 
 
 def _demo_settings(settings: Settings, folder: Path | None) -> Settings:

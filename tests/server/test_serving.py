@@ -1,0 +1,56 @@
+"""Sockets of several processes: at one address, each with its share of the connections, and nobody else beside them."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+from assay.errors import SettingError
+from assay.server.serving import address_of, listen, listen_together
+
+HOST = "127.0.0.1"
+CONNECTIONS = 64
+
+
+def waiting(at: socket.socket) -> int:
+    """How many connections wait at a socket; they are closed."""
+    at.setblocking(False)
+    for count in range(CONNECTIONS + 1):
+        try:
+            at.accept()[0].close()
+        except BlockingIOError:
+            return count
+    raise AssertionError("more connections than were made")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_all_are_at_one_address(count: int) -> None:
+    with ExitStack() as held:
+        sockets = [held.enter_context(one) for one in listen_together(HOST, 0, count)]
+        assert len(sockets) == count
+        assert len({address_of(one) for one in sockets}) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes share one socket")
+def test_connections_are_dealt_out() -> None:
+    with ExitStack() as held:
+        sockets = [held.enter_context(one) for one in listen_together(HOST, 0, 2)]
+        port = sockets[0].getsockname()[1]
+        for _ in range(CONNECTIONS):
+            held.enter_context(socket.create_connection((HOST, port), timeout=10))
+        shares = [waiting(one) for one in sockets]
+    assert sum(shares) == CONNECTIONS
+    assert min(shares) > 0
+
+
+def test_a_second_server_at_the_same_address_is_refused() -> None:
+    with ExitStack() as held:
+        sockets = [held.enter_context(one) for one in listen_together(HOST, 0, 2)]
+        port = sockets[0].getsockname()[1]
+        with pytest.raises(SettingError, match=str(port)):
+            listen_together(HOST, port, 2)
+        with pytest.raises(SettingError, match=str(port)):
+            listen(HOST, port)
