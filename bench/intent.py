@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,6 +92,8 @@ class Figures:
     p50_ms: float
     """Of the built-in evaluation of plan, passages and answer together."""
     p95_ms: float
+    cpu_p95_ms: float
+    """The same in CPU time over all threads, which other work on the machine hardly moves. No requirement."""
 
     @property
     def are_met(self) -> bool:
@@ -149,18 +152,25 @@ def attempts(question: str, panel: Panel) -> tuple[int, bool]:
     return MOST_ATTEMPTS, False
 
 
-def milliseconds(question: str, passages: Sequence[Passage], embedder: Embedder) -> float:
+class Taken(NamedTuple):
+    """Milliseconds by the clock on the wall, and of CPU time."""
+
+    wall: float
+    cpu: float
+
+
+def taken(question: str, passages: Sequence[Passage], embedder: Embedder) -> Taken:
     """What evaluating plan, passages and answer costs; making them is not counted."""
     panel = builtin_panel(embedder)
     plan = RulePlanner().plan(question)
     synthesis = ExtractiveSynthesiser(partial(Evidence, embedder=embedder)).synthesise(question, passages)
-    begun = time.perf_counter()
+    begun = (time.perf_counter(), time.process_time())
     for checkpoint in Checkpoint:
         material = Material(
             checkpoint=checkpoint, question=question, plan=plan, passages=tuple(passages), synthesis=synthesis
         )
         evaluated(material, panel)
-    return 1000 * (time.perf_counter() - begun)
+    return Taken(1000 * (time.perf_counter() - begun[0]), 1000 * (time.process_time() - begun[1]))
 
 
 def made_passages(plans: Sequence[LabelledPlan], about: LabelledPlan) -> list[Passage]:
@@ -189,7 +199,7 @@ def measure(split: str, embedder: Embedder) -> Figures:
     wrong = [one for one in plans if one.label != "aligned"]
     right = [one for one in plans if one.label == "aligned"]
     planned = [attempts(one.question, panel) for one in right]
-    times = [milliseconds(one.question, made_passages(plans, one), embedder) for one in right]
+    times = [taken(one.question, made_passages(plans, one), embedder) for one in right]
     return Figures(
         plans=len(plans),
         misaligned=len(wrong),
@@ -200,8 +210,9 @@ def measure(split: str, embedder: Embedder) -> Figures:
         questions=len(right),
         iterations=float(np.mean([number for number, _ in planned])),
         passing=_share(passed for _, passed in planned),
-        p50_ms=float(np.percentile(times, 50)),
-        p95_ms=float(np.percentile(times, 95)),
+        p50_ms=float(np.percentile([one.wall for one in times], 50)),
+        p95_ms=float(np.percentile([one.wall for one in times], 95)),
+        cpu_p95_ms=float(np.percentile([one.cpu for one in times], 95)),
     )
 
 

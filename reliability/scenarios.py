@@ -30,6 +30,7 @@ from reliability import (
     power_cut,
     runs,
     state_machine,
+    tenants,
     writers,
 )
 from reliability.outcome import Outcome
@@ -146,6 +147,10 @@ def _budget(folder: Path, amount: int, seed: int) -> Outcome:
 def _api_load(folder: Path, amount: int, seed: int) -> Outcome:
     memories = 20_000 if amount >= api_load.LEAST_S else 300
     return api_load.run(folder=folder, seconds=amount, memories=memories, seed=seed)
+
+
+def _tenants(folder: Path, amount: int, seed: int) -> Outcome:
+    return tenants.run(folder=folder, searches=amount, memories=200 if amount >= 1_000 else 30, seed=seed)
 
 
 def _injection(folder: Path, amount: int, seed: int) -> Outcome:
@@ -299,6 +304,13 @@ SCENARIOS = (
         unit="notes",
         amounts=_amounts(200, 100, 10),
         run=_injection,
+    ),
+    Scenario(
+        name="tenants",
+        proves="no tenant sees, counts or feels another's rows, and nobody comes in without a good token",
+        unit="searches",
+        amounts=_amounts(10_000, 2_000, 100),
+        run=_tenants,
     ),
 )
 

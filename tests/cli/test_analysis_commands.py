@@ -65,6 +65,9 @@ def test_analyze_takes_filters_and_says_when_nothing_fits(run: Run) -> None:
         (("prompts", "set", "planner"), "either --file or --add"),
         (("prompts", "set", "planner", "--file", "missing.toml"), "cannot read missing.toml"),
         (("prompts", "compare", "planner", "0"), "both versions are 0"),
+        (("prompts", "split", "planner", "3"), "has no version 3"),
+        (("prompts", "split", "planner", "1", "--end"), "either a version or --end"),
+        (("prompts", "split", "planner", "--end"), "are not split"),
     ],
 )
 def test_a_wrong_use_says_what_was_wrong(run: Run, arguments: tuple[str, ...], why: str) -> None:
@@ -94,3 +97,17 @@ def test_a_prompt_is_changed_looked_at_and_taken_back(run: Run, tmp_path: Path) 
         True,
         False,
     ]
+
+
+@pytest.mark.usefixtures("asked")
+def test_questions_are_split_looked_at_and_given_back(run: Run) -> None:
+    told = run("prompts", "split", "planner")
+    assert told.code == 2
+    assert "were never split" in told.err
+    run("prompts", "set", "planner", "--add", "Mind the year.", "--draft")
+    begun = run("prompts", "split", "planner", "1").out
+    assert "and goes on" in begun
+    assert "planner@1" in begun
+    assert "both sides need scored questions" in begun
+    assert run("prompts", "split", "planner", "--json").json["split"]["ended_at"] is None
+    assert "and ended" in run("prompts", "split", "planner", "--end").out

@@ -7,7 +7,15 @@ import pytest
 from assay.errors import UnknownFlag
 from assay.flags import FLAGS, known
 
-OFF_BY_DEFAULT = {"docscore_aggregation", "learn_from_selection", "cross_encoder", "multi_vector"}
+OFF_BY_DEFAULT = {
+    "docscore_aggregation",
+    "learn_from_selection",
+    "cross_encoder",
+    "multi_vector",
+    "threshold_tuning",
+    "pattern_planning",
+    "similar_evaluations",
+}
 ON_BY_DEFAULT = {
     "save_quality_gate",
     "reconsolidation",

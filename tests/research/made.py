@@ -26,7 +26,7 @@ from assay.records.research import (
 )
 from assay.research.checkpoints import Checkpoints
 from assay.research.options import ResearchOptions
-from assay.research.pipeline import ResearchPipeline
+from assay.research.pipeline import Observe, ResearchPipeline
 from assay.research.running import Parts
 from assay.research.searching import Found, Wanted
 from assay.storage import Store
@@ -134,6 +134,7 @@ def pipeline(
     options: ResearchOptions | None = None,
     reviewer: Any = None,
     seats: Mapping[Checkpoint, Sequence[Any]] | None = None,
+    observe: Observe | None = None,
 ) -> ResearchPipeline:
     """A pipeline whose parts do what they are told."""
     chosen = options or ResearchOptions()
@@ -147,4 +148,4 @@ def pipeline(
         clock=clock,
         options=chosen,
     )
-    return ResearchPipeline(parts, store=store)
+    return ResearchPipeline(parts, store=store, observe=observe)

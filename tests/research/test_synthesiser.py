@@ -44,6 +44,14 @@ def test_an_answer_quotes_its_passages_and_cites_them() -> None:
     assert found.synthesiser == "builtin"
 
 
+def test_marks_of_markdown_are_not_quoted_and_the_citation_still_finds_its_passage() -> None:
+    body = "## Limits\n\n- The **gateway** accepts uploads of at most [`40 MB`](limits.md#size)."
+    found = answered("What is the maximum upload size of the gateway?", (*NOTES[1:], Passage(number=7, text=body)))
+    assert found.text == "The gateway accepts uploads of at most 40 MB. [7]"
+    assert [one.citations for one in found.statements] == [(7,)]
+    assert found.citations[0].quote in body
+
+
 def test_two_parts_are_answered_in_the_order_of_the_passage() -> None:
     found = answered("When do backups run and how long are they kept?")
     assert [one.text for one in found.statements] == [
@@ -113,4 +121,11 @@ def test_whatever_it_is_given_it_cites_or_abstains(bodies: list[str], question: 
     found = ExtractiveSynthesiser(answer_from=0.0).synthesise(question, passages)
     assert found.abstained or all(one.citations for one in found.statements)
     assert len(found.statements) <= MOST_STATEMENTS
-    assert all(any(one.text in body for body in bodies) for one in found.statements)
+    assert all(any(_is_within(one.text, body) for body in bodies) for one in found.statements)
+    assert all(one.quote in bodies[one.number - 1] for one in found.citations)
+
+
+def _is_within(text: str, body: str) -> bool:
+    """Whether a text is a body with letters left out."""
+    letters = iter(body)
+    return all(letter in letters for letter in text)

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from assay.records import Scope
+from assay.records.research_log import ResearchFilter
 from assay.storage import Store, Work
 
 pytestmark = pytest.mark.parametrize("home", ["sqlite"], indirect=True)
@@ -73,3 +74,13 @@ def test_folders_are_counted_without_reading_a_memory(store: Store, scope: Scope
     with store.reading(Scope(tenant=scope.tenant)) as work:
         lines = plan(work._bound.connection, work.passages.folders)
     assert lines == ["SCAN memories USING COVERING INDEX memories_by_folder"]
+
+
+def test_totals_of_days_are_read_in_their_order_and_pages_from_their_end(store: Store, scope: Scope) -> None:
+    wanted = ResearchFilter(passed=False)
+    with store.reading(scope) as work:
+        connection = work.research._connection
+        days = plan(connection, lambda: list(work.research._days(wanted)))
+        page = plan(connection, lambda: work.research.page(wanted, after=7))
+    assert days == ["SEARCH research_sessions USING INDEX research_sessions_by_day (tenant=?)"]
+    assert page == ["SEARCH research_sessions USING INDEX research_sessions_by_id (tenant=? AND id<?)"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from reliability.pipeline_faults import sound
 
 from assay import Research
+from assay.analysis.prompts import PromptBook
 from assay.api import Memory
 from assay.errors import SettingError
+from assay.judging.splitting import version_for
 from assay.memory.engine import Engine
 from assay.records import Draft, Scope
 from assay.records.research import Checkpoint, Material
@@ -21,7 +24,7 @@ from assay.research.options import FailAction, ResearchOptions
 from assay.research.planner import RulePlanner
 from assay.research.searching import MemorySearch, Wanted
 from assay.settings import Settings, load_settings
-from assay.testing.fault_server import serving
+from assay.testing.fault_server import FAULTS, serving
 from assay.wiring import open_engine, open_research
 from assay.wiring.research import Choice
 from assay.wiring.research_options import research_options
@@ -83,6 +86,43 @@ def test_with_a_model_every_seat_is_taken_by_it_and_its_prompts_are_named(settin
     assert any("Plan the unusual way." in one for one in asked)
     assert answer.session.tokens
     assert ruled.session.evaluated_by is EvaluatedBy.BUILTIN
+
+
+def test_questions_are_split_between_two_versions_and_each_is_kept_with_its_own(
+    settings: Settings, engine: Engine
+) -> None:
+    with engine.store.writing(SCOPE) as work:
+        work.prompts.add("planner", 'system = "You plan."\ntask = "Plan the unusual way."', active=False)
+    with serving(sound) as service:
+        asking = replace(settings, model_url=service.url, model_name="small:1")
+        # Opened before there was a split: it deals all the same.
+        research = open_research(asking, engine, SCOPE)
+        split = PromptBook(engine.store).split(SCOPE, "planner", 1)
+        seen = Counter[str]()
+        for number in range(6):
+            question = f"How long does cookie number {number} live?"
+            before = len(service.heard)
+            answer = research.ask(SCOPE, question)
+            version = version_for(split, question)
+            own = [one for one in answer.session.prompt_versions if one.startswith("planner@")]
+            assert own == [f"planner@{version}"]
+            told = [str(one.body) for one in service.heard[before:] if one.method == "POST"]
+            assert any("Plan the unusual way." in one for one in told) is (version == 1)
+            seen.update(own)
+        ruled = open_research(asking, engine, SCOPE, choice=Choice(builtin=True)).ask(SCOPE, QUESTION)
+    assert set(seen) == {"planner@0", "planner@1"}
+    assert ruled.session.prompt_versions == ()
+
+
+def test_a_version_whose_reply_cannot_be_used_is_counted_all_the_same(settings: Settings, engine: Engine) -> None:
+    with engine.store.writing(SCOPE) as work:
+        work.prompts.add("planner", 'system = "You plan."\ntask = "Plan the unusual way."', active=False)
+    split = PromptBook(engine.store).split(SCOPE, "planner", 1)
+    with serving(FAULTS["prose"]) as service:
+        asking = replace(settings, model_url=service.url, model_name="small:1")
+        answer = open_research(asking, engine, SCOPE).ask(SCOPE, QUESTION)
+    assert answer.plan.fallback
+    assert f"planner@{version_for(split, QUESTION)}" in answer.session.prompt_versions
 
 
 def test_no_reply_may_be_longer_than_the_settings_say_and_an_answer_twice_as_long(

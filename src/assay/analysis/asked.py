@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from assay.judging.splitting import key_of
 from assay.records.research import QuestionKind
 from assay.records.research_log import ResearchSession
-from assay.text.terms import normalised_phrase
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ def distinct_questions(sessions: Iterable[ResearchSession]) -> list[ScoredQuesti
 
 def question_key(session: ResearchSession) -> str:
     """The same for the same question; one without any word is itself."""
-    return normalised_phrase(session.question) or session.question
+    return key_of(session.question)
 
 
 def _merged(group: list[ResearchSession]) -> ScoredQuestion:

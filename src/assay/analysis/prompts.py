@@ -1,7 +1,9 @@
 """Versions of prompts: the bundled wording is version 0, every change is a new version, and any of them can be used.
 
 A wording is checked before it is kept, so that no version can be switched on that could not be asked. Every change and
-every switch is a line in the audit log. What sessions came to under two versions is compared in `prompt_comparison`.
+every switch is a line in the audit log. Questions may be split between the version in use and another; whatever
+switches a version ends that. What sessions came to under two versions is compared in `prompt_comparison`, and how a
+split stands is in `prompt_splits`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from datetime import datetime
 from assay.errors import BadValue, InputError
 from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt
 from assay.records import Scope
-from assay.records.research_log import PromptVersion
+from assay.records.research_log import PromptSplit, PromptVersion
 from assay.storage import Store
 from assay.storage.repositories.prompts import BUNDLED
 from assay.storage.work import Work
@@ -72,6 +74,8 @@ class PromptBook:
                 raise BadValue(
                     f"this is what version {now.version} of {prompt_id} says already", remedy="Change something."
                 )
+            if active:
+                _end_split(work, prompt_id)
             made = work.prompts.add(prompt_id, text, note=note, active=active)
             work.audit.append("prompt.write", prompt_id, {"version": made.version, "active": active})
         return _kept(made)
@@ -87,6 +91,7 @@ class PromptBook:
             found = _versions(work, prompt_id)
             before, wanted = _one(found, prompt_id, None), _one(found, prompt_id, version)
             parse_prompt(prompt_id, wanted.text)
+            _end_split(work, prompt_id)
             work.prompts.activate(prompt_id, version)
             work.audit.append("prompt.use", prompt_id, {"version": version, "before": before.version})
         return self.wording(scope, prompt_id)
@@ -102,6 +107,33 @@ class PromptBook:
                 remedy=f"See the versions: assay prompts show {prompt_id} --versions",
             )
         return self.use(scope, prompt_id, max(earlier))
+
+    def split(self, scope: Scope, prompt_id: str, second: int) -> PromptSplit:
+        """Ask half of the questions with another version than the one in use, from now on."""
+        with self._store.writing(scope) as work:
+            found = _versions(work, prompt_id)
+            first, other = _one(found, prompt_id, None), _one(found, prompt_id, second)
+            parse_prompt(prompt_id, other.text)
+            _end_split(work, prompt_id)
+            made = work.prompts.begin_split(prompt_id, first.version, other.version)
+            work.audit.append("prompt.split", prompt_id, {"first": made.first, "second": made.second})
+        return made
+
+    def end_split(self, scope: Scope, prompt_id: str) -> PromptSplit:
+        """Ask all questions with the version in use again."""
+        with self._store.writing(scope) as work:
+            ended = _end_split(work, prompt_id)
+        if ended is None:
+            raise InputError(
+                f"the questions of {prompt_id} are not split", remedy="Begin with two versions and a split."
+            )
+        return ended
+
+    def last_split(self, scope: Scope, prompt_id: str) -> PromptSplit | None:
+        """The split that runs, else the one that ended last."""
+        bundled_text(prompt_id)
+        with self._store.reading(scope) as work:
+            return work.prompts.split(prompt_id)
 
     def diff(self, scope: Scope, prompt_id: str, first: int, second: int | None = None) -> str:
         """What changed from a version to another, line by line; without a second to the one in use."""
@@ -131,6 +163,13 @@ def _quoted(text: str) -> str:
     plain = text.replace("\\", "\\\\").replace('"""', '""\\"')
     plain = "".join(one if one.isprintable() or one in "\n\t" else f"\\U{ord(one):08x}" for one in plain)
     return f'"""\n{plain}\n"""'
+
+
+def _end_split(work: Work, prompt_id: str) -> PromptSplit | None:
+    ended = work.prompts.end_split(prompt_id)
+    if ended is not None:
+        work.audit.append("prompt.split_end", prompt_id, {"first": ended.first, "second": ended.second})
+    return ended
 
 
 def _versions(work: Work, prompt_id: str) -> tuple[Wording, ...]:

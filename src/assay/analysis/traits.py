@@ -74,12 +74,23 @@ def carriers(questions: Sequence[ScoredQuestion], *, least: int) -> list[Carrier
     return [Carriers(tuple(traits), np.array(places, dtype=np.int64)) for places, traits in same.items()]
 
 
+def has(question: str, trait: Trait) -> bool:
+    """Whether a question that was not tested has a trait; tags are not in its text."""
+    if trait.kind is TraitKind.TERM:
+        return not set(stems_of(words(trait.name))).isdisjoint(stems_of(words(question[:LONGEST])))
+    return trait in _of_text(question, read_question(question).kind)
+
+
 def _read(question: ScoredQuestion) -> Iterator[Trait]:
     yield from (Trait(TraitKind.TAG, tag) for tag in sorted(question.tags))
-    yield Trait(TraitKind.LENGTH, _length(len(words(question.text[:LONGEST]))))
-    if question.kind is not QuestionKind.OPEN:
-        yield Trait(TraitKind.INTENT, question.kind.value)
-    asked = read_question(question.text)
+    yield from _of_text(question.text, question.kind)
+
+
+def _of_text(text: str, kind: QuestionKind) -> Iterator[Trait]:
+    yield Trait(TraitKind.LENGTH, _length(len(words(text[:LONGEST]))))
+    if kind is not QuestionKind.OPEN:
+        yield Trait(TraitKind.INTENT, kind.value)
+    asked = read_question(text)
     marks = {
         NEWEST: not NEW_WORDS.isdisjoint(words(asked.text)),
         TIME: bool(asked.time),

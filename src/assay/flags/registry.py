@@ -124,6 +124,24 @@ FLAGS = _table(
         owner="searching",
         default=True,
     ),
+    Flag(
+        name="threshold_tuning",
+        meaning="Thresholds of the retrieval and answer checkpoints follow what people say of answers.",
+        owner="research",
+        default=False,
+    ),
+    Flag(
+        name="pattern_planning",
+        meaning="The planner is told what questions like this one failed by before.",
+        owner="research",
+        default=False,
+    ),
+    Flag(
+        name="similar_evaluations",
+        meaning="An evaluation is taken over for a question that asks the same in other words.",
+        owner="research",
+        default=False,
+    ),
 )
 """By name."""
 

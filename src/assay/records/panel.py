@@ -177,7 +177,7 @@ class CheckpointResult:
     """Those below their bar."""
     verdict: PanelVerdict | None = None
     reason: str = ""
-    """Why it was not scored."""
+    """Why it was not scored, or where scores come from that are not its own."""
     cached: bool = False
     """The same was evaluated before."""
     latency_ms: float = 0.0

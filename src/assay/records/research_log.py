@@ -1,4 +1,4 @@
-"""What is kept of answered questions: one `ResearchSession` each, filters and totals over many, versions of prompts.
+"""What is kept of answered questions: one `ResearchSession` each, filters and totals over many, prompts and splits.
 
 A session is the line that lists and aggregates read; everything else that happened stands in its trace, a JSON object.
 A score that nobody gave is None, never 0, and a session in which a checkpoint was not scored has no `passed`.
@@ -248,3 +248,31 @@ class PromptVersion:
     def key(self) -> str:
         """As sessions name it."""
         return f"{self.prompt_id}@{self.version}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptSplit:
+    """Two versions of a prompt that questions are dealt between, half to each."""
+
+    prompt_id: str
+    first: int
+    """The version in use."""
+    second: int
+    began_at: datetime
+    created_by: str = ""
+    ended_at: datetime | None = None
+    """None: questions are still dealt."""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "prompt_id")
+        require(self, values.count, "first", "second")
+        require(self, values.moment, "began_at")
+        require(self, values.optional_label, "created_by")
+        allow(self, values.moment, "ended_at")
+        if self.first == self.second:
+            raise BadValue(f"both versions are {self.first}", remedy="Give another version of the prompt.")
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """Both versions as sessions name them."""
+        return f"{self.prompt_id}@{self.first}", f"{self.prompt_id}@{self.second}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from typing import Any
 
 from assay.clock import Clock
 from assay.hashing import content_hash
@@ -20,6 +21,7 @@ from assay.records.plain import plain
 from assay.records.research import Checkpoint, Dimension, Material
 from assay.research.fail_safe import safely, standing_of
 from assay.research.options import ResearchOptions
+from assay.research.similar import SimilarEvaluations
 
 ALWAYS = {
     Checkpoint.PLAN: (Dimension.INTENT_ALIGNMENT, Dimension.QUERY_COVERAGE),
@@ -33,8 +35,11 @@ IF_BORDERLINE = {Checkpoint.PLAN: (Dimension.SCOPE_APPROPRIATENESS,)}
 class Checkpoints:
     """Evaluates what a pipeline made, and never raises."""
 
-    def __init__(self, panel: Panel, *, options: ResearchOptions, clock: Clock) -> None:
+    def __init__(
+        self, panel: Panel, *, options: ResearchOptions, clock: Clock, similar: SimilarEvaluations | None = None
+    ) -> None:
         self._panel = panel
+        self._similar = similar
         self._options = options
         self._clock = clock
         self._kept: OrderedDict[str, CheckpointResult] = OrderedDict()
@@ -70,9 +75,14 @@ class Checkpoints:
             if kept is not None:
                 self._kept.move_to_end(key)
                 return replace(kept, cached=True)
+        taken = None if self._similar is None else self._similar.find(material, self._judged_by())
+        if taken is not None:
+            return taken
         result = result_of(self._panel.judge(material, deadline_s=allowed), self._options.panel)
         if result.verdict is not None and _is_complete(result.verdict):
             self._remember(key, result)
+            if self._similar is not None:
+                self._similar.keep(material, self._judged_by(), result)
         return result
 
     def _remember(self, key: str, result: CheckpointResult) -> None:
@@ -80,6 +90,10 @@ class Checkpoints:
             self._kept[key] = result
             while len(self._kept) > self._options.remembered:
                 self._kept.popitem(last=False)
+
+    def _judged_by(self) -> list[Any]:
+        """Who judges and by which numbers: evaluations are shared between pipelines whose settings may differ."""
+        return [self._panel.identity, plain(self._options.panel)]
 
     def _key(self, material: Material) -> str:
         """Everything that moves a verdict; of the time, the day."""

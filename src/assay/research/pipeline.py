@@ -7,7 +7,7 @@ set to `block` withholds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from assay.records import IdFactory, Scope, values
@@ -17,22 +17,36 @@ from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
 from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
 from assay.records.researched import Notice, NoticeKind, ResearchAnswer
 from assay.research.events import Listen, Telling
-from assay.research.fail_safe import kept_safely
+from assay.research.fail_safe import kept_safely, told_safely
 from assay.research.iteration import failure_of
 from assay.research.options import FailAction
-from assay.research.running import Parts, Question, Run
+from assay.research.running import Parts, Question, Run, StageTime
 from assay.research.trace import plan_in, trace_of
 from assay.storage import Store
 
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."
 WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
 
+Observe = Callable[[Scope, ResearchAnswer, Sequence[StageTime]], None]
+"""Told of an answer when it is there, with how long each of its steps took."""
+
 
 class ResearchPipeline:
     """Answers questions from a memory."""
 
-    def __init__(self, parts: Parts, *, store: Store, ids: IdFactory | None = None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        store: Store,
+        ids: IdFactory | None = None,
+        observe: Observe | None = None,
+        deal: Callable[[str], Parts | None] | None = None,
+    ) -> None:
+        """`deal` gives the parts for a question while questions are split between versions of a prompt; else None."""
         self._parts = parts
+        self._deal = deal
+        self._observe = observe
         self._store = store
         self._ids = ids or store.ids
 
@@ -81,7 +95,9 @@ class ResearchPipeline:
     ) -> ResearchAnswer:
         clock = self._parts.clock
         began, created_at = clock.monotonic(), clock.now()
-        run = Run(parts=self._parts, question=asked, tell=tell)
+        dealt = None if self._deal is None else self._deal(asked.text)
+        parts = dealt or self._parts
+        run = Run(parts=parts, question=asked, tell=tell)
         plan = run.planned()
         passages = run.searched(plan)
         synthesis = _no_search() if run.found.failed else run.answered(plan, passages)
@@ -96,6 +112,9 @@ class ResearchPipeline:
         )
         answer = self._kept(run, session, plan, synthesis)
         run.finished({"status": answer.status.value, "kept": answer.kept, **answer.evaluation})
+        observe = self._observe
+        if observe is not None:
+            told_safely(lambda: observe(asked.scope, answer, tuple(run.times)))
         return answer
 
     def _acted_on(self, run: Run, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
@@ -219,6 +238,8 @@ def _by(run: Run) -> EvaluatedBy:
 def _prompts(run: Run) -> Iterator[str]:
     made = [one.plan.prompt for one in run.plan_attempts] + [one.synthesis.prompt for one in run.answer_attempts]
     yield from (one for one in made if one)
+    # A version whose reply could not be used was asked all the same: left out, a bad one would look better than it is.
+    yield from run.parts.dealt
     for verdict in (one.verdict for one in _every(run) if one.verdict is not None):
         yield from (role.prompt for role in verdict.results if role.prompt)
         if verdict.escalation is not None and verdict.escalation.prompt:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.judging.panel import told
@@ -35,6 +35,8 @@ class Parts:
     checkpoints: Checkpoints
     clock: Clock
     options: ResearchOptions
+    dealt: tuple[str, ...] = ()
+    """Versions of prompts that were dealt to the question, each as `prompt_id@version`; empty where none is split."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +49,14 @@ class Question:
     plan: Plan | None = None
     """Taken over from an earlier session: none is made."""
     widened: bool = False
+
+
+class StageTime(NamedTuple):
+    """How long one attempt at a stage took, its evaluation included."""
+
+    stage: StageName
+    attempt: int
+    took_ms: float
 
 
 @dataclass(slots=True)
@@ -64,6 +74,7 @@ class Run:
     )
     answer_attempts: list[AnswerAttempt] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    times: list[StageTime] = field(default_factory=list)
 
     def planned(self) -> Plan:
         """A plan that passed, or the best of those that were made."""
@@ -80,6 +91,7 @@ class Run:
             self._tell_of_fallback("planned", plan.fallback, Checkpoint.PLAN)
             attempt = self._plan_attempt(number, most, plan, began)
             self.plan_attempts.append(attempt)
+            self._took(StageName.PLAN, number, began)
             if attempt.decision is None:
                 break
             feedback = feedback_on(plan, attempt.result, attempt.decision)
@@ -124,12 +136,14 @@ class Run:
         options = self.parts.options
         many = options.widened if self.question.widened else 1
         wanted = Wanted(results=options.results * many, passages=options.passages * many, widened=self.question.widened)
+        began = self.parts.clock.monotonic()
         self._event(EventKind.STARTED, StageName.SEARCH)
         self.found = self._found(plan, wanted)
         for problem in self.found.problems:
             self._note(NoticeKind.SEARCH, problem)
         if not self.found.failed:
             self._look_at_what_was_found(plan)
+        self._took(StageName.SEARCH, 1, began)
         count = {"passages": len(self.found.passages)}
         self._event(EventKind.FINISHED, StageName.SEARCH, data={**count, **_scores(self.retrieval)})
         return self.found.passages
@@ -160,6 +174,7 @@ class Run:
         most = 2 if self.parts.options.regenerate else 1
         feedback = ""
         for number in range(1, most + 1):
+            began = self.parts.clock.monotonic()
             self._event(EventKind.STARTED, StageName.ANSWER, number, most)
             synthesis = self._synthesis(plan, passages, feedback, first=number == 1)
             if synthesis is None:
@@ -168,6 +183,7 @@ class Run:
             result = self._answer_result(plan, passages, synthesis, number, most)
             now = self.parts.clock.now()
             self.answer_attempts.append(AnswerAttempt(number=number, synthesis=synthesis, result=result, made_at=now))
+            self._took(StageName.ANSWER, number, began)
             if result.lets_through:
                 break
             feedback = _critique(result)
@@ -228,6 +244,9 @@ class Run:
             self._note(notice, f"{material.checkpoint} evaluation: {result.reason}", material.checkpoint)
             self._event(kind, stage, number, most, message=result.reason)
         return result
+
+    def _took(self, stage: StageName, attempt: int, began: float) -> None:
+        self.times.append(StageTime(stage, attempt, (self.parts.clock.monotonic() - began) * 1000.0))
 
     def _left(self, checkpoint: Checkpoint, began: float) -> float:
         """Of the time an attempt has; planning counts."""

@@ -1,6 +1,7 @@
 """The synthesiser that asks no model: the sentences that answer a question, in order, each with its citation.
 
-Nothing is reworded, so nothing can be invented. Sentences are chosen by what they share with the question in words and
+Nothing is reworded, so nothing can be invented: only the marks of Markdown are left out, and a citation's quotation
+keeps them, so that it is found in its passage. Sentences are chosen by what they share with the question in words and
 meaning, each for what the ones before it lack; when the passages do not seem to answer, it says so instead. Text in a
 passage that gives instructions is a text like any other.
 """
@@ -13,6 +14,7 @@ from typing import Protocol
 
 from assay.judging.builtin.abstention import answerable
 from assay.judging.builtin.evidence import Evidence, Sentence, content
+from assay.judging.builtin.quoting import unmarked
 from assay.judging.builtin.support import coverage
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
 from assay.text.questions import AskedQuestion, read_question
@@ -150,7 +152,7 @@ def _answer(chosen: Sequence[_Chosen], passages: Sequence[Passage], evidence: Ev
     for one in chosen:
         sentence = evidence.sentences[one.place]
         number = passages[sentence.passage].number
-        statements.append(Statement(text=sentence.text, citations=(number,)))
+        statements.append(Statement(text=unmarked(sentence.text), citations=(number,)))
         quotes.setdefault(number, sentence.text)
     by_number = {one.number: one for one in passages}
     return Synthesis(

@@ -87,6 +87,7 @@ def build(
         csrf=Csrf(secret),
         repeats=Repeats(services.engine.store, clock),
         metrics=services.metrics,
+        error_page=errors.page_of(app),
     )
     return Guard(app, Table(app.routes), services, gates)
 

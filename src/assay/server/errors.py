@@ -1,16 +1,20 @@
-"""One shape for every error, `{"error": {"code", "message", "remedy", "request_id"}}`, and the status of each kind."""
+"""One shape for every error, `{"error": {"code", "message", "remedy", "request_id"}}`, and the status of each kind.
+
+A browser that looks for a page is told the same on one (`wants_page`, `PAGE`); the API's own addresses keep the shape.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from assay import errors
 from assay.errors import AssayError, BadValue
@@ -40,6 +44,8 @@ STATUSES: Mapping[type[AssayError], int] = {
 }
 """The first that fits an error's class or one of its parents counts."""
 RETRY_S = 1
+API = "/api/"
+"""Where addresses that programs use begin."""
 MEANINGS = {
     400: "The request cannot be read.",
     401: "No token, or one that opens nothing.",
@@ -117,6 +123,34 @@ def answer(problem: AssayError | Refused, request_id: str) -> Response:
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
+class ErrorPage(Protocol):
+    """Makes a page of an error."""
+
+    def __call__(self, scope: Scope, problem: AssayError | Refused) -> Response:
+        """The page; whoever asked for it is known only if the scope holds a grant."""
+        ...
+
+
+def told(scope: Scope, problem: AssayError | Refused, page: ErrorPage | None) -> Response:
+    """An error as whoever asked can read it; `page` is None where the server has no pages."""
+    plain = answer(problem, str(scope.get(REQUEST_ID, "")))
+    if page is None or not wants_page(scope):
+        return plain
+    shown = page(scope, problem)
+    shown.headers.update({name: value for name, value in plain.headers.items() if name not in _OF_THE_BODY})
+    return shown
+
+
+_OF_THE_BODY = {"content-type", "content-length"}
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether a person looks at the answer in a browser."""
+    if scope["path"].startswith(API):
+        return False
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+
+
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the API's description speaks of errors."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in sorted(set(statuses))}
@@ -127,33 +161,42 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(AssayError)
     async def _ours(request: Request, problem: AssayError) -> Response:
-        return answer(problem, _id(request))
+        return _told(request, problem)
 
     @app.exception_handler(Refused)
     async def _refused(request: Request, problem: Refused) -> Response:
-        return answer(problem, _id(request))
+        return _told(request, problem)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, problem: RequestValidationError) -> Response:
-        return answer(_bad_value(problem), _id(request))
+        return _told(request, _bad_value(problem))
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, problem: Exception) -> Response:  # noqa: ARG001 - the guard writes it to the log
-        return internal(_id(request))
+        return _told(request, internal())
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, problem: HTTPException) -> Response:
-        return answer(_of_http(request, problem), _id(request))
+        return _told(request, _of_http(request, problem))
 
 
-def internal(request_id: str) -> Response:
+def internal() -> Refused:
     """What is told of a bug: that it is one, and where to look; nothing of its inside."""
-    problem = Refused(500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more.")
-    return answer(problem, request_id)
+    return Refused(500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more.")
 
 
-def _id(request: Request) -> str:
-    return str(request.scope.get(REQUEST_ID, ""))
+def page_of(app: FastAPI) -> ErrorPage | None:
+    """What makes pages of errors; None: this server has no pages."""
+    found: ErrorPage | None = getattr(app.state, PAGE, None)
+    return found
+
+
+def _told(request: Request, problem: AssayError | Refused) -> Response:
+    return told(request.scope, problem, page_of(request.app))
+
+
+PAGE = "error_page"
+"""Where pages leave their `ErrorPage` in the application's state."""
 
 
 def _of_http(request: Request, problem: HTTPException) -> Refused:

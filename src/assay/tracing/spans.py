@@ -1,8 +1,8 @@
 """Spans of finished searches, saves and research sessions, by the GenAI and OpenInference conventions.
 
 A search is `search_memory` with a child for each of its stages; what retrieves is a RETRIEVER with ids and scores of
-what it found, what reranks a RERANKER. A save is `create_memory`. A research session is `research` with `plan`,
-`retrieval` and `answer` below it, and every score of its evaluation is an event `gen_ai.evaluation.result`.
+what it found, what reranks a RERANKER. A save is `create_memory`. Something longer is a span with its stages below it,
+and every score of an evaluation an event `gen_ai.evaluation.result`; `researching` tells of answered questions so.
 
 Spans are made when the work is done, from the times it measured itself, so that watching costs the work nothing but
 the making. Texts are left out unless asked for: ids and scores are enough to follow a search, and what a memory says is
@@ -59,6 +59,11 @@ class Spans:
         self._tracer = tracer
         self._clock = clock
         self._texts = texts
+
+    @property
+    def texts(self) -> bool:
+        """Whether spans carry queries and texts."""
+        return self._texts
 
     def searched(self, scope: Scope, request: SearchRequest, result: SearchResult) -> None:
         """An observer of searches."""

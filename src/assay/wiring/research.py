@@ -13,22 +13,26 @@ The table `[research]` of the settings file holds what a question may take and h
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.errors import SettingError
 from assay.settings import Settings
 from assay.wiring.models import has_model, open_model
+from assay.wiring.research_learning import lessons_of
 from assay.wiring.research_options import DEFAULT_MODELS, custom_dimensions, evaluated_how, research_options, table
+from assay.wiring.tracing import research_observer
 
 if TYPE_CHECKING:
-    from assay.judging.prompts import Prompt
+    from assay.judging.splitting import Dealt
     from assay.memory.engine import Engine
     from assay.models.chat import ChatModel
     from assay.records import Scope
+    from assay.records.research_log import EvaluatedBy
     from assay.research.custom import CustomDimension
     from assay.research.options import ResearchOptions
     from assay.research.pipeline import ResearchPipeline
+    from assay.research.running import Parts
 
 
 class Choice(NamedTuple):
@@ -48,63 +52,96 @@ def open_research(
     custom: tuple[CustomDimension, ...] = (),
 ) -> ResearchPipeline:
     """A pipeline over a memory. Models are asked where `model.url` is set, else rules do everything."""
+    from assay.research.pipeline import ResearchPipeline  # noqa: PLC0415 - see the package's docstring
+
+    choice = choice or Choice()
+    custom = (*custom_dimensions(settings), *custom)
+
+    def parts_for(question: str | None) -> Parts:
+        return _parts(_Seats(settings, engine, scope, choice, question), choice, custom)
+
+    def deal(question: str) -> Parts | None:
+        with engine.store.reading(scope) as work:
+            split = bool(work.prompts.running_splits())
+        return parts_for(question) if split else None
+
+    asks = has_model(settings) and not choice.builtin
+    return ResearchPipeline(
+        parts_for(None), store=engine.store, observe=research_observer(engine), deal=deal if asks else None
+    )
+
+
+def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -> Parts:
     from assay.judging.panel import Panel  # noqa: PLC0415 - see the package's docstring
     from assay.research.checkpoints import Checkpoints  # noqa: PLC0415 - the same
-    from assay.research.pipeline import ResearchPipeline  # noqa: PLC0415 - the same
     from assay.research.running import Parts  # noqa: PLC0415 - the same
     from assay.research.searching import MemorySearch  # noqa: PLC0415 - the same
 
-    choice = choice or Choice()
-    seats = _Seats(settings, engine, scope, choice)
-    custom = (*custom_dimensions(settings), *custom)
+    settings, engine, scope = seats.settings, seats.engine, seats.scope
     options = _with_custom(research_options(settings), custom)
+    lessons = lessons_of(engine, scope)
     if not choice.evaluate or seats.evaluate == "off":
         options = _without_evaluation(options)
+    else:
+        options = lessons.options(options, seats.judged_by)
     panel = Panel(seats.members(custom), clock=engine.clock, options=options.panel, reviewer=seats.reviewer())
     planner, synthesiser = seats.makers(options)
-    parts = Parts(
-        planner=planner,
+    return Parts(
+        planner=lessons.planner(planner),
         synthesiser=synthesiser,
         find=MemorySearch(engine.searcher),
-        checkpoints=Checkpoints(panel, options=options, clock=engine.clock),
+        checkpoints=Checkpoints(panel, options=options, clock=engine.clock, similar=lessons.similar()),
         clock=engine.clock,
         options=options,
+        dealt=seats.dealt.keys if seats.asks_models else (),
     )
-    return ResearchPipeline(parts, store=engine.store)
 
 
 class _Seats:
     """Who plans, answers and evaluates."""
 
-    def __init__(self, settings: Settings, engine: Engine, scope: Scope, choice: Choice) -> None:
-        self._settings = settings
-        self._engine = engine
-        self._scope = scope
+    def __init__(
+        self, settings: Settings, engine: Engine, scope: Scope, choice: Choice, question: str | None = None
+    ) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.scope = scope
         self.asks_models = has_model(settings) and not choice.builtin
         self.evaluate = evaluated_how(settings)
         if self.evaluate == "model" and not has_model(settings):
             raise SettingError(
                 'research.evaluate is "model", and no model is set up', remedy="Set model.url and model.name."
             )
+        self._question = question
         self._models: dict[str, ChatModel] = {}
 
     @property
     def _by_model(self) -> bool:
         return self.asks_models and self.evaluate != "builtin"
 
+    @property
+    def judged_by(self) -> EvaluatedBy:
+        """What sessions of such a panel say of themselves."""
+        from assay.records.research_log import EvaluatedBy  # noqa: PLC0415 - see the package's docstring
+
+        return EvaluatedBy.MODEL if self._by_model else EvaluatedBy.BUILTIN
+
     def _model(self, seat: str) -> ChatModel:
-        named = table(self._settings, "models").get(seat) or self._settings.model_name or DEFAULT_MODELS[seat]
+        named = table(self.settings, "models").get(seat) or self.settings.model_name or DEFAULT_MODELS[seat]
         if named not in self._models:
             self._models[named] = open_model(
-                self._settings, self._engine.store, self._scope, name=named, clock=self._engine.clock
+                self.settings, self.engine.store, self.scope, name=named, clock=self.engine.clock
             )
         return self._models[named]
 
-    def _prompts(self) -> dict[str, Prompt]:
-        from assay.judging.prompts import prompts_in_use  # noqa: PLC0415 - see the package's docstring
+    @cached_property
+    def dealt(self) -> Dealt:
+        """What models are told: the versions in use, or what was dealt to the question."""
+        from assay.judging.splitting import dealt  # noqa: PLC0415 - see the package's docstring
 
-        with self._engine.store.reading(self._scope) as work:
-            return prompts_in_use(work.prompts.active())
+        with self.engine.store.reading(self.scope) as work:
+            splits = () if self._question is None else work.prompts.running_splits()
+            return dealt(self._question or "", work.prompts.versions(), splits)
 
     def members(self, custom: tuple[CustomDimension, ...]) -> Any:
         """Every seat of the panel."""
@@ -114,16 +151,16 @@ class _Seats:
         from assay.research.custom import with_custom  # noqa: PLC0415 - the same
 
         if not self._by_model:
-            seated = builtin_members(self._engine.embedder)
+            seated = builtin_members(self.engine.embedder)
         else:
             models = {role: self._model(role.value) for role in Role}
-            guard = guard_of(self._engine.store, self._scope)
-            most = self._settings.model_max_tokens
-            seated = model_members(models, self._prompts(), guard=guard, max_tokens=most)
+            guard = guard_of(self.engine.store, self.scope)
+            most = self.settings.model_max_tokens
+            seated = model_members(models, self.dealt.prompts, guard=guard, max_tokens=most)
         if not custom:
             return seated
         model = self._model("custom") if self.asks_models else None
-        return with_custom(seated, custom, model=model, guard=guard_of(self._engine.store, self._scope))
+        return with_custom(seated, custom, model=model, guard=guard_of(self.engine.store, self.scope))
 
     def reviewer(self) -> Any:
         """Who is asked when the panel is unsure; nobody without a model."""
@@ -133,9 +170,9 @@ class _Seats:
         from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
         from assay.judging.prompts import REVIEWER  # noqa: PLC0415 - the same
 
-        guard = guard_of(self._engine.store, self._scope)
-        most = self._settings.model_max_tokens
-        return ModelReviewer(self._model("escalation"), self._prompts()[REVIEWER], guard=guard, max_tokens=most)
+        guard = guard_of(self.engine.store, self.scope)
+        most = self.settings.model_max_tokens
+        return ModelReviewer(self._model("escalation"), self.dealt.prompts[REVIEWER], guard=guard, max_tokens=most)
 
     def makers(self, options: ResearchOptions) -> tuple[Any, Any]:
         """Who plans and who answers."""
@@ -148,16 +185,16 @@ class _Seats:
         from assay.research.planner import RulePlanner  # noqa: PLC0415 - the same
         from assay.research.synthesiser import ExtractiveSynthesiser  # noqa: PLC0415 - the same
 
-        rules = ExtractiveSynthesiser(partial(Evidence, embedder=self._engine.embedder))
+        rules = ExtractiveSynthesiser(partial(Evidence, embedder=self.engine.embedder))
         if not self.asks_models:
             return RulePlanner(), rules
-        prompts, guard = self._prompts(), guard_of(self._engine.store, self._scope)
+        prompts, guard = self.dealt.prompts, guard_of(self.engine.store, self.scope)
         planner = ModelPlanner(
             self._model("planner"),
             prompts[PLANNER],
             guard=guard,
             deadline_s=options.checkpoints[Checkpoint.PLAN].timeout_s,
-            max_tokens=self._settings.model_max_tokens,
+            max_tokens=self.settings.model_max_tokens,
         )
         synthesiser = ModelSynthesiser(
             self._model("synthesiser"),
@@ -165,7 +202,7 @@ class _Seats:
             guard=guard,
             rules=rules,
             deadline_s=options.synthesis_s,
-            max_tokens=2 * self._settings.model_max_tokens,
+            max_tokens=2 * self.settings.model_max_tokens,
         )
         return planner, synthesiser
 

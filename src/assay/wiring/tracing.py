@@ -1,15 +1,24 @@
-"""OpenTelemetry around an engine, when the settings ask for it."""
+"""OpenTelemetry around an engine, when the settings ask for it.
+
+What makes an engine's spans is remembered with it: pipelines over the engine are opened one for each question, and
+their spans go the same way.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from assay.settings import Settings
 from assay.wiring.extras import need_extra
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
+    from assay.research.pipeline import Observe
     from assay.tracing.spans import Spans
+
+_TRACED: WeakKeyDictionary[Engine, Spans] = WeakKeyDictionary()
+"""Engines whose work is told in spans."""
 
 
 def spans_of(settings: Settings, engine: Engine) -> Spans | None:
@@ -26,9 +35,25 @@ def spans_of(settings: Settings, engine: Engine) -> Spans | None:
 
 
 def trace(settings: Settings, engine: Engine) -> Spans | None:
-    """Make spans of every search and save of an engine from now on, when the settings ask for it."""
+    """Make spans of all work of an engine from now on, when the settings ask for it."""
     spans = spans_of(settings, engine)
     if spans is not None:
-        engine.searcher.watch(spans.searched)
-        engine.saver.watch(spans.saved)
+        watch(engine, spans)
     return spans
+
+
+def watch(engine: Engine, spans: Spans) -> None:
+    """Make spans of every search and save of an engine, and of every question answered from it."""
+    engine.searcher.watch(spans.searched)
+    engine.saver.watch(spans.saved)
+    _TRACED[engine] = spans
+
+
+def research_observer(engine: Engine) -> Observe | None:
+    """What is told of answers from an engine; None when nobody watches it."""
+    spans = _TRACED.get(engine)
+    if spans is None:
+        return None
+    from assay.tracing.researching import ResearchSpans  # noqa: PLC0415 - see the package's docstring
+
+    return ResearchSpans(spans).researched

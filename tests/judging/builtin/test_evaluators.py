@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.embedding.bundled import load_bundled
-from assay.embedding.protocol import Embedder
+from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.judging.builtin.panel import builtin_panel
 from assay.judging.builtin.shared import SharedReading
 from assay.records.research import (
@@ -23,12 +25,14 @@ from assay.records.research import (
     Passage,
     Plan,
     PlannedQuery,
+    Role,
     RoleScores,
     Statement,
     Synthesis,
     roles_at,
 )
 from assay.research.planner import RulePlanner
+from assay.testing import HashedEmbedder
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 QUESTION = "How long are backups kept and when do they run?"
@@ -178,6 +182,43 @@ def test_an_answer_beside_the_question_is_less_relevant_and_less_complete() -> N
     wrong = material(Checkpoint.ANSWER, passages=(BAD,), synthesis=answer("Please clean it after use."))
     assert owned(material(Checkpoint.ANSWER), Dimension.RELEVANCE) > owned(wrong, Dimension.RELEVANCE)
     assert owned(material(Checkpoint.ANSWER), Dimension.COMPLETENESS) > owned(wrong, Dimension.COMPLETENESS)
+
+
+class Counting(HashedEmbedder):
+    """Counts the texts it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self.texts += texts
+        return super().embed(texts, progress=progress)
+
+
+def test_no_text_is_embedded_twice_for_one_question_and_a_quotation_not_again() -> None:
+    counting = Counting()
+    panel = builtin_panel(counting)
+    quoting = replace(answer(ANSWER), text=f"{ANSWER} [1]")
+    after = {}
+    for checkpoint in Checkpoint:
+        for role in panel[checkpoint]:
+            role.evaluate(material(checkpoint, passages=(GOOD, BAD), synthesis=quoting))
+        after[checkpoint] = len(counting.texts)
+    assert len(counting.texts) == len(set(counting.texts))
+    assert 0 < after[Checkpoint.PLAN] < after[Checkpoint.RETRIEVAL] == after[Checkpoint.ANSWER]
+
+
+def test_a_quotation_without_its_passages_marks_is_as_faithful_and_costs_no_more() -> None:
+    counting = Counting()
+    marked = replace(GOOD, text=GOOD.text.replace("30 days", "**30 days**"))
+    made = material(Checkpoint.ANSWER, passages=(marked,), synthesis=answer(ANSWER))
+    plain = material(Checkpoint.ANSWER, passages=(GOOD,), synthesis=answer(ANSWER))
+    (judge,) = (one for one in builtin_panel(counting)[Checkpoint.ANSWER] if one.role is Role.FAITHFULNESS_JUDGE)
+    scores = [judge.evaluate(one).scores[Dimension.FAITHFULNESS] for one in (made, plain)]
+    assert scores[0] == pytest.approx(scores[1])
+    assert marked.text not in counting.texts
+    assert not any("**" in text for text in counting.texts)
 
 
 def test_an_answer_that_repeats_itself_is_less_coherent() -> None:

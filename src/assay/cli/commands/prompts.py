@@ -1,4 +1,4 @@
-"""`assay prompts`: what models are told, its versions, and what sessions came to under them."""
+"""`assay prompts`: what models are told, its versions, questions split between two, and what sessions came to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import typer
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.errors import InputError
+from assay.errors import InputError, NothingMeasured
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.analysis.prompt_comparison import ComparedMetric, PromptComparison
+    from assay.analysis.prompt_splits import SplitSide, SplitStanding
     from assay.analysis.prompts import Wording
+    from assay.records.research_log import PromptSplit
 
 PromptArgument = Annotated[
     str, typer.Argument(metavar="PROMPT", help="Which prompt, as `assay prompts list` names it.")
@@ -32,6 +34,10 @@ FileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="
 AddOption = Annotated[str | None, typer.Option("--add", metavar="SENTENCE", help="The text in use with this added.")]
 NoteOption = Annotated[str, typer.Option("--note", help="Why; kept with the version.")]
 DraftOption = Annotated[bool, typer.Option("--draft", help="Keep it without using it yet.")]
+ToVersion = Annotated[
+    int | None, typer.Argument(metavar="VERSION", min=0, help="What half of the questions are asked with.")
+]
+EndOption = Annotated[bool, typer.Option("--end", help="Ask all questions with the version in use again.")]
 LARGEST_FILE = 1_000_000
 
 
@@ -41,6 +47,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="prompts")
     _looking(group)
     _changing(group)
+    _splitting(group)
 
 
 def _looking(group: typer.Typer) -> None:
@@ -137,6 +144,64 @@ def _changing(group: typer.Typer) -> None:
         with wiring.open_store(surface.settings) as store:
             made = PromptBook(store).roll_back(surface.scope, prompt)
         surface.result(plain(made), f"Version {made.version} of {prompt} is in use.")
+
+
+def _splitting(group: typer.Typer) -> None:
+    @command(group, "split")
+    def split(surface: Surface, prompt: PromptArgument, version: ToVersion = None, end: EndOption = False) -> None:
+        """Ask half of the questions with another version than the one in use; without one, show how that stands."""
+        from assay.analysis.prompt_splits import standing  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the same
+
+        if end and version is not None:
+            raise InputError("give either a version or --end", remedy="See `assay prompts split --help`.")
+        with wiring.open_store(surface.settings) as store:
+            book = PromptBook(store)
+            if version is not None:
+                last: PromptSplit | None = book.split(surface.scope, prompt, version)
+            else:
+                last = book.end_split(surface.scope, prompt) if end else book.last_split(surface.scope, prompt)
+            if last is None:
+                raise NothingMeasured(
+                    f"the questions of {prompt} were never split",
+                    remedy=f"Begin with another version: assay prompts split {prompt} VERSION",
+                )
+            with store.reading(surface.scope) as work:
+                found = standing(work, last)
+        surface.result(plain(found), "\n".join(_standing(found)))
+
+
+def _standing(found: SplitStanding) -> Iterator[str]:
+    split = found.split
+    until = "and goes on" if split.ended_at is None else f"and ended {split.ended_at:%Y-%m-%d %H:%M}"
+    yield f"The split of {split.prompt_id} began {split.began_at:%Y-%m-%d %H:%M} {until}."
+    yield ""
+    head = ("side", "questions", "sessions", "mean score", "95 % interval", "pass rate")
+    yield from grid([head, *(_side_row(one) for one in (found.first, found.second))])
+    yield ""
+    if found.delta is None:
+        yield "Nothing can be said yet: both sides need scored questions."
+        return
+    span = "" if found.low is None or found.high is None else f" [{found.low:+.3f}, {found.high:+.3f}]"
+    better, worse = found.evidence
+    undecided = f"Not decided: evidence {better:.1f} for better, {worse:.1f} for worse; 40 decides."
+    yield f"Difference {found.delta:+.3f}{span}. {_DECIDED.get(found.decision or '', undecided)}"
+    if found.uneven:
+        yield f"No fair coin: {found.uneven}."
+
+
+_DECIDED = {
+    "better": "The second is better.",
+    "worse": "The second is worse.",
+    "futile": "If the second gains anything, it is too little to matter.",
+}
+
+
+def _side_row(one: SplitSide) -> tuple[str, ...]:
+    span = "-" if one.score is None else f"[{_number(one.score.low)}, {_number(one.score.high)}]"
+    rate = None if one.pass_rate is None else one.pass_rate.estimate
+    mean = None if one.score is None else one.score.estimate
+    return one.key, f"{one.questions:,}", f"{one.sessions:,}", _number(mean), span, _number(rate)
 
 
 def _read(file: str) -> str:

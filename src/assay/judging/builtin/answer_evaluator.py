@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from assay.embedding.protocol import Embedder
 from assay.judging.builtin.abstention import answerable
-from assay.judging.builtin.claims import claims
+from assay.judging.builtin.claims import claims, without_citations
 from assay.judging.builtin.evidence import Evidence
 from assay.judging.builtin.groundedness import BuiltinGroundedness, JudgedClaim, mean_probability
 from assay.records.answers import Claim
@@ -22,12 +22,14 @@ from assay.records.research import OWNERS, Checkpoint, Dimension, Issue, Materia
 from assay.text.questions import AskedQuestion, key_words, part_stems, read_question
 from assay.text.terms import words
 
-VERSION = "1"
+VERSION = "2"
 LONGEST_SENTENCE = 60
 """Words; a longer one is hard to read."""
 SURE, UNSURE = 0.85, 0.6
 FAR, NEAR = 0.15, 0.6
 """Cosines of question and answer, as shares of relevance."""
+MOST_COMPARED = 8
+"""Sentences of an answer that are compared with the question by meaning."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,9 +115,11 @@ def _reading(
 def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
     """By words and, with vectors, by meaning; whichever speaks more for the answer."""
     named = _named(asked, answer)
-    if not answer.has_vectors or not answer.sentences:
+    # Without its marks a quotation is the passage's own sentence, whose vector the checkpoint before this one made.
+    said = [text for one in answer.sentences[:MOST_COMPARED] if words(text := without_citations(one.text))]
+    if named >= 1.0 or not answer.has_vectors or not said:
         return named
-    rows = answer.vectors([asked.text, *(one.text for one in answer.sentences[:8])])
+    rows = answer.vectors([asked.text, *said])
     best = float((rows[1:] @ rows[0]).max())
     return max(named, min(1.0, max(0.0, (best - FAR) / (NEAR - FAR))))
 

@@ -7,6 +7,7 @@ from functools import partial
 from assay.embedding.cached import CachedEmbedder
 from assay.embedding.protocol import Embedder
 from assay.judging.builtin.answer_evaluator import BuiltinAnswerEvaluator, read_answer
+from assay.judging.builtin.like_lengths import LikeLengths
 from assay.judging.builtin.plan_evaluator import BuiltinPlanEvaluator
 from assay.judging.builtin.plan_reading import read_plan
 from assay.judging.builtin.retrieval_evaluator import BuiltinRetrievalEvaluator, read_retrieval
@@ -20,7 +21,7 @@ REMEMBERED = 512
 
 def builtin_panel(embedder: Embedder | None = None) -> dict[Checkpoint, tuple[Evaluator, ...]]:
     """Every role of every checkpoint, by rules. Safe to use from several threads."""
-    remembered = None if embedder is None else CachedEmbedder(embedder, REMEMBERED)
+    remembered = None if embedder is None else CachedEmbedder(LikeLengths(embedder), REMEMBERED)
     plan = SharedReading(partial(read_plan, embedder=remembered))
     retrieval = SharedReading(partial(read_retrieval, embedder=remembered))
     answer = SharedReading(partial(read_answer, embedder=remembered))

@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.judging.builtin.consistency import Consistency, consistency, restricted
 from assay.judging.builtin.evidence import Evidence, Sentence, content, neighbours, read
+from assay.judging.builtin.quoting import unmarked
 from assay.text.vocabulary import FUNCTION_WORDS
 
 CANDIDATES = 3
@@ -64,7 +65,7 @@ def _candidates(asked: Sentence, evidence: Evidence) -> list[int]:
 def _cosines(claim: str, places: Sequence[int], evidence: Evidence) -> list[float]:
     if not places or not evidence.has_vectors:
         return []
-    same = [float(evidence.sentences[place].text == claim) for place in places]
+    same = [float(claim in (text, unmarked(text))) for text in (evidence.sentences[place].text for place in places)]
     if any(same):
         # A sentence has a cosine of 1 with itself: quotations, such as the extractive synthesiser's, cost no model.
         return same

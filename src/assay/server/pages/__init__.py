@@ -2,17 +2,19 @@
 
 `viewing` says how a page is declared, `rendering` how it is made from `templates`, `assets` serves the files beside
 it, `charts` are figures for plotly, `wording` how numbers are written, `asking_for` reads filters from an address,
-`kept` is the last few values that took long.
+`kept` is the last few values that took long, `wrong` the page of what was refused before any page saw it.
 Every other module is one page: what it asks the use-cases, and what its template shows.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from assay.errors import AssayError
-from assay.server.errors import answer
+from assay.server.errors import PAGE, answer
 from assay.server.pages import (
     ask,
     assets,
@@ -25,6 +27,7 @@ from assay.server.pages import (
     prompts,
     runs,
     settings_page,
+    wrong,
 )
 from assay.server.pages.kept import LastFew
 from assay.server.routing import with_policy
@@ -43,6 +46,7 @@ def add_pages(app: FastAPI) -> None:
     ask.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
+    setattr(app.state, PAGE, partial(wrong.shown, app))
     app.add_api_route(assets.FOLDER + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None)
 
 

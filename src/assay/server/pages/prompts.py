@@ -8,6 +8,7 @@ import numpy as np
 from starlette.responses import Response
 
 from assay.analysis.offline import compare_prompts
+from assay.analysis.prompt_splits import standing
 from assay.analysis.prompts import PromptBook, diff_of
 from assay.errors import NothingMeasured
 from assay.records.research_log import ResearchFilter
@@ -41,12 +42,21 @@ def one_prompt(view: View) -> Page:
     context: dict[str, Any] = {
         "prompt_id": prompt_id, "versions": versions, "used": now, "first": first, "second": second,
         "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _asked(view, versions),
-        "said": view.asked("said"),
+        "said": view.asked("said"), "models": bool(view.settings.model_url), **_split(view, book, prompt_id),
     }  # fmt: skip
     if first != second:
         pair = (book.wording(view.scope, prompt_id, one) for one in (first, second))
         context |= {"diff": diff_of(*pair).splitlines(), **_compared(view, prompt_id, first, second)}
     return Page(template="prompt.html", context=context)
+
+
+def _split(view: View, book: PromptBook, prompt_id: str) -> dict[str, Any]:
+    """How the last split of its questions stands; None: there was none."""
+    split = book.last_split(view.scope, prompt_id)
+    if split is None:
+        return {"split": None, "standing": None}
+    with view.engine.store.reading(view.scope) as work:
+        return {"split": split, "standing": standing(work, split)}
 
 
 def _chosen(view: View, numbers: list[int], now: int) -> tuple[int, int]:
@@ -60,7 +70,7 @@ def _chosen(view: View, numbers: list[int], now: int) -> tuple[int, int]:
 def _asked(view: View, versions: tuple[Any, ...]) -> dict[int, int]:
     """How many questions used each version."""
     with view.engine.store.reading(view.scope) as work:
-        return {one.version: work.research.totals(ResearchFilter(prompt_version=one.key)).sessions for one in versions}
+        return {one.version: work.research.count(ResearchFilter(prompt_version=one.key)) for one in versions}
 
 
 def _compared(view: View, prompt_id: str, first: int, second: int) -> dict[str, Any]:
@@ -96,3 +106,17 @@ def use(view: View) -> Response:
     version = asking_for.whole(view.form, "version", most=_MOST_VERSIONS) or 0
     PromptBook(view.engine.store).use(view.scope, prompt_id, version)
     return go_to(f"/evaluation/prompts/{prompt_id}?said=Version+{version}+is+in+use")
+
+
+@pages.post("/evaluation/prompts/{prompt_id}/split", SET)
+def split(view: View) -> Response:
+    """Ask half of the questions with another version, or end that."""
+    prompt_id = view.path["prompt_id"]
+    book = PromptBook(view.engine.store)
+    if view.form.get("end") == "yes":
+        book.end_split(view.scope, prompt_id)
+        return go_to(f"/evaluation/prompts/{prompt_id}?said=The+split+has+ended")
+    second = asking_for.whole(view.form, "second", most=_MOST_VERSIONS) or 0
+    made = book.split(view.scope, prompt_id, second)
+    said = f"Half+of+the+questions+go+to+version+{made.second}+from+now+on"
+    return go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}&said={said}")

@@ -15,6 +15,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from assay.memory.saving.quarantine import reasons
 from assay.server.pages import wording
 from assay.server.pages.assets import address_of
 from assay.server.security.csrf import token_of
@@ -64,6 +65,7 @@ def environment() -> Environment:
         "tone": wording.tone,
         "score_tone": wording.score_tone,
         "counted": wording.counted,
+        "doubts_of": reasons,
         "LONGEST_SHOWN": wording.LONGEST_SHOWN,
     }
     return made

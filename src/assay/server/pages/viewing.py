@@ -24,13 +24,13 @@ from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.server.errors import status_of
 from assay.server.pages.rendering import render
+from assay.server.pages.wrong import said_of
 from assay.server.routing import with_policy
 from assay.server.security.policies import READ
 from assay.server.services import REQUEST_ID, Services, scope_of, services_of
 from assay.settings import Settings
 
 SEE_OTHER = 303
-_TITLES = {404: "Not found", 409: "Not now", 422: "That cannot be read", 403: "Not allowed", 501: "Not installed"}
 _log = logging.getLogger(__name__)
 
 
@@ -155,18 +155,11 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
 
 
 def _told(request: Request, here: str, problem: AssayError) -> Response:
-    status = status_of(problem)
+    status, path = status_of(problem), request.url.path
     if status >= 500:
-        _log.warning("page %s (%s): %s", request.url.path, request.scope.get(REQUEST_ID, ""), problem.message)
-    message = problem.message[:1].upper() + problem.message[1:]
-    context = {
-        "title": _TITLES.get(status, "That did not work"),
-        "message": message if message.endswith(".") else f"{message}.",
-        "remedy": problem.remedy,
-        "back": request.url.path if request.query_params else request.url.path.rpartition("/")[0] or "/",
-        "back_says": "Without filters" if request.query_params else "Back",
-    }
-    return render(request, "error.html", context, here=here, status=status)
+        _log.warning("page %s (%s): %s", path, request.scope.get(REQUEST_ID, ""), problem.message)
+    way = (path, "Without filters") if request.query_params else (path.rpartition("/")[0] or "/", "Back")
+    return render(request, "error.html", said_of(problem, *way), here=here, status=status)
 
 
 def go_to(address: str) -> Response:

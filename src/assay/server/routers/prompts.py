@@ -1,4 +1,4 @@
-"""Prompts: what models are told, its versions, and what sessions came to under them."""
+"""Prompts: what models are told, its versions, questions split between two of them, and what sessions came to."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from assay.server.security.policies import GOVERN, READ
 
 if TYPE_CHECKING:
     from assay.analysis.prompts import PromptBook
+    from assay.records.research_log import PromptSplit
 
 RESOURCE = Resource("/api/prompts", "prompts")
 SEED = 0
@@ -64,6 +65,21 @@ class UseBody(Body):
     version: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
 
 
+class SplitBody(Body):
+    """Which version half of the questions are asked with; the other half stays with the one in use."""
+
+    version: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+
+
+class SplitFound(Result):
+    """How a split stands: both sides with their scores, by question, and what the sequential test says of the second.
+
+    Null: the questions of this prompt were never split.
+    """
+
+    split: dict[str, Any] | None
+
+
 class PromptDiff(Result):
     """What changed, line by line; empty: both say the same."""
 
@@ -100,6 +116,24 @@ def use_prompt(asked: Asked, prompt_id: IdInPath, body: UseBody) -> PromptFound:
     return _found(_book(asked).use(asked.scope, prompt_id, body.version))
 
 
+@RESOURCE.get("/{prompt_id}/split", READ)
+def get_split(asked: Asked, prompt_id: IdInPath) -> SplitFound:
+    """The split that runs, else the one that ended last."""
+    return _standing(asked, _book(asked).last_split(asked.scope, prompt_id))
+
+
+@RESOURCE.post("/{prompt_id}/split", GOVERN)
+def split_prompt(asked: Asked, prompt_id: IdInPath, body: SplitBody) -> SplitFound:
+    """Ask half of the questions with another version than the one in use, from now on."""
+    return _standing(asked, _book(asked).split(asked.scope, prompt_id, body.version))
+
+
+@RESOURCE.delete("/{prompt_id}/split", GOVERN)
+def end_split(asked: Asked, prompt_id: IdInPath) -> SplitFound:
+    """Ask all questions with the version in use again."""
+    return _standing(asked, _book(asked).end_split(asked.scope, prompt_id))
+
+
 @RESOURCE.get("/{prompt_id}/diff", READ)
 def diff_prompt(asked: Asked, prompt_id: IdInPath, first: Version, second: Version) -> PromptDiff:
     """What changed between two versions."""
@@ -116,6 +150,15 @@ def compare_prompt(asked: Asked, prompt_id: IdInPath, first: Version, second: Ve
     rng = np.random.default_rng(SEED)
     found = compare_prompts(asked.engine.store, asked.scope, prompt_id, first, second, rng=rng)
     return PromptsCompared(comparison=plain(found))
+
+
+def _standing(asked: Asked, split: PromptSplit | None) -> SplitFound:
+    from assay.analysis.prompt_splits import standing  # noqa: PLC0415 - numpy only when there is something to compute
+
+    if split is None:
+        return SplitFound(split=None)
+    with asked.engine.store.reading(asked.scope) as work:
+        return SplitFound(split=plain(standing(work, split)))
 
 
 def _book(asked: Asked) -> PromptBook:

@@ -2,7 +2,8 @@
 
 In turn: is it meant for us (421), from one of our pages (403), is there such a route (404), who calls (401), may they
 (403), how often (429), is the body sound (413, 415, 422), is a form ours (403), was it done before. A route without a
-policy is refused whoever asks. What goes wrong here and behind is told in the one shape that errors have.
+policy is refused whoever asks. What goes wrong here and behind is told in the one shape that errors have, or to a
+browser on a page.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assay.access import Access
 from assay.errors import AssayError
 from assay.server import errors, idempotency, limits
-from assay.server.errors import Refused
+from assay.server.errors import ErrorPage, Refused
 from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.metrics import ServerMetrics
 from assay.server.security import csrf, headers
@@ -50,6 +51,8 @@ class Gates(NamedTuple):
     csrf: Csrf
     repeats: Repeats
     metrics: ServerMetrics
+    error_page: ErrorPage | None = None
+    """What shows a browser why it was refused; None: the server has no pages."""
 
 
 class _Way(NamedTuple):
@@ -85,9 +88,12 @@ class Guard:
         if len(scope["query_string"]) > LONGEST_QUERY:
             raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
         caller = await self._caller(scope, given, found)
+        grant = None if caller is None else caller.grant
+        scope.update({CSRF: self._gates.csrf.token(_name(caller)), GRANT: grant})
         if found is None:
             path = ascii(scope["path"][:200])
-            raise Refused(404, "not_found", f"there is nothing at {path}", remedy="See /api/openapi.json.")
+            remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
+            raise Refused(404, "not_found", f"there is nothing at {path}", remedy=remedy)
         if found.takes_method:
             _may(caller, found)
         if caller is not None:
@@ -112,24 +118,21 @@ class Guard:
         self, scope: Scope, receive: Receive, given: Headers, caller: Caller | None, found: Found
     ) -> _Way:
         method = scope["method"]
-        # What stands for the caller in forms and keys; public routes have no caller, and read no key.
-        who = "" if caller is None else caller.token or "local"
-        inner = {**scope, CSRF: self._gates.csrf.token(who), GRANT: None if caller is None else caller.grant}
         if method in SAFE:
-            return _Way(inner, receive)
+            return _Way(scope, receive)
         body = await limits.read_body(given, receive)
         kind = limits.kind_of(given)
         limits.check_body(kind, body, forms=not scope["path"].startswith("/api/"))
         again = limits.replayed(body, receive)
         if caller is None:
-            return _Way(inner, again)
+            return _Way(scope, again)
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(who, csrf.shown_in(dict(given).get(csrf.HEADER), body))
+            self._gates.csrf.check(_name(caller), csrf.shown_in(dict(given).get(csrf.HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
-            return _Way(inner, again)
+            return _Way(scope, again)
         asked = f"{method} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        return _Way(inner, again, idempotency.named(caller.grant.scope, key, asked, body))
+        return _Way(scope, again, idempotency.named(caller.grant.scope, key, asked, body))
 
 
 class _Answering:
@@ -199,17 +202,15 @@ class _Answering:
 
     def _refusal(self, problem: AssayError | Refused) -> Response:
         """What a refused caller is told; a browser without a token is shown where to give one."""
-        status = errors.status_of(problem)
-        wants_page = any(name == b"accept" and b"text/html" in value for name, value in self._scope["headers"])
-        path = self._scope["path"]
-        if status == 401 and wants_page and self._scope["method"] == "GET" and not path.startswith("/api/"):
-            return RedirectResponse(f"{LOGIN}?next={quote(path)}", status_code=303)
-        return errors.answer(problem, self._id)
+        looks = self._scope["method"] == "GET" and errors.wants_page(self._scope)
+        if looks and errors.status_of(problem) == 401:
+            return RedirectResponse(f"{LOGIN}?next={quote(self._scope['path'])}", status_code=303)
+        return errors.told(self._scope, problem, self._gates.error_page)
 
     async def _failed(self) -> None:
         _log.exception("request %s failed", self._id)
         if not self._status:
-            await self._tell(errors.internal(self._id))
+            await self._tell(errors.answer(errors.internal(), self._id))
 
     async def _tell(self, response: Response) -> None:
         await response(self._scope, self._receive, self.send)
@@ -234,6 +235,11 @@ def _may(caller: Caller | None, found: Found) -> None:
         403, "access_too_low", f"this needs {needed} access, and the token has {had}",
         remedy=f"Use a token made with `assay token create --scope {needed}`.",
     )  # fmt: skip
+
+
+def _name(caller: Caller | None) -> str:
+    """What stands for the caller in forms and keys; public routes have no caller, and read no key."""
+    return "" if caller is None else caller.token or "local"
 
 
 def _unknown() -> Refused:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Row, Select, case, func, literal, select, type_coerce, update
-from sqlalchemy import cast as as_type
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Row,
+    Select,
+    case,
+    func,
+    literal,
+    literal_column,
+    select,
+    type_coerce,
+    update,
+)
 
 from assay.errors import BadValue, RecordNotFound
 from assay.records.research import Dimension
@@ -27,7 +39,7 @@ from assay.records.research_log import (
 from assay.storage.repositories.base import Repository
 from assay.storage.research_days import STAGES, Window, added, as_json, from_json, totals_of, window
 from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables.research import research_days, research_failures, research_sessions, research_traces
+from assay.storage.tables.research import research_days, research_sessions, research_traces
 from assay.storage.types import TextType
 
 LARGEST_PAGE = 1_000
@@ -50,9 +62,6 @@ class ResearchRows(Repository):
         self._add_to_its_day(session)
         key = {"tenant": self._tenant, "log_id": session.log_id}
         self._connection.execute(research_traces.insert().values({**key, "trace": dict(trace)}))
-        failed = [{**key, "dimension": name} for name in dict.fromkeys(session.failed_dimensions)]
-        if failed:
-            self._connection.execute(research_failures.insert(), failed)
 
     def get(self, log_id: str) -> StoredResearch:
         """One session and its record."""
@@ -124,34 +133,34 @@ class ResearchRows(Repository):
         self._connection.execute(update(research_days).where(*same).values(totals=as_json(grown)))
 
     def _summed(self, wanted: ResearchFilter) -> ResearchTotals:
-        row = self._connection.execute(self._matching(select(*_SUMMED), wanted)).one()._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+        """Three looks at the table, however many days there are."""
         bins, iterations, types = self._tallies(wanted)
-        return ResearchTotals(
-            **{name: int(row[name] or 0) for name in _COUNTS},
+        return replace(
+            added(self._days(wanted)),
             iterations=dict(sorted(iterations.items())),
-            stages={stage: _spread(row, stage) for stage in STAGES},
-            dimensions={dimension: _spread(row, dimension.value) for dimension in Dimension},
-            failed_dimensions=dict(self._failed(wanted)),
+            failed_dimensions=dict(sorted(self._failed(wanted).items())),
             failure_types={name: types[name] for name in sorted(types) if name},
             histogram=tuple(bins[place] for place in range(BINS)),
-            days=tuple(self._days(wanted)),
         )
 
-    def _failed(self, wanted: ResearchFilter | None) -> Iterator[tuple[str, int]]:
-        failures = research_failures
-        same = (failures.c.tenant == _OF.tenant) & (failures.c.log_id == _OF.log_id)
-        joined = select(failures.c.dimension, func.count()).select_from(research_sessions.join(failures, same))
-        found = self._matching(joined, wanted).group_by(failures.c.dimension).order_by(failures.c.dimension)
-        return ((str(name), int(count)) for name, count in self._connection.execute(found))
+    def _failed(self, wanted: ResearchFilter | None) -> Counter[str]:
+        """Sessions by what failed in them: the database counts each combination once, and there are few of them."""
+        listed = type_coerce(_OF.failed_dimensions, TextType).label("listed")
+        columns: tuple[ColumnElement[Any], ...] = (listed, func.count().label("sessions"))
+        found = self._matching(select(*columns), wanted).group_by("listed")
+        failed: Counter[str] = Counter()
+        for row in self._connection.execute(found):
+            for name in set(json.loads(row.listed)):
+                failed[name] += row.sessions
+        return failed
 
-    def _days(self, wanted: ResearchFilter | None) -> Iterator[DayOfResearch]:
-        day = func.substr(type_coerce(_OF.created_at, TextType), 1, 10)
-        columns = (day.label("day"), *_BY_DAY)
-        for row in self._connection.execute(self._matching(select(*columns), wanted).group_by(day).order_by(day)):
-            told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
-            yield DayOfResearch(
-                date.fromisoformat(row.day), row.sessions, row.judged, row.passed or 0, _spread(told, "overall")
-            )
+    def _days(self, wanted: ResearchFilter | None) -> Iterator[ResearchTotals]:
+        """Counts and sums of each day; what is tallied is not in them."""
+        # Written out, as the index has it: values that are bound would not be seen to be the same.
+        first, length = literal_column("1", Integer), literal_column("10", Integer)
+        day = func.substr(type_coerce(_OF.created_at, TextType), first, length)
+        found = self._matching(select(day.label("day"), *_SUMMED), wanted).group_by(day).order_by(day)
+        return map(_day, self._connection.execute(found))
 
     def _tallies(self, wanted: ResearchFilter) -> tuple[Counter[int | None], Counter[int], Counter[str]]:
         """Sessions by bin, by iterations and by failure, from one look at the table."""
@@ -207,6 +216,25 @@ def _session(row: Row[Any]) -> ResearchSession:
     return from_row(ResearchSession, row, research_sessions, scores={**scores, **told["custom_scores"]})
 
 
+def _day(row: Row[Any]) -> ResearchTotals:
+    told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+    counts = {name: int(told[name] or 0) for name in _COUNTS}
+    stages = {stage: _spread(told, stage) for stage in STAGES}
+    day = DayOfResearch(
+        date.fromisoformat(row.day), counts["sessions"], counts["judged"], counts["passed"], stages["overall"]
+    )
+    return ResearchTotals(
+        **counts,
+        stages=stages,
+        dimensions={dimension: _spread(told, dimension.value) for dimension in Dimension},
+        iterations={},
+        failed_dimensions={},
+        failure_types={},
+        histogram=(0,) * BINS,
+        days=(day,),
+    )
+
+
 def _spread(told: Mapping[Any, Any], name: str) -> Spread:
     count, total, squares, least, most = (told[f"{name}_{part}"] for part in _PARTS)
     return Spread(int(count), float(total or 0.0), float(squares or 0.0), least, most)
@@ -227,7 +255,7 @@ def _parts(name: str, column: ColumnElement[Any]) -> list[ColumnElement[Any]]:
 
 
 def _yes(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    return func.sum(as_type(column, Integer))
+    return func.sum(type_coerce(column, Integer))
 
 
 def _status(status: ResearchStatus) -> ColumnElement[Any]:
@@ -237,8 +265,16 @@ def _status(status: ResearchStatus) -> ColumnElement[Any]:
 def _bin() -> ColumnElement[Any]:
     """Floor on both: a cast rounds on one of them and cuts on the other."""
     score = type_coerce(_OF.overall_score, research_sessions.c.latency_ms.type)
-    edges = ((score < (place + 1) / BINS, literal(place)) for place in range(BINS - 1))
-    return case((_OF.overall_score.is_(None), None), *edges, else_=BINS - 1)
+    return case((_OF.overall_score.is_(None), None), else_=_bin_between(score, 0, BINS))
+
+
+def _bin_between(score: ColumnElement[Any], first: int, end: int) -> ColumnElement[Any]:
+    """Which of some bins: the half it is in, then the half of that. One edge after the other takes twice as long."""
+    if end - first == 1:
+        return literal(first)
+    middle = (first + end) // 2
+    lower, upper = _bin_between(score, first, middle), _bin_between(score, middle, end)
+    return case((score < middle / BINS, lower), else_=upper)
 
 
 _COUNTS: Mapping[str, ColumnElement[Any]] = {
@@ -254,8 +290,4 @@ _SUMMED = [
     *(column.label(name) for name, column in _COUNTS.items()),
     *(part for stage in STAGES for part in _parts(stage, _OF[f"{stage}_score"])),
     *(part for name in _KNOWN for part in _parts(name, _OF[name])),
-]
-_BY_DAY = [
-    *(_COUNTS[name].label(name) for name in ("sessions", "judged", "passed")),
-    *_parts("overall", _OF.overall_score),
 ]

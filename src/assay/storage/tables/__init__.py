@@ -49,9 +49,9 @@ from assay.storage.tables.memory import (
 )
 from assay.storage.tables.online import ab_votes, interleavings, ladder_steps
 from assay.storage.tables.research import (
+    prompt_splits,
     prompts,
     research_days,
-    research_failures,
     research_sessions,
     research_traces,
 )
@@ -93,10 +93,10 @@ __all__ = [
     "model_accounts",
     "model_replies",
     "model_reservations",
+    "prompt_splits",
     "prompts",
     "request_keys",
     "research_days",
-    "research_failures",
     "research_sessions",
     "research_traces",
     "tasks",

@@ -45,14 +45,6 @@ research_sessions = Table(
     Column("question", TextType),
 )
 
-research_failures = Table(
-    "research_failures",
-    metadata,
-    Column("log_id", TextType, primary_key=True),
-    Column("dimension", TextType, primary_key=True),
-    Column("tenant", TextType, primary_key=True),
-)
-
 research_traces = Table(
     "research_traces",
     metadata,
@@ -80,4 +72,16 @@ prompts = Table(
     Column("created_by", TextType),
     Column("note", TextType),
     Column("text", TextType),
+)
+
+prompt_splits = Table(
+    "prompt_splits",
+    metadata,
+    Column("tenant", TextType, primary_key=True),
+    Column("prompt_id", TextType, primary_key=True),
+    Column("first", WholeType),
+    Column("second", WholeType),
+    Column("began_at", Moment),
+    Column("created_by", TextType),
+    Column("ended_at", Moment),
 )

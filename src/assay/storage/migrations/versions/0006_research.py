@@ -1,4 +1,4 @@
-"""What the research pipeline and its evaluation need: sessions, their traces, what failed, and versions of prompts.
+"""What the research pipeline and its evaluation need: sessions, their traces, totals, and versions of prompts.
 
 Sessions are narrow: totals over some of them read every row. The whole record of each stands in a table beside it, and
 the totals of each day in another, so that an overview need not read them at all.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 from sqlalchemy import UniqueConstraint
+from sqlalchemy import text as sql
 
 from assay.storage.migrations.columns import (
     counter,
@@ -62,6 +63,17 @@ def upgrade() -> None:
         *yes_no("active"),
         *not_negative("version"),
     )
+    create(
+        "prompt_splits",
+        text("tenant", key=True),
+        text("prompt_id", key=True),
+        whole("first"),
+        whole("second"),
+        text("began_at"),
+        text("created_by"),
+        text("ended_at", null=True),
+        *not_negative("first", "second"),
+    )
 
 
 def _sessions() -> None:
@@ -101,17 +113,13 @@ def _sessions() -> None:
     op.create_index("research_sessions_by_time", "research_sessions", ["tenant", "created_at"])
     # Without it SQLite sorts the whole tenant to find its newest rows.
     op.create_index("research_sessions_by_id", "research_sessions", ["tenant", "id"])
+    # Totals are made day by day; without it SQLite sorts whatever a filter lets through.
+    op.create_index("research_sessions_by_day", "research_sessions", ["tenant", sql("substr(created_at, 1, 10)")])
 
 
 def _of_sessions() -> None:
     # No references: a table that others refer to may have no index that begins with the tenant (see 0001), and sessions
     # need theirs. A trace holds everything its session holds, so whatever erases the one finds the other.
-    create(
-        "research_failures",
-        text("log_id", key=True),
-        text("dimension", key=True),
-        text("tenant", key=True),
-    )
     create(
         "research_traces",
         text("log_id", key=True),

@@ -1,0 +1,81 @@
+"""Whether two questions ask the same in other words, so that what was said of the one may be said of the other.
+
+Meaning nominates, exact checks decide: "enable" is near "disable", 2024 near 2025, "from A to B" near "from B to A".
+Without vectors only the same words in the same order are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from assay.embedding.protocol import Embedder
+from assay.text.questions import NEW_WORDS, OLD_WORDS, read_question
+from assay.text.terms import stems_of, words
+from assay.text.vocabulary import NEGATORS, OPPOSITES
+from assay.text.wording import wording
+
+
+class _Exact(NamedTuple):
+    """What has to be the same."""
+
+    kind: str
+    time: tuple[str, ...]
+    excluded: tuple[str, ...]
+    facts: frozenset[tuple[str, str]]
+    negators: tuple[str, ...]
+    age: tuple[bool, bool]
+    parts: int
+
+
+class AlikeQuestions:
+    """Compares questions by meaning and by what is exact in them."""
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    def __call__(self, one: str, other: str) -> bool:
+        """Whether both ask the same."""
+        if one == other:
+            return True
+        keys, others = _keys(one), _keys(other)
+        if _exact(one) != _exact(other) or _turned(keys, others):
+            return False
+        if keys == others:
+            return True
+        return self._near(one, other)
+
+    def _near(self, one: str, other: str) -> bool:
+        if self._embedder is None:
+            return False
+        rows = self._embedder.embed([one, other])
+        return float(rows[0] @ rows[1]) > self._embedder.profile.duplicate
+
+
+@lru_cache(maxsize=1_024)
+def _keys(question: str) -> tuple[str, ...]:
+    return read_question(question).key_stems
+
+
+@lru_cache(maxsize=1_024)
+def _exact(question: str) -> _Exact:
+    asked, said = read_question(question), words(question)
+    stems = stems_of(said)
+    return _Exact(
+        kind=asked.kind.value,
+        time=asked.time,
+        excluded=asked.excluded,
+        facts=frozenset((fact.kind, fact.value) for fact in wording(asked.text).facts),
+        negators=tuple(stem for stem in stems if stem in NEGATORS),
+        age=(NEW_WORDS.isdisjoint(said), OLD_WORDS.isdisjoint(said)),
+        parts=len(asked.sides or asked.parts),
+    )
+
+
+def _turned(keys: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether one has the opposite of a word of the other, or the words they share in another order."""
+    here, there = set(keys), set(others)
+    if any(pair & (here - there) and pair & (there - here) for pair in OPPOSITES):
+        return True
+    return [stem for stem in keys if stem in there] != [stem for stem in others if stem in here]

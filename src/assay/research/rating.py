@@ -1,0 +1,80 @@
+"""What people say of an answer: that it was useful, or was not.
+
+It is said of the memories the answer cites, for the searches that found them, and so counts as every other validation
+does. Whoever validates one of these memories by hand for one of these searches has said the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay.errors import InputError
+from assay.memory.engine import Engine
+from assay.records import EventType, FeedbackEvent, Scope
+from assay.records.learning import Validated
+from assay.storage import Work
+
+_SIDES = {EventType.VALIDATE_USEFUL: 1, EventType.VALIDATE_NOT_USEFUL: -1}
+
+
+def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> tuple[Validated, ...]:
+    """Say that an answer was useful or was not; the same said twice by one principal counts once."""
+    with engine.store.reading(scope) as work:
+        trace = work.research.get(log_id).trace
+    cited = () if trace is None else cited_in(trace)
+    if not cited:
+        raise InputError(
+            f"the session {log_id!r} cites nothing that could be rated", remedy="Rate an answer that has citations."
+        )
+    queries = _finders(engine, scope, trace or {})
+    return tuple(
+        engine.validate(
+            scope,
+            memory_id,
+            useful,
+            query_id=queries.get(memory_id),
+            event_key=f"answer-{'useful' if useful else 'useless'}:{log_id}:{memory_id}:{scope.principal}"[:100],
+            note=f"the answer {log_id}",
+        )
+        for memory_id in cited
+    )
+
+
+def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:
+    """What most people said of an answer by what it cites; None: nobody did, or they are even."""
+    cited = set(cited_in(trace))
+    events = (event for query_id in _searches(trace) for event in work.feedback.of_query(query_id))
+    return _majority(event for event in events if event.memory_id in cited)
+
+
+def cited_in(trace: Mapping[str, Any]) -> tuple[str, ...]:
+    """The memories that the last answer of a record cites, each once."""
+    attempts = trace.get("answer_evaluation", {}).get("attempts", [])
+    found = [one["memory_id"] for one in attempts[-1]["synthesis"]["citations"]] if attempts else []
+    return tuple(dict.fromkeys(one for one in found if one))
+
+
+def _searches(trace: Mapping[str, Any]) -> list[str]:
+    return list(trace.get("retrieval_evaluation", {}).get("query_ids", []))
+
+
+def _finders(engine: Engine, scope: Scope, trace: Mapping[str, Any]) -> dict[str, str]:
+    """By memory, the first search that returned it."""
+    found: dict[str, str] = {}
+    for query_id in _searches(trace):
+        engine.store.log.make_sure_of(query_id)
+        with engine.store.reading(scope) as work:
+            for memory_id in work.queries.get(query_id).result_ids:
+                found.setdefault(memory_id, query_id)
+    return found
+
+
+def _majority(events: Iterable[FeedbackEvent]) -> bool | None:
+    """Each principal counts once, by what they said of most of it."""
+    sums: dict[str, int] = {}
+    for event in events:
+        who = str(event.metadata.get("principal", ""))
+        sums[who] = sums.get(who, 0) + _SIDES.get(event.event_type, 0)
+    total = sum((one > 0) - (one < 0) for one in sums.values())
+    return None if total == 0 else total > 0

@@ -1,0 +1,156 @@
+"""What a pipeline takes from earlier questions, each behind a flag that is off by default.
+
+`threshold_tuning` and `pattern_planning` look at the newest sessions of the tenant; the question that comes first waits
+for it, and what was found is good for an hour. `similar_evaluations` remembers evaluations. All of it is kept in this
+process with its engine and nowhere else, so that nothing has to be erased. Whatever fails here is logged, and the
+pipeline works as if the flag were off.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from assay.analysis.cautions import Caution
+    from assay.analysis.thresholds import RatedSession
+    from assay.flags import FlagStates
+    from assay.memory.engine import Engine
+    from assay.records import Scope
+    from assay.records.research import Checkpoint
+    from assay.records.research_log import EvaluatedBy
+    from assay.research.options import ResearchOptions
+    from assay.research.planner import Planner
+    from assay.research.similar import SimilarEvaluations
+    from assay.storage import Work
+
+THRESHOLDS, PATTERNS, SIMILAR = "threshold_tuning", "pattern_planning", "similar_evaluations"
+"""The flags."""
+GOOD_FOR = timedelta(hours=1)
+RATED, LOOKED_AT = 500, 2_000
+"""Sessions that ratings and patterns are looked for in, the newest first."""
+_log = logging.getLogger("assay.research")
+_SIMILAR: WeakKeyDictionary[Engine, dict[str, SimilarEvaluations]] = WeakKeyDictionary()
+"""By engine and tenant."""
+_FOUND: WeakKeyDictionary[Engine, dict[tuple[Any, ...], tuple[datetime, Any]]] = WeakKeyDictionary()
+"""By engine, then by tenant and what it was found from: when, and what."""
+Made = TypeVar("Made")
+
+
+class Lessons(NamedTuple):
+    """The flags as they stand for whoever asks, and over what."""
+
+    engine: Engine
+    scope: Scope
+    states: FlagStates | None
+    """None: they could not be read."""
+
+    def on(self, flag: str) -> bool:
+        """Whether this principal sees a flag."""
+        return self.states is not None and self.states.enabled(flag, self.scope.principal)
+
+    def options(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
+        """The options with thresholds that people's ratings confirm; those of another kind of evaluator say nothing."""
+        if not self.on(THRESHOLDS):
+            return own
+        return self._safely(THRESHOLDS, partial(self._tuned, own, by), own)
+
+    def planner(self, inner: Planner) -> Planner:
+        """The planner, told of known weaknesses."""
+        if not self.on(PATTERNS):
+            return inner
+        return self._safely(PATTERNS, partial(self._patterned, inner), inner)
+
+    def similar(self) -> SimilarEvaluations | None:
+        """Evaluations of earlier questions of the tenant; None: nothing is taken over."""
+        if not self.on(SIMILAR):
+            return None
+        from assay.judging.builtin.alike import AlikeQuestions  # noqa: PLC0415 - see the package's docstring
+        from assay.research.similar import SimilarEvaluations  # noqa: PLC0415 - the same
+
+        by_tenant = _SIMILAR.setdefault(self.engine, {})
+        return by_tenant.setdefault(self.scope.tenant, SimilarEvaluations(AlikeQuestions(self.engine.embedder)))
+
+    def _tuned(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
+        configured = own.panel.thresholds
+        moved = self._found((THRESHOLDS, by, *configured.values()), partial(_moved, configured=configured, by=by))
+        return replace(own, panel=replace(own.panel, thresholds={**configured, **moved}))
+
+    def _patterned(self, inner: Planner) -> Planner:
+        from assay.analysis.cautions import issues_for  # noqa: PLC0415 - see the package's docstring
+        from assay.research.patterned_planner import PatternedPlanner  # noqa: PLC0415 - the same
+
+        known = self._found((PATTERNS,), _cautions)
+        return PatternedPlanner(inner, partial(issues_for, cautions=known)) if known else inner
+
+    def _found(self, what: tuple[Any, ...], find: Callable[[Work], Made]) -> Made:
+        """What was found within the hour, else what is found now."""
+        kept, now = _FOUND.setdefault(self.engine, {}), self.engine.clock.now()
+        at, found = kept.get((self.scope.tenant, *what), (None, None))
+        if at is not None and now - at < GOOD_FOR:
+            return cast("Made", found)
+        with self.engine.store.reading(self.scope) as work:
+            made = find(work)
+        kept[self.scope.tenant, *what] = (now, made)
+        return made
+
+    def _safely(self, flag: str, work: Callable[[], Made], otherwise: Made) -> Made:
+        try:
+            return work()
+        except Exception as problem:  # noqa: BLE001 - learning never breaks what it learns from
+            _log.warning("%s: %s, going on without", flag, type(problem).__name__)
+            return otherwise
+
+
+def lessons_of(engine: Engine, scope: Scope) -> Lessons:
+    """The flags of this moment; a store that cannot be read is no reason not to answer."""
+    try:
+        with engine.store.reading(scope) as work:
+            return Lessons(engine, scope, engine.flags.states(work))
+    except Exception as problem:  # noqa: BLE001 - learning never breaks what it learns from
+        _log.warning("flags: %s, going on without", type(problem).__name__)
+        return Lessons(engine, scope, None)
+
+
+def _moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
+    from assay.analysis.thresholds import tune  # noqa: PLC0415 - see the package's docstring
+
+    return {one.checkpoint: one.after for one in tune(_rated(work, by), configured) if one.moved}
+
+
+def _rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
+    """The newest sessions that somebody rated, judged as questions are judged now."""
+    from assay.analysis.offline import newest  # noqa: PLC0415 - see the package's docstring
+    from assay.analysis.thresholds import RatedSession  # noqa: PLC0415 - the same
+    from assay.research.rating import rating_of  # noqa: PLC0415 - the same
+
+    if not work.feedback.count():
+        return
+    for session in newest(work, None, RATED):
+        scores = _scores(session.retrieval_score, session.answer_score)
+        if session.evaluated_by is not by or not scores:
+            continue
+        trace = work.research.get(session.log_id).trace
+        useful = None if trace is None else rating_of(work, trace)
+        if useful is not None:
+            yield RatedSession(log_id=session.log_id, useful=useful, scores=scores)
+
+
+def _scores(retrieval: float | None, answer: float | None) -> dict[Checkpoint, float]:
+    from assay.records.research import Checkpoint  # noqa: PLC0415 - see the package's docstring
+
+    found = {Checkpoint.RETRIEVAL: retrieval, Checkpoint.ANSWER: answer}
+    return {key: score for key, score in found.items() if score is not None}
+
+
+def _cautions(work: Work) -> tuple[Caution, ...]:
+    from assay.analysis.cautions import cautions_of  # noqa: PLC0415 - see the package's docstring
+    from assay.analysis.offline import newest  # noqa: PLC0415 - the same
+    from assay.analysis.patterns import find_patterns  # noqa: PLC0415 - the same
+
+    return cautions_of(find_patterns(newest(work, None, LOOKED_AT)))
