@@ -88,9 +88,10 @@ def test_wrong_use_is_told(run: Run, memory_id: str, wrong: tuple[str, ...]) -> 
 
 def test_a_short_simulation_says_what_became_of_every_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
-    told = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--json")
+    told = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2", "--json")
     assert told.code == 0
     assert [one["name"] for one in told.json["drifts"]] == ["gini", "entrenchment", "stale_served", "ndcg@10 lost"]
-    assert (len(told.json["rounds"]), told.json["grown"], told.json["unsafe"]) == (5, [], False)
-    again = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--json")
+    assert (told.json["grown"], told.json["unclear"], told.json["unsafe"]) == ([], [], False)
+    assert [(one["seed"], len(one["rounds"])) for one in told.json["simulations"]] == [(1, 5), (2, 5)]
+    again = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2", "--json")
     assert again.json == told.json

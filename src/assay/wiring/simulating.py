@@ -62,7 +62,7 @@ def open_simulation(
             )
             searcher = engine.searcher
             if unsafe:
-                searcher = searcher.with_options(replace(searcher.options, ordinary_fire=True))
+                searcher = searcher.with_options(replace(searcher.options, ordinary_fire=True, general_votes=True))
             yield Place(
                 store=engine.store,
                 searcher=searcher,

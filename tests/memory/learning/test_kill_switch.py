@@ -8,7 +8,7 @@ from tests.memory.learning.desk import FLAG, Desk
 
 from assay.flags import Flags, Override
 from assay.memory.learning import Learning
-from assay.memory.learning.exposure import gini, growth, most_shown, numbers
+from assay.memory.learning.exposure import Growth, gini, growth, has_grown, most_shown, numbers
 
 
 def spread_out(desk: Desk, times: int) -> None:
@@ -101,3 +101,9 @@ def test_growth_is_more_than_chance_and_more_than_the_margin() -> None:
     assert not any(one.grown for one in growth(before, same, stale=(), rng=rng))
     grown = {one.name for one in growth(before, narrow, stale={"m_0"}, rng=rng) if one.grown}
     assert {"gini", "stale_served"} <= grown
+
+
+@pytest.mark.parametrize(("now", "chance", "grown"), [(0.52, 0.51, True), (0.505, 0.5, False), (0.52, 0.53, False)])
+def test_what_is_watched_has_to_pass_both_the_margin_and_chance(now: float, chance: float, grown: bool) -> None:
+    assert Growth("any", 0.5, now, chance).grown is grown
+    assert has_grown(now - 0.5, at_least=now - chance) is grown

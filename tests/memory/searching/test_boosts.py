@@ -27,17 +27,26 @@ def test_the_confidence_multiplier_by_hand(value: float, factor: float) -> None:
 
 
 def test_confidence_says_nothing_at_its_start() -> None:
-    assert boosts.confidence(0.5) is None
+    assert boosts.confidence(0.5, raised=0.5) is None
 
 
 def test_without_negative_feedback_confidence_only_raises() -> None:
-    assert boosts.confidence(0.1, negative_feedback=False) is None
-    raised = boosts.confidence(1.0, negative_feedback=False)
+    assert boosts.confidence(0.1, raised=0.5, negative_feedback=False) is None
+    raised = boosts.confidence(1.0, raised=0.5, negative_feedback=False)
     assert raised == Boost(name="confidence", factor=1.2, reason="confidence 1.00")
 
 
+def test_confidence_counts_as_far_as_questions_like_this_one_raised_it() -> None:
+    partly = boosts.confidence(1.0, raised=0.25)
+    assert partly is not None
+    assert partly.factor == pytest.approx(1.1)
+    assert partly.reason == "confidence 1.00, 0.75 for questions like this one"
+    assert boosts.confidence(1.0, raised=0.0) is None
+    assert boosts.confidence(0.2, raised=0.0) == boosts.confidence(0.2, raised=0.5)
+
+
 def test_a_memory_marked_useless_throughout_keeps_its_factor_under_the_default_bound() -> None:
-    lowered = boosts.confidence(0.0)
+    lowered = boosts.confidence(0.0, raised=0.0)
     assert lowered is not None
     assert combined([lowered], SearchOptions().boost_bound) == pytest.approx(0.3, abs=1e-15)
 
@@ -81,7 +90,7 @@ def test_a_fact_outside_zero_to_one_is_refused(value: float) -> None:
     with pytest.raises(BadValue, match=r"attention .* is outside 0 to 1"):
         boosts.session(value, 0.1)
     with pytest.raises(BadValue, match=r"confidence .* is outside 0 to 1"):
-        boosts.confidence(value)
+        boosts.confidence(value, raised=0.5)
 
 
 SHARES = st.floats(0.0, 1.0)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tests.memory.searching.shelf import Shelf, ids
 
 from assay.memory.searching.options import SearchOptions
-from assay.records import EdgeKind, Filters, FusionMethod, Hit, SearchResult
-from assay.records.learning import LearnedTerm, TermState
+from assay.records import EdgeKind, Filters, FusionMethod, Hit, LoggedQuery, SearchResult
+from assay.records.learning import ChangeKind, LearnedTerm, TermState
 from assay.testing import note
 
 
@@ -135,6 +135,11 @@ def test_confidence_context_and_learned_triggers_are_boosts(sqlite_shelf: Shelf)
     )
     with sqlite_shelf.store.writing(sqlite_shelf.scope) as work:
         work.learned_terms.put(learned)
+        work.queries.add_many(
+            [LoggedQuery(query_id="eq_1", query="waves of alpha", tool_name="t", created_at=learned.learned_at)]
+        )
+        vote = {"useful": True, "steps": 5, "query_id": "eq_1"}
+        work.learning.change("m_good", ChangeKind.VOTE, {"confidence": 1.0}, vote)
     asked: dict[str, Any] = {"explain": True, "context_type": "review"}
     found = boosts(sqlite_shelf.search("alpha waves", **asked))
     assert found["m_good"]["confidence"] == pytest.approx(1.2)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,15 +15,18 @@ from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
-    from assay.evaluation.simulating import Drift, RoundNumbers, Simulated
+    from assay.evaluation.simulating import Drift, Judged, RoundNumbers, Simulated
 
-GROWN = 1
+EXITS = {"held": 0, "grown": 1, "unclear": 2}
 EVERY = 5
 """Rounds between two that are shown."""
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A name or path, such as agent-memory.")]
 RoundsOption = Annotated[int, typer.Option("--rounds", min=5, max=1_000, help="Days that are simulated.")]
 SearchesOption = Annotated[int, typer.Option("--searches", min=1, max=10_000, help="Searches on each of them.")]
+RepeatsOption = Annotated[
+    int, typer.Option("--repeats", min=1, max=100, help="Simulations, each from a seed of its own, judged together.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Where chance begins.")]
 VotesOption = Annotated[float, typer.Option("--votes", min=0.0, max=1.0, help="Of what is read, the share voted on.")]
 UnsafeOption = Annotated[bool, typer.Option("--unsafe", help="Without safeguards, to see what they are for.")]
@@ -38,24 +43,27 @@ def register(app: typer.Typer) -> None:
         dataset: DatasetArgument,
         rounds: RoundsOption = 50,
         searches: SearchesOption = 40,
+        repeats: RepeatsOption = 1,
         seed: SeedOption = 1,
         votes: VotesOption = 0.05,
         unsafe: UnsafeOption = False,
     ) -> None:
-        """Let simulated users search a dataset's memory while it learns; exit 1 if exposure or quality goes wrong."""
+        """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
         wiring.need_extra("memory", "sqlalchemy", "tantivy")
         from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - heavy, and only here
-        from assay.evaluation.simulating import Habits, SimulationOptions, simulate  # noqa: PLC0415 - the same
+        from assay.evaluation.simulating import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the same
 
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))
-        with wiring.open_simulation(found, unsafe=unsafe) as place:
-            surface.note(_HEAD)
-            done = simulate(place, found, options, on_round=lambda one: _show(surface, one))
-        told = {**plain(done), "grown": [one.name for one in done.grown], "unsafe": unsafe}
-        surface.result(told, "\n".join(_lines(done, unsafe=unsafe)))
-        if done.grown:
-            raise typer.Exit(GROWN)
+        done = []
+        for own in range(seed, seed + repeats):
+            with wiring.open_simulation(found, unsafe=unsafe) as place:
+                surface.note(f"seed {own}\n{_HEAD}")
+                done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))
+        judged = judge(done)
+        said = {str(verdict): judged.those(verdict) for verdict in Verdict}
+        surface.result({**plain(judged), **said, "unsafe": unsafe}, "\n".join(_lines(judged, unsafe=unsafe)))
+        raise typer.Exit(EXITS[judged.verdict])
 
 
 _HEAD = "round    gini (change)   entrenchment (change)   stale (change)   ndcg@10 change   terms"
@@ -70,16 +78,24 @@ def _show(surface: Surface, one: RoundNumbers) -> None:
         )
 
 
-def _lines(done: Simulated, *, unsafe: bool) -> Iterator[str]:
-    yield f"{done.reads:,} reads, {done.votes:,} votes, {done.learned:,} terms learned"
-    begun = "never applied" if done.applied_from is None else f"applied from round {done.applied_from} on"
-    yield f"learned triggers were {begun}{'; no safeguard was on' if unsafe else ''}"
-    if done.stopped:
-        yield f"the kill switch stopped learning: {done.stopped}"
-    yield f"the last {max(1, len(done.rounds) // 5)} rounds against a memory that learned nothing"
-    yield from grid([("number", "control", "now", "change", "at least", ""), *map(_drift, done.drifts)], indent="  ")
+def _lines(judged: Judged, *, unsafe: bool) -> Iterator[str]:
+    for one in judged.simulations:
+        yield from _told(one, unsafe=unsafe)
+    last = max(1, len(judged.simulations[0].rounds) // 5)
+    of = "" if len(judged.simulations) == 1 else f" of each of {len(judged.simulations)} simulations"
+    yield f"the last {last} rounds{of} against a memory that learned nothing"
+    head = ("number", "control", "now", "change", "at least", "at most", "")
+    yield from grid([head, *map(_drift, judged.drifts)], indent="  ")
+
+
+def _told(one: Simulated, *, unsafe: bool) -> Iterator[str]:
+    yield f"seed {one.seed}: {one.reads:,} reads, {one.votes:,} votes, {one.learned:,} terms learned"
+    begun = "never applied" if one.applied_from is None else f"applied from round {one.applied_from} on"
+    yield f"  learned triggers were {begun}{'; no safeguard was on' if unsafe else ''}"
+    if one.stopped:
+        yield f"  the kill switch stopped learning: {one.stopped}"
 
 
 def _drift(one: Drift) -> tuple[str, ...]:
-    verdict = "grown" if one.grown else "held"
-    return one.name, f"{one.control:.3f}", f"{one.now:.3f}", f"{one.change:+.3f}", f"{one.low:+.3f}", verdict
+    numbers = (f"{one.control:.3f}", f"{one.now:.3f}", f"{one.change:+.3f}", f"{one.low:+.3f}", f"{one.high:+.3f}")
+    return one.name, *numbers, one.verdict

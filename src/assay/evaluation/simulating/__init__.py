@@ -4,8 +4,19 @@
 day while it learns; `numbers` measures what became of exposure and quality, beside a control that learns nothing.
 """
 
-from assay.evaluation.simulating.numbers import Drift, RoundNumbers
-from assay.evaluation.simulating.rounds import Simulated, SimulatedClock, SimulationOptions, simulate
+from assay.evaluation.simulating.numbers import Drift, RoundNumbers, Verdict
+from assay.evaluation.simulating.rounds import Judged, Simulated, SimulatedClock, SimulationOptions, judge, simulate
 from assay.evaluation.simulating.users import Habits
 
-__all__ = ["Drift", "Habits", "RoundNumbers", "Simulated", "SimulatedClock", "SimulationOptions", "simulate"]
+__all__ = [
+    "Drift",
+    "Habits",
+    "Judged",
+    "RoundNumbers",
+    "Simulated",
+    "SimulatedClock",
+    "SimulationOptions",
+    "Verdict",
+    "judge",
+    "simulate",
+]

@@ -7,7 +7,7 @@ missing: the simulation asks what the policy does, not whether anybody would hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import BadValue, NothingMeasured, NotReady
 from assay.evaluation.simulating import numbers
-from assay.evaluation.simulating.numbers import Drift, Ground, RoundNumbers, Searched
+from assay.evaluation.simulating.numbers import Drift, Ground, RoundNumbers, Searched, Trial, Verdict
 from assay.evaluation.simulating.users import Habits, deeds
 from assay.memory.learning import Learning, Vote
 from assay.memory.learning.exposure import most_shown
@@ -76,11 +76,10 @@ class SimulationOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated:
-    """What came of it."""
+    """What came of one simulation."""
 
+    seed: int
     rounds: tuple[RoundNumbers, ...]
-    drifts: tuple[Drift, ...]
-    """Over the last fifth of the rounds."""
     reads: int
     votes: int
     learned: int
@@ -90,10 +89,24 @@ class Simulated:
     stopped: str
     """Why the kill switch stopped learning; empty if it did not."""
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """What came of all of them together."""
+
+    simulations: tuple[Simulated, ...]
+    drifts: tuple[Drift, ...]
+    """Over the last fifth of the rounds of each."""
+
     @property
-    def grown(self) -> tuple[Drift, ...]:
-        """The numbers that grew."""
-        return tuple(one for one in self.drifts if one.grown)
+    def verdict(self) -> Verdict:
+        """The worst of all numbers."""
+        found = {one.verdict for one in self.drifts}
+        return next(one for one in (Verdict.GROWN, Verdict.UNCLEAR, Verdict.HELD) if one in found)
+
+    def those(self, verdict: Verdict) -> list[str]:
+        """The names of the numbers of which this is said."""
+        return [one.name for one in self.drifts if one.verdict is verdict]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -125,9 +138,18 @@ class _Tally:
 
 def simulate(
     place: Place, dataset: Dataset, options: SimulationOptions, *, on_round: OnRound | None = None
-) -> Simulated:
-    """Let users search a memory for many rounds while it learns."""
+) -> tuple[Simulated, Trial]:
+    """Let users search a memory for many rounds while it learns: what came of it, and what is judged of it."""
     return _Simulation(place, dataset, options).run(on_round)
+
+
+def judge(done: Sequence[tuple[Simulated, Trial]]) -> Judged:
+    """Judge one or more simulations together."""
+    rng = np.random.default_rng([simulated.seed for simulated, _ in done])
+    return Judged(
+        simulations=tuple(simulated for simulated, _ in done),
+        drifts=tuple(numbers.drifts([trial for _, trial in done], rng)),
+    )
 
 
 class _Simulation:
@@ -139,7 +161,7 @@ class _Simulation:
         self._cases = _cases(dataset, self._rng)
         self._tally = _Tally()
 
-    def run(self, on_round: OnRound | None) -> Simulated:
+    def run(self, on_round: OnRound | None) -> tuple[Simulated, Trial]:
         control = {case.id: self._shown(case, self._place.scope(), None) for case in self._cases}
         ground = self._ground(control)
         told: list[RoundNumbers] = []
@@ -151,15 +173,16 @@ class _Simulation:
             if on_round is not None:
                 on_round(told[-1])
         last = [one for some in searched[-(self._options.rounds // LAST) :] for one in some]
-        return Simulated(
+        simulated = Simulated(
+            seed=self._options.seed,
             rounds=tuple(told),
-            drifts=tuple(numbers.drifts(last, ground, self._rng)),
             reads=self._tally.reads,
             votes=self._tally.votes,
             learned=len(self._place.learning.terms(self._place.scope())),
             applied_from=self._tally.applied_from,
             stopped=self._tally.stopped,
         )
+        return simulated, Trial(last, ground)
 
     def _asked(self) -> Iterator[tuple[int, Case]]:
         """The questions of one round."""

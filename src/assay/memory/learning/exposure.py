@@ -18,8 +18,8 @@ FAVOURED = 0.1
 RESAMPLES = 200
 SURE = 0.99
 """A value above this share of what chance makes of the beginning is no chance."""
-MARGIN = 0.03
-"""And it matters only when it is that much larger."""
+MARGIN = 0.01
+"""And it matters when it is that much larger: one place in a hundred, or that much of all attention, in other hands."""
 
 Lists = Sequence[tuple[str, ...]]
 
@@ -43,7 +43,12 @@ class Growth(NamedTuple):
     @property
     def grown(self) -> bool:
         """Whether it is larger than chance and the margin allow."""
-        return self.now > max(self.chance, self.before + MARGIN)
+        return has_grown(self.now - self.before, at_least=self.now - self.chance)
+
+
+def has_grown(change: float, *, at_least: float, margin: float = MARGIN) -> bool:
+    """The one rule for every number, simulated or live: it grew by more than the margin, and that was no chance."""
+    return change > margin and at_least > 0.0
 
 
 def numbers(shown: Lists, *, known: Collection[str], favoured: Collection[str], stale: Collection[str]) -> Numbers:

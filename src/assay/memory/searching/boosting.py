@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from assay.memory.learning.policy import beliefs
+from assay.memory.learning.praise import Praise, raised
 from assay.memory.searching import boosts
 from assay.memory.searching.channels.graph import Neighbour
 from assay.memory.searching.options import SearchOptions
@@ -35,6 +36,8 @@ class Surroundings:
     neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
     learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How much each learned trigger is believed; what is not there has ended."""
+    praises: Mapping[str, Sequence[Praise]] = field(default_factory=dict)
+    """The questions for which each was found useful."""
 
 
 def spread(work: Work, attention: Mapping[str, float]) -> dict[str, float]:
@@ -63,6 +66,15 @@ def learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, d
     return beliefs(work.learned_terms.applied(holding), now)
 
 
+def praises(work: Work, rows: Iterable[Candidate]) -> dict[str, list[Praise]]:
+    """For what these memories were found useful; only those that are trusted more than a new one are looked up."""
+    trusted = {row.memory_id for row in rows if row.memory.confidence > boosts.NEUTRAL_CONFIDENCE}
+    found: dict[str, list[Praise]] = {}
+    for one in work.learning.useful_votes(trusted) if trusted else ():
+        found.setdefault(one.memory_id, []).append(Praise(one.question, one.steps))
+    return found
+
+
 class Booster:
     """Makes the boosts of one search."""
 
@@ -77,6 +89,7 @@ class Booster:
         now: datetime,
     ) -> None:
         self._request = request
+        self._question = parsed.text
         self._runs = frozenset(parsed.runs)
         self._around = around
         self._options = options
@@ -92,7 +105,7 @@ class Booster:
             options.causal_strength if around.neighbours else 0.0,
             options.coactivation_strength if around.together else 0.0,
             options.learned_strength if self._learned and around.learned else 0.0,
-            boosts.MOST_CONFIDENCE_FACTOR - 1.0,
+            boosts.MOST_CONFIDENCE_FACTOR - 1.0 if around.praises or options.general_votes else 0.0,
             options.context_strength if self._request.context_type is not None else 0.0,
             options.recency_strength,
         )
@@ -106,7 +119,7 @@ class Booster:
             self._causal(row.memory_id),
             boosts.coactivation(self._around.together.get(row.memory_id, 0.0), options.coactivation_strength),
             self._learned_triggers(row),
-            boosts.confidence(row.memory.confidence, negative_feedback=self._negative),
+            self._confidence(row),
             boosts.context_type(self._request.context_type, row.memory.context_type, options.context_strength),
             boosts.recency(
                 (self._now - row.memory.updated_at.timestamp()) / DAY_S,
@@ -121,6 +134,11 @@ class Booster:
         if found is None:
             return None
         return boosts.causal(found.score, found.hops, self._options.causal_strength)
+
+    def _confidence(self, row: Candidate) -> Boost | None:
+        trust, votes = row.memory.confidence, self._around.praises.get(row.memory_id, ())
+        here = trust if self._options.general_votes else raised(self._question, votes)
+        return boosts.confidence(trust, raised=here, negative_feedback=self._negative)
 
     def _learned_triggers(self, row: Candidate) -> Boost | None:
         if not self._learned:

@@ -57,15 +57,18 @@ def learned_triggers(matched: Sequence[str], belief: float, weight: float, stren
     return _raised("learned_triggers", weight * _share("belief", belief), strength, reason)
 
 
-def confidence(value: float, *, negative_feedback: bool = True) -> Boost | None:
+def confidence(value: float, *, raised: float, negative_feedback: bool = True) -> Boost | None:
     """What validation says: 0 gives 0.3, 0.5 gives 1, 1 gives 1.2, straight lines between them.
 
-    Without negative feedback nothing is lowered.
+    Above 0.5 it counts as far as votes on questions like this one raised it. Without negative feedback nothing is
+    lowered.
     """
-    factor = confidence_factor(_share("confidence", value))
+    here = min(_share("confidence", value), max(NEUTRAL_CONFIDENCE + raised, NEUTRAL_CONFIDENCE))
+    factor = confidence_factor(here)
     if factor == 1.0 or (factor < 1.0 and not negative_feedback):
         return None
-    return Boost(name="confidence", factor=factor, reason=f"confidence {value:.2f}")
+    reason = f"confidence {value:.2f}" + (f", {here:.2f} for questions like this one" if here < value else "")
+    return Boost(name="confidence", factor=factor, reason=reason)
 
 
 def confidence_factor(value: float) -> float:

@@ -119,6 +119,11 @@ class SearchOptions:
     """A trigger of one word does not fire when more passages than both say hold it: it stands in too many queries."""
     ordinary_fire: bool = False
     """Whether such triggers fire all the same: only to see, in a simulation, what the rule is for."""
+    praised_depth: int = 20
+    """Useful votes raise what stands among so many without them: each is a look at the store, and 20 % hardly brings
+    anything from further down among ten."""
+    general_votes: bool = False
+    """Whether a useful vote raises its memory for every question: only to see, in a simulation, what comes of it."""
     full_text_limit: int = 100
     """Matches of the precise channel that are scored."""
 
@@ -130,7 +135,7 @@ class SearchOptions:
     def __post_init__(self) -> None:
         require(self, one_of(FusionMethod), "method")
         require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least", "full_text_limit")
-        require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least")
+        require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least", "praised_depth")
         require(
             self,
             rules.share,

@@ -217,8 +217,15 @@ class Pipeline:
         if self._enabled("learn_from_selection"):
             rows, now = [one.row for one in order], self._asked.now
             learned = self._guard.run("learned triggers", work, lambda: boosting.learned(work, rows, now)) or {}
-        neighbours = {one.memory_id: one for one in near}
-        return Surroundings(attention=attended, together=together, neighbours=neighbours, learned=learned)
+        best = [one.row for one in order[: self._options.praised_depth]]
+        praises = self._guard.run("votes", work, lambda: boosting.praises(work, best)) or {}
+        return Surroundings(
+            attention=attended,
+            together=together,
+            neighbours={one.memory_id: one for one in near},
+            learned=learned,
+            praises=praises,
+        )
 
     def _rerank(self, order: list[Ranked], plan: Plan) -> list[Ranked]:
         with self._trace.stage("rerank", inputs=len(order)) as stage:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Integer, Row, bindparam, delete, func, select, update
 
 from assay.errors import BadValue, RecordNotFound
 from assay.records import Operation, RowKind
@@ -18,7 +18,7 @@ from assay.records.learning import ChangeKind, LearningChange
 from assay.storage.repositories.base import Bound, Repository, mine
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables import learning_changes, memories, memory_votes
+from assay.storage.tables import eval_queries, learning_changes, memories, memory_votes
 
 LEARNED_COLUMNS = ("confidence", "validation_count", "tier", "learned_triggers")
 """What learning may change of a memory. `updated_at` is not among them: to be voted for is not to be newer."""
@@ -26,6 +26,9 @@ LEARNED_COLUMNS = ("confidence", "validation_count", "tier", "learned_triggers")
 
 LOOKED_BACK = 20_000
 """Changes among which the votes of one principal are counted: a vote must not take longer the more there were."""
+
+NEWEST = 10
+"""Votes of a memory that a search looks at: twice what makes it as sure as it can be."""
 
 
 class Tally(NamedTuple):
@@ -39,6 +42,15 @@ class Tally(NamedTuple):
         return self.useful if useful else self.useless
 
 
+class UsefulVote(NamedTuple):
+    """A standing vote for a memory, on a question that is still known."""
+
+    memory_id: str
+    question: str
+    steps: int
+    """As how many it counted."""
+
+
 class Writers(NamedTuple):
     """Who wrote memories, and the highest number among those."""
 
@@ -48,6 +60,17 @@ class Writers(NamedTuple):
 
 _STATE = select(memories.c.number, *(memories.c[name] for name in LEARNED_COLUMNS)).where(
     mine(memories), memories.c.id == bindparam("memory_id")
+)
+_VOTES = (
+    select(learning_changes.c.memory_id, learning_changes.c.detail)
+    .where(
+        mine(learning_changes),
+        learning_changes.c.memory_id == bindparam("memory_id"),
+        learning_changes.c.kind == ChangeKind.VOTE.value,
+        learning_changes.c.undone_at.is_(None),
+    )
+    .order_by(learning_changes.c.id.desc())
+    .limit(bindparam("newest", type_=Integer))
 )
 _TALLY = (
     select(memory_votes.c.useful, memory_votes.c.principal, func.count())
@@ -154,6 +177,24 @@ class Learning(Repository):
             table.c.undone_at.is_(None),
         )
         return sum(bool(row.detail.get("alone")) for row in self._connection.execute(wanted))
+
+    def useful_votes(self, memory_ids: Collection[str], *, newest: int = NEWEST) -> list[UsefulVote]:
+        """Votes for these memories that moved them and stand, of the newest of each; those on no known question not."""
+        found = [row for one in memory_ids for row in self._rows(_VOTES, memory_id=one, newest=newest)]
+        praising = [row for row in found if row.detail.get("useful") and row.detail.get("query_id")]
+        asked = self._questions({row.detail["query_id"] for row in praising})
+        return [
+            UsefulVote(row.memory_id, asked[query], int(row.detail["steps"]))
+            for row in praising
+            if (query := row.detail["query_id"]) in asked
+        ]
+
+    def _questions(self, query_ids: Collection[str]) -> dict[str, str]:
+        if not query_ids:
+            return {}
+        own = (self._mine(eval_queries), self._among(eval_queries.c.query_id, query_ids))
+        rows = self._connection.execute(select(eval_queries.c.query_id, eval_queries.c.query).where(*own))
+        return {row.query_id: row.query for row in rows}
 
     def remove_votes(self, memory_id: str, ballots: Collection[str]) -> None:
         """Take ballots back."""
