@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 
+import anyio
 import pytest
+from tests.server.serving import BOUND_S, services_at
 
 from assay.errors import SettingError
+from assay.server.services import LONG, Services
 from assay.server.serving import address_of, listen, listen_together
 
 HOST = "127.0.0.1"
@@ -54,3 +60,19 @@ def test_a_second_server_at_the_same_address_is_refused() -> None:
             listen_together(HOST, port, 2)
         with pytest.raises(SettingError, match=str(port)):
             listen(HOST, port)
+
+
+def test_who_takes_long_keeps_nobody_waiting_who_does_not(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    async def all_of_them(services: Services) -> str:
+        async with anyio.create_task_group() as group:
+            for _ in range(LONG + 1):
+                group.start_soon(partial(services.run, lambda: release.wait(BOUND_S), takes_long=True))
+            await anyio.wait_all_tasks_blocked()
+            found = await services.run(lambda: "quick")
+            release.set()
+        return found
+
+    with services_at(tmp_path) as services:
+        assert anyio.run(all_of_them, services) == "quick"

@@ -25,6 +25,8 @@ class Policy:
     """May remove or replace what is there."""
     idempotent: bool = False
     """The same call again changes nothing more."""
+    takes_long: bool = False
+    """Seconds or minutes, not milliseconds."""
 
     @property
     def reads_only(self) -> bool:

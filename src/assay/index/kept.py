@@ -13,7 +13,7 @@ from itertools import islice
 from assay.records import LogPosition
 from assay.storage import Candidate
 
-MOST = 20_000
+MOST = 50_000
 """Rows kept of a tenant; when there are more, the older half is let go. A row takes about a kilobyte."""
 
 

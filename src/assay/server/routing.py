@@ -157,7 +157,7 @@ def answering(route: Route) -> Handler:
         if inspect.iscoroutinefunction(handler):
             return written(await handler(**given), route.status)
         asked: Asking = given["asked"]
-        return await asked.services.run(functools.partial(perform, given))
+        return await asked.services.run(functools.partial(perform, given), takes_long=route.policy.takes_long)
 
     shown = answer
     shown.__signature__ = signature  # type: ignore[attr-defined] # what inspect.signature reads

@@ -36,8 +36,11 @@ GRANT = "assay.grant"
 """Where the guard leaves the caller's grant in the request's scope."""
 REQUEST_ID = "assay.request_id"
 """Where it leaves the request's own id."""
-THREADS = 4
-"""Calls worked on at once: more of them wait for each other, and each keeps memory of its own."""
+THREADS = 2
+"""Calls worked on at once. Python does one thing at a time: more would wait for each other in no order, and each keeps
+memory of its own."""
+LONG = 4
+"""Of those that take seconds, as many more: nobody else waits for them."""
 WAITING = 256
 """Calls that may wait for a thread."""
 
@@ -61,6 +64,7 @@ class Services:
         """Requests that the end of the server cut off."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._limiter = anyio.CapacityLimiter(threads)
+        self._long = anyio.CapacityLimiter(LONG)
         self._waiting = waiting
 
     @property
@@ -111,11 +115,12 @@ class Services:
         _, left = await asyncio.wait(set(self._tasks), timeout=deadline_s)
         return len(left)
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T], *, takes_long: bool = False) -> T:
         """Do something off the event loop."""
-        if self._limiter.statistics().tasks_waiting >= self._waiting:
+        limiter = self._long if takes_long else self._limiter
+        if limiter.statistics().tasks_waiting >= self._waiting:
             raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
-        return await to_thread.run_sync(work, limiter=self._limiter)
+        return await to_thread.run_sync(work, limiter=limiter)
 
 
 def services_of(request: Request) -> Services:

@@ -78,7 +78,7 @@ async def _ended(
 ) -> None:
     """Do the work; an error is its last event."""
     try:
-        await services.run(work)
+        await services.run(work, takes_long=True)
     except AssayError as problem:
         waiting.put_nowait(Told("error", {"error": {**problem.as_json()["error"], "request_id": request_id}}))
     finally:

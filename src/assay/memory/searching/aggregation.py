@@ -73,17 +73,16 @@ def aggregate(
         if passage.number in memory_of:
             passages.setdefault(memory_of[passage.number], []).append(passage)
     weight = coefficient if enabled else 0.0
+    # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
+    new = tuple.__new__
     found = [
-        _alone(memory, of_it[0]) if len(of_it) == 1 else _aggregated(memory, of_it, weight, floor, position_of)
+        new(AggregatedMemory, (memory, of_it[0].fused, (only := (of_it[0],)), only))
+        if len(of_it) == 1
+        else _aggregated(memory, of_it, weight, floor, position_of)
         for memory, of_it in passages.items()
     ]
     # Stable: memories were met in the order of their best passages.
     return sorted(found, key=attrgetter("score"), reverse=True)
-
-
-def _alone(memory: int, passage: FusedPassage[int]) -> AggregatedMemory:
-    only = (passage,)
-    return AggregatedMemory(memory, passage.fused, only, only)
 
 
 def _aggregated(

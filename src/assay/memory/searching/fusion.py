@@ -105,7 +105,9 @@ def _fused(
     for channel, found in ranked.items():
         for key, ballot in zip(map(_KEY, found), _cast(channel, found, method, weights, rrf_k), strict=True):
             ballots[key] = (*ballots.get(key, ()), ballot)
-    passages = [FusedPassage(key, _total(cast), cast) for key, cast in ballots.items()]
+    # Hundreds are made in a search: without a call in Python for each, in half the time.
+    new = tuple.__new__
+    passages = [new(FusedPassage, (key, _total(cast), cast)) for key, cast in ballots.items()]
     # Stable: the order in which passages were first met, by channel and rank, parts equals.
     return sorted(passages, key=_FUSED, reverse=True)
 

@@ -118,7 +118,7 @@ async def _answer(asked: Asking, ask: Ask, choice: tuple[bool, bool], *, stream:
         return answer_found(ask(pipeline, listen))
 
     if not stream:
-        return written(await asked.services.run(lambda: answered(None)))
+        return written(await asked.services.run(lambda: answered(None), takes_long=True))
 
     def work(tell: Tell) -> None:
         def listen(event: StageEvent) -> None:

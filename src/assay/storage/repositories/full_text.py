@@ -79,7 +79,7 @@ class SqliteFullText:
         )
         parameters = (asked if alone else f'"{self._tenant}" AND ({asked})', limit)
         with _interrupted_after(self._connection, budget_s):
-            return [AnalysedPassage(*row) for row in self._connection.exec_driver_sql(wanted, parameters)]
+            return list(map(AnalysedPassage._make, self._connection.exec_driver_sql(wanted, parameters).all()))
 
 
 class PostgresFullText:
