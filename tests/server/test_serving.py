@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,7 +13,7 @@ import pytest
 from tests.server.serving import BOUND_S, services_at
 
 from assay.errors import SettingError
-from assay.server.services import LONG, Services
+from assay.server.services import LONG, Lane, Services
 from assay.server.serving import address_of, listen, listen_together
 
 HOST = "127.0.0.1"
@@ -62,13 +61,14 @@ def test_a_second_server_at_the_same_address_is_refused() -> None:
             listen(HOST, port)
 
 
-def test_who_takes_long_keeps_nobody_waiting_who_does_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slow", [Lane.LONG, Lane.PAGES])
+def test_what_takes_long_and_pages_keep_no_search_waiting(tmp_path: Path, slow: Lane) -> None:
     release = threading.Event()
 
     async def all_of_them(services: Services) -> str:
         async with anyio.create_task_group() as group:
             for _ in range(LONG + 1):
-                group.start_soon(partial(services.run, lambda: release.wait(BOUND_S), takes_long=True))
+                group.start_soon(services.run, lambda: release.wait(BOUND_S), slow)
             await anyio.wait_all_tasks_blocked()
             found = await services.run(lambda: "quick")
             release.set()

@@ -21,7 +21,7 @@ from assay.access import Grant, Policy
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.server.errors import documented
-from assay.server.services import GRANT, REQUEST_ID, Services, services_of
+from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
 """What any route may answer."""
@@ -157,7 +157,7 @@ def answering(route: Route) -> Handler:
         if inspect.iscoroutinefunction(handler):
             return written(await handler(**given), route.status)
         asked: Asking = given["asked"]
-        return await asked.services.run(functools.partial(perform, given), takes_long=route.policy.takes_long)
+        return await asked.services.run(functools.partial(perform, given), Lane.of(route.policy))
 
     shown = answer
     shown.__signature__ = signature  # type: ignore[attr-defined] # what inspect.signature reads

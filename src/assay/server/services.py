@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +17,7 @@ import anyio
 from anyio import to_thread
 
 from assay import wiring
-from assay.access import Grant, StoredTokens, Tokens
+from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
 from assay.errors import ServerBusy
 from assay.records import Scope
@@ -37,14 +38,29 @@ GRANT = "assay.grant"
 REQUEST_ID = "assay.request_id"
 """Where it leaves the request's own id."""
 THREADS = 2
-"""Calls worked on at once. Python does one thing at a time: more would wait for each other in no order, and each keeps
-memory of its own."""
+"""Short calls worked on at once. Python does one thing at a time: more would wait for each other in no order, and each
+keeps memory of its own."""
+PAGES = 2
+"""The same of pages for people."""
 LONG = 4
-"""Of those that take seconds, as many more: nobody else waits for them."""
+"""The same of calls that take seconds."""
 WAITING = 256
 """Calls that may wait for a thread."""
 
 T = TypeVar("T")
+
+
+class Lane(StrEnum):
+    """Calls that may keep each other waiting, and nobody else."""
+
+    SHORT = "short"
+    PAGES = "pages"
+    LONG = "long"
+
+    @classmethod
+    def of(cls, policy: Policy) -> Lane:
+        """The lane of a route of the API."""
+        return cls.LONG if policy.takes_long else cls.SHORT
 
 
 class Services:
@@ -63,8 +79,11 @@ class Services:
         self.interrupted: list[tuple[str, str]] = []
         """Requests that the end of the server cut off."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._limiter = anyio.CapacityLimiter(threads)
-        self._long = anyio.CapacityLimiter(LONG)
+        self._lanes = {
+            Lane.SHORT: anyio.CapacityLimiter(threads),
+            Lane.PAGES: anyio.CapacityLimiter(PAGES),
+            Lane.LONG: anyio.CapacityLimiter(LONG),
+        }
         self._waiting = waiting
 
     @property
@@ -115,9 +134,9 @@ class Services:
         _, left = await asyncio.wait(set(self._tasks), timeout=deadline_s)
         return len(left)
 
-    async def run(self, work: Callable[[], T], *, takes_long: bool = False) -> T:
+    async def run(self, work: Callable[[], T], lane: Lane = Lane.SHORT) -> T:
         """Do something off the event loop."""
-        limiter = self._long if takes_long else self._limiter
+        limiter = self._lanes[lane]
         if limiter.statistics().tasks_waiting >= self._waiting:
             raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
         return await to_thread.run_sync(work, limiter=limiter)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from starlette.responses import StreamingResponse
 
 from assay.errors import AssayError
-from assay.server.services import Services
+from assay.server.services import Lane, Services
 
 SILENCE_S = 15.0
 """After so long without a step, a comment is sent."""
@@ -78,7 +78,7 @@ async def _ended(
 ) -> None:
     """Do the work; an error is its last event."""
     try:
-        await services.run(work, takes_long=True)
+        await services.run(work, Lane.LONG)
     except AssayError as problem:
         waiting.put_nowait(Told("error", {"error": {**problem.as_json()["error"], "request_id": request_id}}))
     finally:

@@ -186,7 +186,9 @@ class Settings:
     otel_texts: str = _setting(
         "otel.texts", "Whether spans carry queries and texts: yes or no.", "no", choices=("yes", "no")
     )
-    server_threads: int = _setting("server.threads", "Requests that a serving process works on at the same time.", 2)
+    server_threads: int = _setting(
+        "server.threads", "Short requests that a serving process works on at the same time.", 2
+    )
     server_requests_per_minute: int = _setting(
         "server.requests_per_minute", "Requests that one caller may send in a minute.", 12_000
     )

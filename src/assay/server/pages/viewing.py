@@ -27,7 +27,7 @@ from assay.server.pages.rendering import render
 from assay.server.pages.wrong import said_of
 from assay.server.routing import with_policy
 from assay.server.security.policies import READ
-from assay.server.services import REQUEST_ID, Services, scope_of, services_of
+from assay.server.services import REQUEST_ID, Lane, Services, scope_of, services_of
 from assay.settings import Settings
 
 SEE_OTHER = 303
@@ -122,7 +122,7 @@ class Pages:
 def _answering(viewer: Viewer, here: str) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         form = {} if request.method == "GET" else await _form(request)
-        return await services_of(request).run(functools.partial(_answer, viewer, here, request, form))
+        return await services_of(request).run(functools.partial(_answer, viewer, here, request, form), Lane.PAGES)
 
     answer.__name__ = f"page_{viewer.__module__.rpartition('.')[2]}_{viewer.__name__}"
     return answer

@@ -15,6 +15,7 @@ from assay.records.research_log import ResearchSession
 from assay.server.fields import LONGEST_QUERY, MOST_LABELS, IdInPath, Label, SessionId, YesNo
 from assay.server.routing import Asked, Asking, Body, Resource, Result, written
 from assay.server.security.policies import MEASURE, READ
+from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, streamed
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ async def _answer(asked: Asking, ask: Ask, choice: tuple[bool, bool], *, stream:
         return answer_found(ask(pipeline, listen))
 
     if not stream:
-        return written(await asked.services.run(lambda: answered(None), takes_long=True))
+        return written(await asked.services.run(lambda: answered(None), Lane.LONG))
 
     def work(tell: Tell) -> None:
         def listen(event: StageEvent) -> None:
