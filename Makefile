@@ -54,11 +54,14 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.ladder
 	@$(BIN)/python -m bench.tune --embedder minilm
 	@$(BIN)/python -m bench.intent
+	@$(BIN)/python -m bench.patterns
+	@$(BIN)/python -m bench.pages
 	@$(BIN)/python -m bench.relocation $(if $(DATA),--data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA))
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.quality --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.judge --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 
 soak: $(READY)
