@@ -1,7 +1,7 @@
 """How many anchors find their way home when notes are moved, renamed and rewritten, and how many go astray.
 
     python -m bench.relocation
-    python -m bench.relocation --data /tmp/collections --seeds 5
+    python -m bench.relocation --data DIR --seeds 5
 
 Notes are tampered with from a seed: half of the files move, half of those under another name; four headings in ten are
 worded anew, some beyond recognition; one leaf section in twenty is removed; three sections in ten lose or change a
