@@ -6,52 +6,28 @@ that was stopped in the middle leaves both usable: whatever the shorter one does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.embedding.around import AroundEmbedder
+from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.hashing import content_hash
 
 BATCH = 256
 
 
-class RememberedEmbedder:
+class RememberedEmbedder(AroundEmbedder):
     """Vectors by text, from files where they are known and from a real embedder otherwise."""
 
     def __init__(self, inner: Embedder, folder: Path) -> None:
-        self._inner = inner
+        super().__init__(inner)
         folder.mkdir(parents=True, exist_ok=True)
         self._keys, self._rows = folder / "vectors.keys", folder / "vectors.f32"
         self._known = self._read()
         self.made = 0
         """How many vectors this process had to make."""
-
-    @property
-    def model(self) -> str:
-        """Which model in which version."""
-        return self._inner.model
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._inner.dimension
-
-    @property
-    def token_limit(self) -> int:
-        """The most tokens of one text that are read."""
-        return self._inner.token_limit
-
-    @property
-    def profile(self) -> SimilarityProfile:
-        """What its similarities mean."""
-        return self._inner.profile
-
-    @property
-    def count_tokens(self) -> Callable[[str], int]:
-        """How many tokens a text has."""
-        return self._inner.count_tokens
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row for each text; what is not known is made and kept."""

@@ -8,11 +8,12 @@ from threading import Lock
 
 import numpy as np
 
-from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.embedding.around import AroundEmbedder
+from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.errors import BadValue
 
 
-class CachedEmbedder:
+class CachedEmbedder(AroundEmbedder):
     """An embedder with a memory of the `size` texts used last. Safe to share between threads.
 
     For queries, not for documents: those are embedded once and would only push the queries out.
@@ -21,34 +22,10 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, size: int = 1_000) -> None:
         if size < 1:
             raise BadValue(f"the cache size {size} is below 1", remedy="Give at least 1, or use the embedder itself.")
-        self._inner = inner
+        super().__init__(inner)
         self._size = size
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = Lock()
-
-    @property
-    def model(self) -> str:
-        """The inner embedder's."""
-        return self._inner.model
-
-    @property
-    def dimension(self) -> int:
-        """The inner embedder's."""
-        return self._inner.dimension
-
-    @property
-    def token_limit(self) -> int:
-        """The inner embedder's."""
-        return self._inner.token_limit
-
-    @property
-    def profile(self) -> SimilarityProfile:
-        """The inner embedder's."""
-        return self._inner.profile
-
-    def count_tokens(self, text: str) -> int:
-        """The inner embedder's."""
-        return self._inner.count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row for each text; only those not remembered are embedded."""

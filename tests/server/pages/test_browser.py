@@ -116,7 +116,9 @@ def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, filled: S
     visitor = Visitor(browser, address)
     visitor.page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
     try:
-        visitor.go(f"/ask/{ticket}").locator("[role=alert]", has_text="list of questions").wait_for()
+        told = visitor.go(f"/ask/{ticket}").locator("[role=alert]", has_text="list of questions")
+        told.wait_for()
+        assert told.count() == 1
     finally:
         looked_at.set()
         visitor.leave()
@@ -172,6 +174,7 @@ def test_a_flag_is_switched_and_a_prompt_gets_a_new_version(visitor: Visitor) ->
     page.locator(".diff .added", has_text="Be brief.").wait_for()
     page.get_by_role("button", name="Use").click()
     page.get_by_text("In use: as it came").wait_for()
+    assert page.locator("#text").input_value() == text
 
 
 def test_a_memory_is_found_opened_and_voted_for(visitor: Visitor) -> None:
@@ -183,6 +186,7 @@ def test_a_memory_is_found_opened_and_voted_for(visitor: Visitor) -> None:
     page.locator(".text.boxed", has_text=NOTES["Parking"]).wait_for()
     page.get_by_role("button", name="Yes").click()
     page.get_by_text("Counted as useful").wait_for()
+    assert page.get_by_role("heading", level=1).inner_text() == "Parking"
 
 
 def test_five_hundred_payloads_run_no_script(browser: Browser, address: str, filled: Services) -> None:

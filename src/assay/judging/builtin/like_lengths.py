@@ -10,41 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.embedding.around import AroundEmbedder
+from assay.embedding.protocol import Progress, Vectors
 
 MOST_PADDING = 120
 """Characters that one group may be padded by, about thirty tokens: less is not worth a call of its own."""
 
 
-class LikeLengths:
+class LikeLengths(AroundEmbedder):
     """The same vectors, made in groups of like length."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-
-    @property
-    def model(self) -> str:
-        """The inner embedder's."""
-        return self._inner.model
-
-    @property
-    def dimension(self) -> int:
-        """The inner embedder's."""
-        return self._inner.dimension
-
-    @property
-    def token_limit(self) -> int:
-        """The inner embedder's."""
-        return self._inner.token_limit
-
-    @property
-    def profile(self) -> SimilarityProfile:
-        """The inner embedder's."""
-        return self._inner.profile
-
-    def count_tokens(self, text: str) -> int:
-        """The inner embedder's."""
-        return self._inner.count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row for each text, in the order given."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.embedding.around import AroundEmbedder
+from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.records import Format
 from assay.text.chunking import Chunked, Chunker
 
@@ -54,36 +55,12 @@ class MeteredChunker(Chunker):
         return made
 
 
-class MeteredEmbedder:
+class MeteredEmbedder(AroundEmbedder):
     """An embedder that counts what it takes."""
 
     def __init__(self, inner: Embedder, meter: Meter) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._meter = meter
-
-    @property
-    def model(self) -> str:
-        """Which model in which version."""
-        return self._inner.model
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._inner.dimension
-
-    @property
-    def token_limit(self) -> int:
-        """The most tokens of one text that are read."""
-        return self._inner.token_limit
-
-    @property
-    def profile(self) -> SimilarityProfile:
-        """What its similarities mean."""
-        return self._inner.profile
-
-    def count_tokens(self, text: str) -> int:
-        """How many tokens a text has."""
-        return self._inner.count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text."""
