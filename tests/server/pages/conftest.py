@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.pages.filled import filled_services
 from tests.server.pages.looking import Visitor
-from tests.server.serving import reaching, served, services_at
+from tests.server.serving import BOUND_S, reaching, served, services_at
 
 from assay.server.services import Services
 
@@ -64,8 +64,9 @@ def browser() -> Iterator[Browser]:
     """Debian's Chromium. While it lives its own event loop runs in this thread, so it ends with its module."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium, or set CHROMIUM to where it is")
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
+    from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415 - only where there is a browser
 
+    expect.set_options(timeout=1000 * BOUND_S)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=FLAGS)
         yield browser

@@ -1,8 +1,14 @@
-"""A person with a browser: goes to pages, and hears whatever the browser complains of."""
+"""A person with a browser: goes to pages, and hears whatever the browser complains of.
+
+A browser does what it is told in its own time, so nothing here or in the tests looks once and believes it: what ought
+to be there is expected, which waits for it (`test_waiting.py` holds the tests to that).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
+
+from tests.server.serving import BOUND_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
@@ -16,6 +22,8 @@ _TOO_WIDE = """() => {
   const names = wide.map((one) => `${one.tagName} ${one.getAttribute("class")}`);
   return names.length ? names : ["something that is not seen"];
 }"""
+# Chromium throws away keys and clicks that arrive before a page has been painted once.
+_PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 class Visitor:
@@ -26,7 +34,7 @@ class Visitor:
         self.complaints: list[str] = []
         """Errors on the console, in scripts, and requests to anybody else."""
         self._context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-        self._context.set_default_timeout(30_000)
+        self._context.set_default_timeout(1000 * BOUND_S)
         self.page: Page = self._context.new_page()
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda problem: self.complaints.append(f"script: {problem}"))
@@ -36,11 +44,22 @@ class Visitor:
     def go(self, path: str) -> Page:
         """Look at a page until it is drawn."""
         self.page.goto(self.address + path, wait_until="load")
+        return self.drawn()
+
+    def again(self) -> Page:
+        """Load the same page anew, until it is drawn."""
+        self.page.reload(wait_until="load")
+        return self.drawn()
+
+    def drawn(self) -> Page:
+        """The page, once it is painted: before that it hears no key."""
+        self.page.wait_for_load_state("load")
+        self.page.evaluate(_PAINTED)
         return self.page
 
-    def charts(self) -> int:
-        """How many charts the page has drawn."""
-        return int(self.page.locator(".chart .main-svg").count())
+    def addresses(self, selector: str) -> list[str]:
+        """Where the links of a drawn page lead: of one that does not change any more."""
+        return [one.get_attribute("href") or "" for one in self.page.locator(selector).all()]
 
     def too_wide(self) -> list[str]:
         """What makes the page wider than its window, outside boxes that scroll by themselves."""

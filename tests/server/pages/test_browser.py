@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING
 
+from playwright.sync_api import expect
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, many_sessions
 from tests.server.pages.looking import Visitor
 from tests.server.pages.payloads import PAYLOADS
@@ -20,6 +22,8 @@ from assay.server.services import Services
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def inner_pages(services: Services) -> list[str]:
@@ -46,30 +50,33 @@ def inner_pages(services: Services) -> list[str]:
 def test_every_page_fits_a_wide_screen_and_a_phone(visitor: Visitor, filled: Services) -> None:
     for path in [*(entry.address for entry in MENU), *inner_pages(filled)]:
         page = visitor.go(path)
-        assert page.locator("h1").inner_text()
+        expect(page.locator("h1")).not_to_be_empty()
         page.emulate_media(color_scheme="dark")
         for width in (1600, 400):
             page.set_viewport_size({"width": width, "height": 900})
+            visitor.drawn()
             assert visitor.too_wide() == [], f"{path} at {width}"
 
 
 def test_the_navigation_lights_the_page_that_is_shown(visitor: Visitor) -> None:
     page = visitor.go("/memory")
-    lit = page.locator('nav a[aria-current="page"]')
-    assert [one.inner_text() for one in lit.all()] == ["Memory"]
-    assert [one.get_attribute("href") for one in page.locator("nav a").all()] == [entry.address for entry in MENU]
+    expect(page.locator('nav a[aria-current="page"]')).to_have_text(["Memory"])
+    assert visitor.addresses("nav a") == [entry.address for entry in MENU]
 
 
 def test_charts_are_drawn_and_drawn_again_when_the_colours_change(visitor: Visitor, filled: Services) -> None:
     runs = sorted(path.name for path in filled.lookup.runs.iterdir())
     page = visitor.go(f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}")
-    page.wait_for_selector(".chart .main-svg")
-    assert visitor.charts() >= 1
-    page.click("[data-theme-switch]")
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert visitor.charts() >= 1
+    chart, switch = page.locator(".chart .main-svg").first, page.locator("[data-theme-switch]")
+    expect(chart).to_be_visible()
+    light = page.evaluate(BACKGROUND)
+    switch.click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(switch).to_have_text("Light")
+    assert page.evaluate(BACKGROUND) != light
+    visitor.again()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(chart).to_be_visible()
 
 
 def test_a_question_is_answered_live_and_its_citation_opens_the_passage(visitor: Visitor) -> None:
@@ -78,14 +85,13 @@ def test_a_question_is_answered_live_and_its_citation_opens_the_passage(visitor:
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-answer]")
     page.wait_for_url("**/answers/r_*")
-    assert [one.inner_text() for one in page.locator(".stage h2").all()] != []
+    expect(page.locator(".stage h2")).to_have_count(3)
     page.locator(".stage details summary").first.click()
-    assert page.locator(".stage .attempt").first.is_visible()
+    expect(page.locator(".stage .attempt").first).to_be_visible()
     page.locator("[data-cite]").first.click()
-    lit = page.locator(".passages .lit")
-    assert lit.locator(".text").is_visible()
-    page.reload()
-    assert page.locator(".stage").count() == 3
+    expect(page.locator(".passages .lit .text")).to_be_visible()
+    visitor.again()
+    expect(page.locator(".stage")).to_have_count(3)
 
 
 def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visitor) -> None:
@@ -94,10 +100,10 @@ def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visit
     page.click("button.first")
     page.wait_for_selector("[data-notice]")
     page.get_by_role("link", name="View details").first.click()
-    assert page.locator("#stage-search details").first.get_attribute("open") is not None
+    expect(page.locator("#stage-search details").first).to_have_attribute("open", "")
     page.get_by_role("button", name="Proceed anyway").click()
-    assert not page.locator("[data-notice]").first.is_visible()
-    page.reload()
+    expect(page.locator("[data-notice]").first).to_be_hidden()
+    visitor.again()
     page.get_by_role("button", name="Retry search").click()
     page.wait_for_selector("[data-answer]")
     page.get_by_role("link", name="an earlier answer").wait_for()
@@ -117,8 +123,7 @@ def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, filled: S
     visitor.page.route("**/events", lambda route: route.fulfill(status=404, body="gone"))
     try:
         told = visitor.go(f"/ask/{ticket}").locator("[role=alert]", has_text="list of questions")
-        told.wait_for()
-        assert told.count() == 1
+        expect(told).to_have_count(1)
     finally:
         looked_at.set()
         visitor.leave()
@@ -126,37 +131,39 @@ def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, filled: S
 
 def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:
     page = visitor.go("/evaluation/label/hotel")
-    before = page.locator(".head p").last.inner_text()
-    first = page.locator("input[name=document]").input_value()
+    document, done = page.locator("input[name=document]"), page.locator(".head p").last
+    first, before = document.input_value(), done.inner_text()
     page.keyboard.press("3")
     page.wait_for_url("**said=*")
-    assert page.locator("input[name=document]").input_value() != first
-    assert page.locator("[role=status]").inner_text() == "3: the answer"
+    expect(document).not_to_have_value(first)
+    expect(page.locator("[role=status]")).to_have_text("3: the answer")
+    visitor.drawn()
     page.keyboard.press("u")
     page.wait_for_url("**said=undone")
-    assert page.locator("input[name=document]").input_value() == first
-    assert page.locator(".head p").last.inner_text() == before
+    expect(document).to_have_value(first)
+    expect(done).to_have_text(before)
 
 
 def test_filters_stand_in_the_address(visitor: Visitor) -> None:
     page = visitor.go("/evaluation/queries")
     page.select_option("#severe", "yes")
-    page.wait_for_url("**severe=yes**")
-    assert "text=" not in page.url
-    assert page.locator("#severe").input_value() == "yes"
+    expect(page).to_have_url(re.compile("[?&]severe=yes"))
+    expect(page).not_to_have_url(re.compile("[?&]text="))
+    expect(page.locator("#severe")).to_have_value("yes")
 
 
 def test_a_phone_opens_the_menu_and_a_keyboard_skips_it(browser: Browser, address: str) -> None:
     visitor = Visitor(browser, address, width=400)
     page = visitor.go("/memory")
-    assert not page.locator("nav a").first.is_visible()
+    first = page.locator("nav a").first
+    expect(first).to_be_hidden()
     page.click(".menu")
-    assert page.locator("nav a").first.is_visible()
-    page.reload()
+    expect(first).to_be_visible()
+    visitor.again()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
-    assert page.url.endswith("#page")
+    expect(page).to_have_url(re.compile("#page$"))
     visitor.leave()
     assert visitor.complaints == []
 
@@ -174,7 +181,7 @@ def test_a_flag_is_switched_and_a_prompt_gets_a_new_version(visitor: Visitor) ->
     page.locator(".diff .added", has_text="Be brief.").wait_for()
     page.get_by_role("button", name="Use").click()
     page.get_by_text("In use: as it came").wait_for()
-    assert page.locator("#text").input_value() == text
+    expect(page.locator("#text")).to_have_value(text)
 
 
 def test_a_memory_is_found_opened_and_voted_for(visitor: Visitor) -> None:
@@ -186,7 +193,7 @@ def test_a_memory_is_found_opened_and_voted_for(visitor: Visitor) -> None:
     page.locator(".text.boxed", has_text=NOTES["Parking"]).wait_for()
     page.get_by_role("button", name="Yes").click()
     page.get_by_text("Counted as useful").wait_for()
-    assert page.get_by_role("heading", level=1).inner_text() == "Parking"
+    expect(page.get_by_role("heading", level=1)).to_have_text("Parking")
 
 
 def test_five_hundred_payloads_run_no_script(browser: Browser, address: str, filled: Services) -> None:
@@ -197,15 +204,12 @@ def test_five_hundred_payloads_run_no_script(browser: Browser, address: str, fil
     drafts = [Draft(title=one, body=one, tags=(one,)) for one in PAYLOADS[::5] if one not in there]
     list(filled.engine.saver.save_many(OWN, drafts))
     visitor = Visitor(browser, address)
-    page = visitor.go("/evaluation/queries?text=ran")
-    shown = 0
-    while True:
-        shown += page.locator("tbody tr").count()
+    shown, older = 0, ["/evaluation/queries?text=ran"]
+    while older:
+        page = visitor.go(older[0])
+        shown += len(visitor.addresses("tbody a.cover"))
         assert page.evaluate("window.ran") is None
-        older = page.get_by_role("link", name="Older")
-        if not older.count():
-            break
-        older.click()
+        older = visitor.addresses("a[rel=next]")
     assert shown >= len(PAYLOADS) - LISTED
     for path in (
         "/memory?after=",

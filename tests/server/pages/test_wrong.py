@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from starlette.testclient import TestClient
 from tests.server.pages.looking import Visitor
 from tests.server.serving import HERE, bearer, reaching, served, services_at
@@ -143,20 +144,20 @@ def test_a_browser_shows_these_pages_in_the_design_of_the_others(browser: Browse
     with own as services, served(services, pages=True) as address:
         visitor = Visitor(browser, address, width=400)
         page = visitor.go("/nowhere")
-        assert page.locator("h1").inner_text() == "Not found"
+        expect(page.locator("h1")).to_have_text("Not found")
         assert visitor.too_wide() == []
         page.get_by_role("link", name="To the first page").click()
-        page.locator("h1", has_text="Ask").wait_for()
+        expect(page.locator("h1")).to_contain_text("Ask")
         page = visitor.go("/evaluation/prompts/planner")
         page.evaluate("document.querySelector('form[method=post] [name=csrf_token]').value = '0'.repeat(64)")
         page.get_by_role("button", name="Keep it").click()
-        page.locator("h1", has_text="The form is too old").wait_for()
+        expect(page.locator("h1")).to_have_text("The form is too old")
         page.get_by_role("link", name="Load the page again").click()
-        page.get_by_role("button", name="Keep it").wait_for()
+        expect(page.get_by_role("button", name="Keep it")).to_be_visible()
         assert 429 in [page.request.get(f"{address}/api/flags").status for _ in range(101)]
         page = visitor.go("/memory")
-        assert page.locator("h1").inner_text() == "Too fast"
-        assert page.evaluate("getComputedStyle(document.querySelector('.card')).borderRadius") == "10px"
+        expect(page.locator("h1")).to_have_text("Too fast")
+        expect(page.locator(".card").first).to_have_css("border-radius", "10px")
         assert visitor.too_wide() == []
         visitor.leave()
     unexpected = [one for one in visitor.complaints if "status of 4" not in one]
