@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +19,9 @@ from assay.testing import FixedClock
 # No example has a deadline of its own: a busy machine is no failure, and a slow test shows in `--durations`.
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, which the programs they start would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -98,6 +98,20 @@ class IndexMachine(RuleBasedStateMachine):
         with self.stores[which].reading(Scope(tenant=tenant)) as work:
             self.made_of[folded.generation] = oracle.bags(work)
 
+    @rule(tenant=tenants, which=st.sampled_from((0, 1)))
+    def grow(self, tenant: str, which: int) -> None:
+        with self.stores[which].reading(Scope(tenant=tenant)) as work:
+            self.indexes[which].view(work)
+            bags = oracle.bags(work)
+        self.indexes[which].compact(Scope(tenant=tenant), whole=False)
+        state = self.indexes[which]._tenants[tenant].current()
+        assert state is not None
+        made = state.base.described()
+        before = self.made_of[made.grown_from] if made.grown_from is not None else {}
+        self.made_of[made.generation] = {
+            number: before[number] if number in before else bags[number] for number in state.base.numbers.tolist()
+        }
+
     @rule()
     def delete_folder(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

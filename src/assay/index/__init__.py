@@ -1,7 +1,7 @@
 """Derived indexes: per tenant an immutable base in mapped files, and a tail of later changes in memory.
 
 Read `indexes` first. Below it: `view` (what one search sees) over `state` (base, what of it still holds, tail);
-`tenant` (one tenant in this process) with `following` (the change log), `building` and `folding` (new bases);
+`tenant` (one tenant in this process) with `following` (the change log), `building`, `growing`, `folding` (new bases);
 `base` with `generations` and `manifest` (files), `lexical` (tantivy) and `vectors` (usearch); `tail` with `postings`;
 `columns` (filters), `bm25`, `nearness` and `ordering` (scores); `reading` (the store); `place`, `status`, `telling`.
 """

@@ -17,7 +17,7 @@ from assay.index.manifest import Manifest
 from assay.index.options import IndexOptions
 from assay.index.vectors import VectorBase, open_vectors
 
-MEMORIES, PASSAGES, WORDS = "memories.npy", "passages.npy", "words"
+MEMORIES, PASSAGES, PENDING, WORDS = "memories.npy", "passages.npy", "pending.npy", "words"
 
 
 class Row(IntEnum):
@@ -38,6 +38,8 @@ class Base:
     """None: there is no base, and everything is in the tail."""
     memories: Whole
     passages: Whole
+    pending: Whole
+    """Numbers of passages that whoever opens it has to look at anew."""
     folders: tuple[str, ...]
     lexical: LexicalBase | None
     vectors: VectorBase | None
@@ -68,6 +70,7 @@ def no_base() -> Base:
         manifest=None,
         memories=np.zeros((len(Fact), 0), np.int64),
         passages=np.zeros((len(Row), 0), np.int64),
+        pending=np.zeros(0, np.int64),
         folders=(),
         lexical=None,
         vectors=None,
@@ -81,6 +84,7 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
         manifest=manifest,
         memories=np.load(folder / MEMORIES, mmap_mode="c"),
         passages=np.load(folder / PASSAGES, mmap_mode="c"),
+        pending=np.load(folder / PENDING),
         folders=manifest.folders,
         lexical=LexicalBase.open(folder / WORDS, tokens=manifest.tokens),
         vectors=open_vectors(folder, options=options) if manifest.model is not None else None,

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from assay.index.base import MEMORIES, PASSAGES, WORDS, Base, open_base
+from assay.index.base import MEMORIES, PASSAGES, PENDING, WORDS, Base, open_base
 from assay.index.columns import Fact, Folders, Whole, find, table
 from assay.index.generations import Generations, hash_of
 from assay.index.lexical import LexicalBuilder
@@ -48,7 +48,7 @@ def build(plan: Plan, generations: Generations | None) -> Base:
     """A new base, published on disk when there is a place for it."""
     if generations is None:
         return _Build(plan, None).run()
-    with generations.making() as folder, _as_file_problems():
+    with generations.making() as folder, as_file_problems():
         manifest = _Build(plan, folder).run().described()
         final = generations.publish(folder, manifest)
     generations.sweep(keep=final.name)
@@ -57,7 +57,7 @@ def build(plan: Plan, generations: Generations | None) -> Base:
 
 
 @contextmanager
-def _as_file_problems() -> Iterator[None]:
+def as_file_problems() -> Iterator[None]:
     """Both libraries say a full disk or a vanished folder in words of their own."""
     try:
         yield
@@ -119,16 +119,19 @@ class _Build:
     def _finish(self) -> Base:
         folders = Folders()
         memories = table(self._plan.reader.memories(), folders)
-        passages = _passage_table(self._rows, memories)
+        passages = passage_table(np.array(self._rows, np.int64).reshape(-1, 3).T, memories)
+        pending = np.zeros(0, np.int64)
         lexical = self._lexical.finish()
         vectors = self._finish_vectors()
         if self._folder is not None:
             np.save(self._folder / MEMORIES, memories)
             np.save(self._folder / PASSAGES, passages)
+            np.save(self._folder / PENDING, pending)
         return Base(
             manifest=self._manifest(memories, vectors, lexical.tokens, folders),
             memories=memories,
             passages=passages,
+            pending=pending,
             folders=tuple(folders.names()),
             lexical=lexical,
             vectors=vectors,
@@ -143,7 +146,7 @@ class _Build:
     def _manifest(self, memories: Whole, vectors: VectorBase | None, tokens: int, folders: Folders) -> Manifest:
         plan = self._plan
         return Manifest(
-            generation=f"{plan.position.seq:012d}-{uuid4().hex[:8]}",
+            generation=generation_name(plan.position.seq),
             store=plan.store,
             tenant=hash_of(plan.tenant),
             epoch=plan.position.epoch,
@@ -160,7 +163,13 @@ class _Build:
         )
 
 
-def _passage_table(rows: list[tuple[int, int, int]], memories: Whole) -> Whole:
-    numbers, memory_numbers, stamps = np.array(rows, np.int64).reshape(-1, 3).T
+def passage_table(columns: Whole, memories: Whole) -> Whole:
+    """The table of passages, of their numbers, memories and stamps."""
+    numbers, memory_numbers, stamps = columns
     places, _ = find(memories[Fact.NUMBER], memory_numbers)
     return np.stack([numbers, memory_numbers, places, stamps])
+
+
+def generation_name(seq: int) -> str:
+    """A name that nothing else has, and that says up to where it knows the log."""
+    return f"{seq:012d}-{uuid4().hex[:8]}"

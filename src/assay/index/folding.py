@@ -23,6 +23,8 @@ from assay.storage.failures import of_file
 
 _PATIENCE_S = 60.0
 """How long after a failure the next try is made."""
+_BUSY_S = 2.0
+"""How long after finding another process at it: what it makes is taken over."""
 _LEAVE_S = 10.0
 """How long closing waits for a build to notice."""
 
@@ -55,16 +57,16 @@ class Folding:
         thread = self._threads.get(scope.tenant)
         return thread is not None and thread.is_alive()
 
-    def run(self, scope: Scope, tenant: TenantIndex, progress: Progress | None = None) -> Folded:
-        """Fold now."""
+    def run(self, scope: Scope, tenant: TenantIndex, progress: Progress | None = None, *, whole: bool = True) -> Folded:
+        """Fold now; not `whole`, with as little work as will do."""
         began = self._clock.monotonic()
         with ExitStack() as held:
             generations = tenant.generations
             try:
                 if generations is not None and not held.enter_context(generations.locked()):
                     holder = generations.lock_holder() or "another one"
-                    return Folded(done=False, reason=f"process {holder} is folding this index")
-                base = tenant.fold(progress)
+                    return Folded(done=False, busy=True, reason=f"process {holder} is folding this index")
+                base = tenant.fold(progress, whole=whole)
             except OSError as problem:
                 raise of_file(problem, "cannot write the index") from problem
             except Stopped:
@@ -83,26 +85,28 @@ class Folding:
             thread.join(_LEAVE_S)
 
     def _in_background(self, scope: Scope, tenant: TenantIndex) -> None:
+        wait_s = 0.0
         try:
-            reason = self._folded_or_taken_over(scope, tenant)
+            folded = self._folded_or_taken_over(scope, tenant)
+            reason = None if folded is None or folded.done else folded.reason
+            wait_s = 0.0 if folded is None or folded.done else _BUSY_S if folded.busy else _PATIENCE_S
         except Exception as problem:  # noqa: BLE001 - kept for `status`; a fold must never harm a search
-            reason = str(problem)
+            reason, wait_s = str(problem), _PATIENCE_S
         with self._mutex:
-            self._not_before[scope.tenant] = self._clock.monotonic() + (_PATIENCE_S if reason else 0.0)
+            self._not_before[scope.tenant] = self._clock.monotonic() + wait_s
             if reason:
                 self.problems[scope.tenant] = reason
             else:
                 self.problems.pop(scope.tenant, None)
 
-    def _folded_or_taken_over(self, scope: Scope, tenant: TenantIndex) -> str | None:
-        """Why neither was done, if neither was."""
+    def _folded_or_taken_over(self, scope: Scope, tenant: TenantIndex) -> Folded | None:
+        """What came of folding; None when another process had done it."""
         with self._store.reading(scope) as work:
             newer = tenant.newer_base(work)
         if newer is not None:
             tenant.adopt(newer)
             return None
-        folded = self.run(scope, tenant)
-        return None if folded.done else folded.reason
+        return self.run(scope, tenant, whole=False)
 
     def _told(self, base: Base, scope: Scope, began: float) -> Folded:
         made = base.described()

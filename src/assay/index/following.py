@@ -23,6 +23,7 @@ class Follower:
 
     def __init__(self, base: Base, position: LogPosition, *, model: str | None) -> None:
         self.base = base
+        self._pending = base.pending.tolist()
         self.position = position
         self.model = model
         self.tail = Tail()
@@ -41,6 +42,16 @@ class Follower:
             model=self.model,
             kept=self._kept,
         )
+
+    def keep(self, other: Follower) -> None:
+        """Go on with the rows that another one kept, if it stands at the same position."""
+        if other.position == self.position:
+            self._kept = other._kept
+
+    def take_pending(self, reader: Reader) -> None:
+        """Look anew at what the base does not know any more; nothing the second time."""
+        pending, self._pending = self._pending, []
+        self._take_passages(pending, reader)
 
     def take_all(self, reader: Reader) -> None:
         """Read the whole tenant into the tail."""

@@ -59,6 +59,14 @@ class Generations:
         except Exception as problem:
             raise NoBase(f"generation {name} cannot be opened: {problem}") from problem
 
+    def is_current(self, base: Base) -> bool:
+        """Whether a base is the one that `current` names, with its files in place."""
+        try:
+            name = (self.folder / _CURRENT).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            return False
+        return base.folder is not None and base.folder == self.folder / name and base.folder.is_dir()
+
     def _check(self, manifest: Manifest, options: IndexOptions) -> None:
         expected = {
             "format": FORMAT,

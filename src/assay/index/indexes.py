@@ -56,9 +56,13 @@ class Indexes:
         in_database = self._store.backend_name == "postgres"
         return View(state, work, standing=standing, options=self._options, vectors_in_database=in_database)
 
-    def compact(self, scope: Scope, progress: Progress | None = None) -> Folded:
-        """Fold the tail into a new base now; does nothing when another process is at it."""
-        return self._folding.run(scope, self._of(scope), progress)
+    def compact(self, scope: Scope, progress: Progress | None = None, *, whole: bool = True) -> Folded:
+        """Fold the tail into a new base now; does nothing when another process is at it.
+
+        A base is built whole, so that the same data give the same base; not `whole`, the one there is may be grown, as
+        it is in the background.
+        """
+        return self._folding.run(scope, self._of(scope), progress, whole=whole)
 
     def status(self, scope: Scope) -> IndexStatus:
         """How the index stands, brought up to date first."""

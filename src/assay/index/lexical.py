@@ -6,7 +6,7 @@ passage of the base a document is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,8 @@ DIGITS = 4
 
 _HEAP = 512_000_000
 """As much as a writer may hold before it begins a second segment."""
+_SMALL_HEAP = 64_000_000
+"""The same for one that only adds a tail."""
 _NAMED = 5
 """Naming n passages in the query costs about n; asking for more than is wanted about count / n. Measured: naming is
 cheaper while n * n is below this many times the count."""
@@ -42,10 +44,7 @@ class LexicalBuilder:
 
     def add(self, stems: list[str]) -> None:
         """The next passage."""
-        document = tantivy.Document()
-        document.add_text("body", " ".join(stems))
-        document.add_unsigned("place", self._places)
-        self._writer.add_document(document)
+        self._writer.add_document(_document(stems, self._places))
         self._places += 1
         self._tokens += len(stems)
 
@@ -59,6 +58,16 @@ class LexicalBuilder:
         """Let the writer go."""
         with suppress(ValueError):
             self._writer.rollback()
+
+
+def add_words(folder: Path, bags: Sequence[list[str]], *, first_place: int) -> int:
+    """Add passages behind those of the index in a folder; says how many words they hold."""
+    writer = tantivy.Index.open(str(folder)).writer(heap_size=_SMALL_HEAP, num_threads=1)
+    for place, stems in enumerate(bags, first_place):
+        writer.add_document(_document(stems, place))
+    writer.commit()
+    writer.wait_merging_threads()
+    return sum(map(len, bags))
 
 
 class LexicalBase:
@@ -138,6 +147,13 @@ def _complete(kept: Scores, lowest: float, limit: int, *, ties_in_order: bool) -
     if len(kept) < limit:
         return False
     return ties_in_order or lowest < round(float(kept[limit - 1]), DIGITS) - 10.0**-DIGITS
+
+
+def _document(stems: list[str], place: int) -> tantivy.Document:
+    document = tantivy.Document()
+    document.add_text("body", " ".join(stems))
+    document.add_unsigned("place", place)
+    return document
 
 
 def _schema() -> tantivy.Schema:

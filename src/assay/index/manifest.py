@@ -11,7 +11,7 @@ from typing import Any
 from assay.records import LogPosition
 from assay.text.terms import ANALYSIS_VERSION
 
-FORMAT = 1
+FORMAT = 2
 """Of the files of a base; another one is built anew."""
 NAME = "manifest.json"
 
@@ -35,6 +35,8 @@ class Manifest:
     tokens: int
     title_repeats: int
     folders: tuple[str, ...]
+    grown_from: str | None = None
+    """The generation it was added to; None when it was built whole."""
     format: int = FORMAT
     analysis: str = ANALYSIS_VERSION
     files: Mapping[str, int]

@@ -14,7 +14,7 @@ class IndexOptions:
     the graph answers in a fifth of the time."""
     whole_below: int = 20_000
     """Up to here a tenant without a base is read into memory, and a change of model is followed at once."""
-    fold_passages: int = 5_000
+    fold_passages: int = 2_000
     """A tail larger than this, and larger than `fold_share` of the base, is folded in the background."""
     fold_share: float = 0.1
     first_fold: int = 1_000

@@ -31,6 +31,16 @@ class Postings:
             # One call for both numbers: a reader never sees half a pair.
             pairs.extend((place, frequency))
 
+    def bags(self, known: int) -> list[list[str]]:
+        """The stems of each of the first `known` passages, in no order."""
+        found: list[list[str]] = [[] for _ in range(known)]
+        for stem, pairs in list(self._pairs.items()):
+            numbers = pairs.tolist()
+            for place, frequency in zip(numbers[::2], numbers[1::2], strict=True):
+                if place < known:
+                    found[place] += [stem] * frequency
+        return found
+
     def of(self, stem: str, known: int) -> tuple[Whole, Whole]:
         """Places and frequencies among the first `known` passages."""
         found = self._pairs.get(stem)

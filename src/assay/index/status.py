@@ -53,6 +53,8 @@ class Folded:
     done: bool
     reason: str
     """Why it did nothing, or what it made."""
+    busy: bool = False
+    """Whether another process is at it."""
     generation: str | None = None
     passages: int = 0
     seconds: float = 0.0

@@ -47,6 +47,7 @@ class TailView:
 
     numbers: Whole
     memory_numbers: Whole
+    stamps: Whole
     lengths: Whole
     alive: Mask
     memories: Whole
@@ -112,6 +113,7 @@ class Tail:
         return TailView(
             numbers=rows[:, 0],
             memory_numbers=rows[:, 1],
+            stamps=rows[:, 2],
             lengths=rows[:, 3],
             alive=self._alive,
             memories=self.memories,

@@ -14,6 +14,7 @@ from assay.index.base import Base, no_base
 from assay.index.building import Plan, Progress, build
 from assay.index.following import Follower
 from assay.index.generations import Generations, NoBase
+from assay.index.growing import grow, growth_of
 from assay.index.options import IndexOptions
 from assay.index.reading import Reader
 from assay.index.state import State
@@ -82,10 +83,15 @@ class TenantIndex:
         outgrown = follower.tail.size > self._home.options.fold_beyond(follower.base.count)
         return outgrown or follower.model != self._wanted_model
 
-    def fold(self, progress: Progress | None = None) -> Base:
-        """Build a base at the end of the log and go on from it. Searches go on meanwhile."""
-        with self._home.store.reading(self._home.scope) as work:
-            base = self._built(work, self._model(work), self._home.generations, progress)
+    def fold(self, progress: Progress | None = None, *, whole: bool = True) -> Base:
+        """Make a base at the end of the log and go on from it; not `whole`, grow the one there is if that can be done.
+
+        Searches go on meanwhile.
+        """
+        base = None if whole else self._grown()
+        if base is None:
+            with self._home.store.reading(self._home.scope) as work:
+                base = self._built(work, self._model(work), self._home.generations, progress)
         self.adopt(base)
         return base
 
@@ -95,8 +101,22 @@ class TenantIndex:
         with self._home.store.reading(self._home.scope) as work:
             if not self._follow(fresh, work):
                 return
-        with self._mutex:
+        # What came meanwhile is little. The snapshot comes first: searches hold theirs while they wait for the lock.
+        with self._home.store.reading(self._home.scope) as work, self._mutex:
+            if not self._follow(fresh, work):
+                return
+            if self._follower is not None and self._follow(self._follower, work):
+                fresh.keep(self._follower)
             self._follower, self._state = fresh, fresh.state()
+
+    def _grown(self) -> Base | None:
+        """The base with the tail added to it; None when there is none on disk that can be grown."""
+        home, state = self._home, self._state
+        fits = state is not None and state.model == self._wanted_model
+        if home.generations is None or state is None or not fits or not home.generations.is_current(state.base):
+            return None
+        growth = growth_of(state, home.options)
+        return None if growth is None else grow(growth, home.generations, options=home.options, stopped=home.stopped)
 
     def newer_base(self, work: Work) -> Base | None:
         """A base that another process made and that is far enough ahead of ours to be worth taking."""
@@ -178,6 +198,7 @@ class TenantIndex:
 
     def _follow(self, follower: Follower, work: Work) -> bool:
         """Bring a follower up to a snapshot; False when it has to begin anew."""
+        follower.take_pending(self._reader(work, follower.model))
         while True:
             followed = work.changes.follow(follower.position, limit=_LINES)
             if followed.must_rebuild or any(change.number is None for change in followed.changes):

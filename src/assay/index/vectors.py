@@ -6,10 +6,12 @@ or too small a share of them, is answered by comparing exactly those.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -126,6 +128,45 @@ class VectorBuilder:
         self._growing.shutdown(cancel_futures=True)
 
 
+def can_grow(base: VectorBase, added: int, options: IndexOptions) -> bool:
+    """Whether so many vectors can be added without beginning a graph."""
+    return base.kind == "hnsw" or len(base.places) + added <= options.exact_below
+
+
+def grow_vectors(
+    base: VectorBase,
+    source: Path,
+    folder: Path,
+    *,
+    places: Whole,
+    fresh: Halves,
+    options: IndexOptions,
+    go_on: Callable[[], None],
+) -> None:
+    """Write the vectors of a base that lies in one folder, and further ones behind them, into another.
+
+    `go_on` is asked now and then, and raises when they are not wanted any more.
+    """
+    old = len(base.places)
+    dimension = (fresh if len(places) else base.matrix).shape[1]
+    matrix = _new_matrix(folder, (old + len(places), dimension))
+    # Without rows, either may be without a dimension, too.
+    if old:
+        matrix[:old] = base.matrix
+    if len(places):
+        matrix[old:] = fresh
+    if isinstance(matrix, np.memmap):
+        matrix.flush()
+    np.save(folder / PLACES, np.concatenate([base.places, places]))
+    if base.kind == "hnsw":
+        graph = _copied_graph(source / GRAPH, options)
+        with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
+            for begin in range(0, len(fresh), options.page):
+                go_on()
+                growing.submit(_grow, graph, old + begin, fresh[begin : begin + options.page]).result()
+        graph.save(str(folder / GRAPH))
+
+
 MATRIX, PLACES, GRAPH = "vectors.npy", "vector_places.npy", "graph.usearch"
 
 
@@ -155,6 +196,15 @@ def _new_graph(dimension: int, options: IndexOptions) -> Index:
         expansion_add=options.expansion_build,
         expansion_search=options.expansion_search,
     )
+
+
+def _copied_graph(path: Path, options: IndexOptions) -> Index:
+    """A graph that can grow; its file says nothing of how."""
+    graph = Index.restore(str(path), view=False)
+    if graph is None:
+        raise OSError(errno.EIO, "the graph cannot be read", str(path))
+    graph.expansion_add = options.expansion_build  # type: ignore[misc]  # its setter has no type
+    return graph
 
 
 def _step_back() -> None:
