@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from assay.wiring.research_options import research_options
 
 SCOPE = Scope()
 QUESTION = "How long does the session cookie live?"
+QUESTION_ABOUT = "How long does cookie number {} live?"
 NOTES = {
     "Cookie": "The session cookie lives for twelve hours. It is renewed with every request.",
     "Database": "The database moved from MySQL to PostgreSQL in March 2024.",
@@ -98,19 +98,17 @@ def test_questions_are_split_between_two_versions_and_each_is_kept_with_its_own(
         # Opened before there was a split: it deals all the same.
         research = open_research(asking, engine, SCOPE)
         split = PromptBook(engine.store).split(SCOPE, "planner", 1)
-        seen = Counter[str]()
-        for number in range(6):
-            question = f"How long does cookie number {number} live?"
+        # Which version a question is dealt hangs on the split's id, which is another one each time.
+        questions = {version_for(split, question): question for question in map(QUESTION_ABOUT.format, range(100))}
+        assert sorted(questions) == [0, 1]
+        for version, question in questions.items():
             before = len(service.heard)
             answer = research.ask(SCOPE, question)
-            version = version_for(split, question)
             own = [one for one in answer.session.prompt_versions if one.startswith("planner@")]
             assert own == [f"planner@{version}"]
             told = [str(one.body) for one in service.heard[before:] if one.method == "POST"]
             assert any("Plan the unusual way." in one for one in told) is (version == 1)
-            seen.update(own)
         ruled = open_research(asking, engine, SCOPE, choice=Choice(builtin=True)).ask(SCOPE, QUESTION)
-    assert set(seen) == {"planner@0", "planner@1"}
     assert ruled.session.prompt_versions == ()
 
 
