@@ -48,6 +48,7 @@ def test_save_search_read_validate_and_ask(client: Client) -> None:
     answer = client.ask("Why do we indent Makefiles with tabs?")
     assert answer.status == "answered"
     assert client.log(answer.log_id)["session"]["log_id"] == answer.log_id
+    assert client.rate(answer.log_id, True)["memories"][0]["memory_id"] == saved.memory_id
     assert answer.log_id in [one["log_id"] for one in client.evaluations(passed=True)]
     assert client.aggregates()["sessions"] >= 1
     assert client.health().parts

@@ -224,6 +224,10 @@ class Client:
         """Answer an earlier question again from a wider search."""
         return _value(Answer, self.post(f"/api/research/sessions/{_part(log_id)}/retry-search", {}))
 
+    def rate(self, log_id: str, was_useful: bool) -> Mapping[str, Any]:
+        """Tell whether an answer was useful: it counts for the memories that it cites."""
+        return self.post(f"/api/research/sessions/{_part(log_id)}/rating", {"was_useful": was_useful})
+
     def log(self, log_id: str) -> Mapping[str, Any]:
         """Everything that happened to one question."""
         return self.get(f"/api/logs/sessions/{_part(log_id)}")

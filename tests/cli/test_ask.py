@@ -79,3 +79,19 @@ def test_wrong_use_is_named_with_a_remedy(run: Run, arguments: tuple[str, ...], 
     assert told.code == 3
     assert said in told.err
     assert "try" in told.err
+
+
+def test_an_answer_can_be_rated_by_its_log_id(run: Run) -> None:
+    log_id = json.loads(run("ask", QUESTION, "--json").out)["log_id"]
+    told = run("rate", log_id, "--not-useful")
+    assert told.code == 0
+    assert "confidence 0.50 -> 0.45" in told.out
+    again = json.loads(run("rate", log_id, "--not-useful", "--json").out)
+    assert (again["log_id"], again["useful"]) == (log_id, False)
+    assert again["memories"][0]["repeated"] is True
+
+
+def test_rating_what_is_not_there_names_it(run: Run) -> None:
+    told = run("rate", "r_none")
+    assert told.code == 3
+    assert "r_none" in told.err

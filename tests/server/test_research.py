@@ -101,6 +101,20 @@ def test_a_question_is_asked_again_from_a_wider_search(client: TestClient) -> No
     assert again["log_id"] != first["log_id"]
 
 
+def test_an_answer_is_rated_once_by_each_and_for_what_it_cites(client: TestClient) -> None:
+    answer = asked(client)
+    place = f"/api/research/sessions/{answer['log_id']}/rating"
+    rated = client.post(place, json={"was_useful": True}).json()
+    assert [one["memory_id"] for one in rated["memories"]] == [answer["citations"][0]["memory_id"]]
+    assert (rated["was_useful"], rated["memories"][0]["repeated"]) == (True, False)
+    assert client.post(place, json={"was_useful": True}).json()["memories"][0]["repeated"] is True
+    assert client.post("/api/research/sessions/r_none/rating", json={"was_useful": True}).status_code == 404
+    nothing = asked(client, question="Who painted the ceiling of the Sistine Chapel?")
+    refused = client.post(f"/api/research/sessions/{nothing['log_id']}/rating", json={"was_useful": False})
+    assert (refused.status_code, nothing["citations"]) == (422, [])
+    assert nothing["log_id"] in refused.json()["error"]["message"]
+
+
 def test_what_happened_can_be_read_later(client: TestClient) -> None:
     answer = asked(client)
     log = client.get(f"/api/logs/sessions/{answer['log_id']}").json()

@@ -45,6 +45,7 @@ from assay.cli.commands import (
     metrics,
     observe,
     prompts,
+    rate,
     report,
     restore,
     retention,
@@ -87,7 +88,7 @@ def _root(context: typer.Context, **given: Any) -> None:
 
 
 MEMORY = (save, search, ask, show, ingest, link, why, restore, health, flag, index, tune, session, task)
-LEARNING = (validate, observe, learn)
+LEARNING = (validate, rate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
 KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, serve, token, mcp, version)
 

@@ -92,6 +92,8 @@ def test_a_question_is_answered_live_and_its_citation_opens_the_passage(visitor:
     expect(page.locator(".passages .lit .text")).to_be_visible()
     visitor.again()
     expect(page.locator(".stage")).to_have_count(3)
+    page.get_by_role("button", name="Yes").click()
+    expect(page.get_by_role("status")).to_contain_text("Counted as useful")
 
 
 def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visitor) -> None:

@@ -43,10 +43,11 @@ def register(app: typer.Typer) -> None:
             done = engine.validate(
                 surface.scope, memory_id, useful, session_id=session, query_id=query, event_key=key, note=note
             )
-        surface.result({**plain(done), "promoted": done.promoted}, _told(done))
+        surface.result({**plain(done), "promoted": done.promoted}, told(done))
 
 
-def _told(done: Validated) -> str:
+def told(done: Validated) -> str:
+    """What a verdict did, in a few lines."""
     if not done.counted:
         return f"{done.memory_id}: nothing changed, {done.reason}; confidence {done.confidence:.2f}"
     moved = f"{done.confidence_before:.2f} -> {done.confidence:.2f}"

@@ -16,12 +16,13 @@ from starlette.responses import Response, StreamingResponse
 
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
+from assay.research.rating import cited_in, rate
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestion, LiveQuestions, stream
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.server.routing import with_policy
-from assay.server.security.policies import MEASURE, READ
+from assay.server.security.policies import ADD, MEASURE, READ
 from assay.server.services import REQUEST_ID, scope_of, services_of
 from assay.wiring.research import open_research
 
@@ -95,10 +96,18 @@ def answered(view: View) -> Page:
     return Page(template="answer.html", context=_shown(view, view.path["log_id"]))
 
 
+@pages.post("/answers/{log_id}/rating", ADD)
+def rated(view: View) -> Response:
+    """Say that an answer was useful, or that it was not."""
+    log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
+    rate(view.engine, view.scope, log_id, useful=useful)
+    return go_to(f"/answers/{log_id}?said={'useful' if useful else 'useless'}")
+
+
 def _shown(view: View, log_id: str) -> dict[str, Any]:
     with view.engine.store.reading(view.scope) as work:
         found = work.research.get(log_id)
-    return {"session": found.session, **told_of(found)}
+    return {"session": found.session, **told_of(found), "said": view.asked("said")}
 
 
 def told_of(found: StoredResearch) -> dict[str, Any]:
@@ -108,7 +117,15 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
     """
     trace = found.trace
     if trace is None or trace.get("format") != FORMAT:
-        return {"trace": None, "stages": [], "answer": None, "passages": [], "notices": []}
+        return {
+            "trace": None,
+            "stages": [],
+            "answer": None,
+            "said": "",
+            "rateable": False,
+            "passages": [],
+            "notices": [],
+        }
     planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
     stages = [
         {"name": "plan", "title": "Plan", "attempts": planned["attempts"], "score": found.session.plan_score},
@@ -124,6 +141,8 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
         "trace": trace,
         "stages": stages,
         "answer": None if chosen is None or withheld else chosen["synthesis"],
+        "said": "",
+        "rateable": bool(cited_in(trace)) and not withheld,
         "passages": sought["passages"],
         "notices": trace["notices"],
         "bars": trace["settings"]["panel"]["bars"],

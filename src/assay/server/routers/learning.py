@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from assay.records import Tier
+from assay.records import learning as validating
 from assay.records.learning import Observation
 from assay.server.fields import EventKey, Id, IdInPath, SessionId, YesNo
 from assay.server.routing import Asked, Body, Resource, Result
@@ -58,6 +59,11 @@ def validate_memory(asked: Asked, memory_id: IdInPath, body: ValidateBody) -> Va
         event_key=body.event_key,
         note=body.note,
     )
+    return verdict(done)
+
+
+def verdict(done: validating.Validated) -> Validated:
+    """What a verdict did, as the API gives it."""
     return Validated(**{name: getattr(done, name) for name in Validated.model_fields})
 
 

@@ -13,8 +13,9 @@ from starlette.responses import Response
 from assay.records.plain import plain
 from assay.records.research_log import ResearchSession
 from assay.server.fields import LONGEST_QUERY, MOST_LABELS, IdInPath, Label, SessionId, YesNo
+from assay.server.routers.learning import Validated, verdict
 from assay.server.routing import Asked, Asking, Body, Resource, Result, written
-from assay.server.security.policies import MEASURE, READ
+from assay.server.security.policies import ADD_ONCE, MEASURE, READ
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, streamed
 
@@ -104,6 +105,31 @@ async def retry_search(asked: Asked, log_id: IdInPath, body: RetryBody) -> Respo
         return pipeline.retry_search(asked.scope, log_id, listen=listen)
 
     return await _answer(asked, ask, (False, True), stream=body.stream)
+
+
+class RatingBody(Body):
+    """Whether an answer helped."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"was_useful": True}]})
+
+    was_useful: YesNo
+
+
+class Rated(Result):
+    """What the rating did to each memory that the answer cites."""
+
+    log_id: str
+    was_useful: bool
+    memories: list[Validated]
+
+
+@RESOURCE.post("/research/sessions/{log_id}/rating", ADD_ONCE, 404, 422)
+def rate_answer(asked: Asked, log_id: IdInPath, body: RatingBody) -> Rated:
+    """Tell whether an answer was useful: it counts, once for each principal, for the memories that it cites."""
+    from assay.research.rating import rate  # noqa: PLC0415 - heavy, and only needed here
+
+    done = rate(asked.engine, asked.scope, log_id, useful=body.was_useful)
+    return Rated(log_id=log_id, was_useful=body.was_useful, memories=[verdict(one) for one in done])
 
 
 def _asked(asked: Asking, body: QuestionBody, pipeline: ResearchPipeline, listen: Listen | None) -> ResearchAnswer:
