@@ -141,4 +141,6 @@ def _body(surface: Surface, file: Path | None, text: str | None) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"cannot read {file}: {problem}", remedy="Name a text file in UTF-8.") from problem
+        raise InputError(
+            f"cannot read {file}: {problem}", remedy="Name a text file in UTF-8, or give the text itself with --text."
+        ) from problem
