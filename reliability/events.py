@@ -34,6 +34,7 @@ REPLY_S = 10.0
 LONGEST_S = 1800.0
 BETWEEN_OUTAGES_S = (0.1, 0.6)
 LONGEST_OUTAGE_S = 0.1
+OPENING_S = 120.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,11 +110,20 @@ def _deliver(address: str | Path, door: Path, folder: Path, orders: list[_Order]
     with Crew() as clients, Crew() as recorders:
         senders = [clients.start(send_all, door, folder / f"client-{one.client}", one) for one in orders]
         recorder = recorders.start(record_all, address, door, deadline)
-        while any(sender.is_alive() for sender in senders) and time.monotonic() < deadline:
+
+        def over() -> bool:
+            return not any(sender.is_alive() for sender in senders)
+
+        while not over() and time.monotonic() < deadline:
+            # Every other recorder comes to work first: where opening a store takes longer than there is between two
+            # outages, all would be killed at it, and nothing ever be recorded.
+            if outages % 2 == 0:
+                wait_until(lambda: door.exists() or over(), OPENING_S, "the recorder to open its door")
             with suppress(TimeoutError):
-                wait_until(lambda: not any(one.is_alive() for one in senders), rng.uniform(*BETWEEN_OUTAGES_S), "all")
+                wait_until(over, rng.uniform(*BETWEEN_OUTAGES_S), "all")
                 break
             recorders.kill(recorder)
+            door.unlink(missing_ok=True)
             outages += 1
             time.sleep(rng.uniform(0, LONGEST_OUTAGE_S))
             recorder = recorders.start(record_all, address, door, deadline)

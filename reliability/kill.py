@@ -22,7 +22,7 @@ from reliability.outcome import Check, Spread, at_least, below, none_of, spread
 WRITERS = 2
 KILLS_PER_FILE = 25
 """A fresh file now and then: checking everything costs more the more there is."""
-ROUND_S = 30.0
+ROUND_S = 120.0
 LONGEST_RUN_S = 0.4
 
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+PATIENCE = 10.0
+"""How many times longer something may take on a machine that does much else; what waits for a timeout takes longer."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
@@ -14,6 +17,8 @@ class Check:
     promise: str
     seen: str
     held: bool
+    late: bool = False
+    """Not held, and all that is wrong is the time it took: longer than promised, and still no matter of a timeout."""
 
 
 class Outcome(Protocol):
@@ -48,9 +53,10 @@ def none_of(what: str, found: Sequence[str] | int) -> Check:
     return Check(promise=f"0 {what}", seen=f"{len(found)}" + (f": {shown}" if found else ""), held=not found)
 
 
-def below(what: str, seen: float, limit: float, unit: str) -> Check:
-    """A promise that a figure stays under a limit."""
-    return Check(promise=f"{what} < {limit:g} {unit}", seen=f"{seen:.1f} {unit}", held=seen < limit)
+def below(what: str, seen: float, limit: float, unit: str, *, patience: float = PATIENCE) -> Check:
+    """A promise that a figure stays under a limit; a time that is not under `patience` times that is not only late."""
+    late = unit in ("ms", "s") and limit <= seen < patience * limit
+    return Check(promise=f"{what} < {limit:g} {unit}", seen=f"{seen:.1f} {unit}", held=seen < limit, late=late)
 
 
 def at_least(what: str, seen: int, wanted: int) -> Check:

@@ -116,5 +116,5 @@ def test_a_change_of_model_is_worked_off_in_the_background(place: Path) -> None:
     with Memory(place, embedder=HashedEmbedder(model="newer"), clock=FixedClock()) as memory:
         assert memory.search("cupboard").degraded
         assert memory.engine.reembedding is not None
-        assert memory.engine.reembedding.wait(20.0)
+        assert memory.engine.reembedding.wait(60.0)
         assert memory.search("cupboard").degraded == ()

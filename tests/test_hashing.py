@@ -116,7 +116,7 @@ def test_a_bucket_is_the_same_in_another_process() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=20,
+        timeout=60,
         env={"PYTHONHASHSEED": "1"},
     )
     assert json.loads(said.stdout) == [bucket(str(number), "s") for number in range(20)]

@@ -31,7 +31,8 @@ NAMES = {errno.ENOSPC: "store_full", errno.EROFS: "store_read_only"}
 OPTIONS = StoreOptions(lock_timeout_s=2.0, flush_interval_s=3600.0)
 """The log is flushed by hand here, so that no call of its thread is counted as one of ours."""
 LARGE = "a body large enough that its commit folds the log into the file. " * 66_000
-GIVE_UP_S = 5.0
+GIVE_UP_S = 30.0
+"""Much longer than writes may take to resume on any machine."""
 FEWEST = 4
 """The first call, the last, and some between."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.cli.telling import Run
+from tests.storage.homes import BOUND_S
+from tests.storage.waiting import until
 
 from assay import open_store
 from assay.clock import SystemClock
@@ -174,7 +174,7 @@ def test_ctrl_c_ends_a_waiting_command_cleanly(tmp_path: Path) -> None:
             # It has reached the queue when it holds the turnstile that only waiters touch.
             until(lambda: holds_open(waiting.pid, queue))
             waiting.send_signal(signal.SIGINT)
-            _, told = waiting.communicate(timeout=20)
+            _, told = waiting.communicate(timeout=BOUND_S)
     assert waiting.returncode == 130
     assert "Interrupted" in told
     assert "Traceback" not in told
@@ -186,12 +186,6 @@ def holds_open(pid: int, path: Path) -> bool:
             if link.readlink() == path:
                 return True
     return False
-
-
-def until(true: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
 
 
 def test_output_that_is_no_terminal_has_no_colours(run: Run) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.index.conftest import Opening
 from tests.index.test_indexes import COOKIES, lexical, same_as_the_tables
 from tests.index.writing import save, saved
+from tests.storage.homes import BOUND_S
 
 from assay.errors import StorageError
 from assay.index.generations import Generations, NoBase, hash_of
@@ -143,7 +144,7 @@ def _hold(folder: Path, held: multiprocessing.Event, leave: multiprocessing.Even
     with Generations(folder, store="any", tenant="acme").locked() as mine:
         assert mine
         held.set()  # type: ignore[attr-defined]
-        leave.wait(20)  # type: ignore[attr-defined]
+        leave.wait(BOUND_S)  # type: ignore[attr-defined]
 
 
 def test_one_process_at_a_time_folds(store: Store, scope: Scope, open_indexes: Opening, folder: Path) -> None:
@@ -154,14 +155,14 @@ def test_one_process_at_a_time_folds(store: Store, scope: Scope, open_indexes: O
     other = context.Process(target=_hold, args=(folder, held, leave))
     other.start()
     try:
-        assert held.wait(20)
+        assert held.wait(BOUND_S)
         folded = indexes.compact(scope)
         assert (folded.done, folded.reason) == (False, f"process {other.pid} is folding this index")
         assert indexes.status(scope).lock_holder == str(other.pid)
         same_as_the_tables(indexes, store, scope)
     finally:
         leave.set()
-        other.join(20)
+        other.join(BOUND_S)
     assert indexes.compact(scope).done
     assert indexes.status(scope).lock_holder is None
 

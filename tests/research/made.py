@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.judging.panels import ANSWER, PASSAGE, alike
 
+from assay.clock import Clock
 from assay.judging.panel import Panel
 from assay.records import Scope
 from assay.records.judging import JudgeKind
@@ -135,11 +136,13 @@ def pipeline(
     reviewer: Any = None,
     seats: Mapping[Checkpoint, Sequence[Any]] | None = None,
     observe: Observe | None = None,
+    clock_of_panel: Clock | None = None,
 ) -> ResearchPipeline:
     """A pipeline whose parts do what they are told."""
     chosen = options or ResearchOptions()
     clock = FixedClock()
-    panel = Panel(seats or members(script or scores()), clock=clock, options=chosen.panel, reviewer=reviewer)
+    seated = seats or members(script or scores())
+    panel = Panel(seated, clock=clock_of_panel or clock, options=chosen.panel, reviewer=reviewer)
     parts = Parts(
         planner=planner or Planning(),
         synthesiser=synthesiser or Answering(),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judging.panels import QUESTION, Told, alike, lost
+from tests.judging.panels import QUESTION, PassingClock, Told, alike, lost
 from tests.research.made import Answering, Planning, members, pipeline, scores
 
 from assay.errors import StoreFull
@@ -50,15 +50,17 @@ def test_an_unavailable_model_skips_the_evaluation_and_goes_on(
 
 def test_a_timeout_uses_what_came_or_skips(local: Store, scope: Scope) -> None:
     never = threading.Event()
-    short = {one: CheckpointOptions(timeout_s=0.2) for one in Checkpoint}
+    long = {one: CheckpointOptions(timeout_s=10_000) for one in Checkpoint}
     seats = members(scores())
     hanging = Told(roles_at(Checkpoint.PLAN)[1], never)
     partial: dict[Checkpoint, Any] = {**seats, Checkpoint.PLAN: [seats[Checkpoint.PLAN][0], hanging]}
-    some = pipeline(local, seats=partial, options=ResearchOptions(checkpoints=short)).ask(scope, QUESTION)
+    soon = ResearchOptions(checkpoints={**long, Checkpoint.PLAN: CheckpointOptions(timeout_s=60)})
+    some = pipeline(local, seats=partial, options=soon, clock_of_panel=PassingClock(40)).ask(scope, QUESTION)
     assert some.session.plan_score == pytest.approx(0.9)
     assert not some.session.skipped
     nobody: dict[Checkpoint, Any] = {**seats, Checkpoint.PLAN: [Told(one, never) for one in roles_at(Checkpoint.PLAN)]}
-    none = pipeline(local, seats=nobody, options=ResearchOptions(checkpoints=short)).ask(scope, QUESTION)
+    at_once = ResearchOptions(checkpoints={**long, Checkpoint.PLAN: CheckpointOptions(timeout_s=0.2)})
+    none = pipeline(local, seats=nobody, options=at_once).ask(scope, QUESTION)
     never.set()
     assert none.session.plan_score is None
     assert none.session.skipped

@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tests.server.serving import BOUND_S
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 SLOW = ("make_run",)
@@ -61,7 +62,7 @@ class Fuzzing:
         )
         @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
         def one(case: Any) -> None:
-            response = case.call(base_url=self.address, session=session)
+            response = case.call(base_url=self.address, session=session, timeout=BOUND_S)
             seen[response.status_code] += 1
             case.validate_response(response, checks=CHECKS)
 
@@ -72,5 +73,5 @@ class Fuzzing:
 
 def description(address: str, headers: dict[str, str]) -> dict[str, Any]:
     """The API's description, as the server gives it."""
-    found: dict[str, Any] = requests.get(f"{address}/api/openapi.json", headers=headers, timeout=30).json()
+    found: dict[str, Any] = requests.get(f"{address}/api/openapi.json", headers=headers, timeout=BOUND_S).json()
     return found

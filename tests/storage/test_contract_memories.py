@@ -67,6 +67,20 @@ def test_chunks_are_ordered_by_number_not_by_text(store: Store, scope: Scope) ->
         assert [piece.position for piece in work.memories.chunks_of("m_1")] == list(range(12))
 
 
+def test_headings_of_several_memories_come_in_document_order(store: Store, scope: Scope) -> None:
+    paths = {"m_2": ["", "Guide", "Guide > Install"], "m_1": [f"Part {place}" for place in range(12)]}
+    keep(store, scope, "m_bare")
+    with store.writing(scope) as work:
+        for memory_id, own in paths.items():
+            pieces = [samples.chunk(memory_id, place, heading_path=path) for place, path in enumerate(own)]
+            work.memories.add(note(memory_id), pieces)
+    with store.reading(scope) as work:
+        assert work.memories.headings_of(["m_2", "m_bare", "m_1", "m_unknown"]) == paths
+        assert work.memories.headings_of(["m_2"]) == {"m_2": paths["m_2"]}
+    with store.reading(Scope(tenant="another")) as work:
+        assert work.memories.headings_of(["m_2"]) == {}
+
+
 def test_a_memory_without_chunks_has_none(store: Store, scope: Scope) -> None:
     keep(store, scope, "m_1")
     with store.reading(scope) as work:
@@ -125,12 +139,13 @@ def test_an_id_twice_in_one_batch_is_refused_by_name(store: Store, scope: Scope)
         assert work.memories.count() == 0
 
 
-def test_a_refused_add_leaves_the_unit_of_work_usable(store: Store, scope: Scope) -> None:
+@pytest.mark.parametrize("refused", [("m_3", "m_1"), ("m_1",)])
+def test_a_refused_add_leaves_the_unit_of_work_usable(store: Store, scope: Scope, refused: tuple[str, ...]) -> None:
     keep(store, scope, "m_1")
     with store.writing(scope) as work:
         work.memories.add(note("m_2"))
         with pytest.raises(RecordExists):
-            work.memories.add_many(Saved(memory) for memory in samples.notes("m_3", "m_1"))
+            work.memories.add_many(Saved(memory) for memory in samples.notes(*refused))
         work.memories.add(note("m_4"))
     with store.reading(scope) as work:
         assert ids(work.memories.page()) == ["m_1", "m_2", "m_4"]

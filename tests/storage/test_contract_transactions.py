@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home
+from tests.storage.waiting import until_nobody_waits_at_a_door
 
 from assay.errors import RecordExists, StoreBusy, StoreClosed, StoreReadOnly
 from assay.records import AbTestStatus, Scope
@@ -159,6 +160,7 @@ def test_a_write_waits_no_longer_than_it_is_told_to(home: Home, scope: Scope) ->
         with pytest.raises(StoreBusy) as refused, hasty.writing(scope):
             pass
     assert refused.value.remedy
+    until_nobody_waits_at_a_door()
     keep(hasty, scope, "m_2")
 
 

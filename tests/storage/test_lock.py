@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.storage.homes import BOUND_S
-from tests.storage.waiting import line_of, program, tell, until
+from tests.storage.waiting import line_of, program, tell, until, until_nobody_waits_at_a_door
 
 from assay.errors import StoreBusy, StoreUnavailable
 from assay.storage.lock import WriteLock
@@ -24,7 +24,7 @@ from pathlib import Path
 from assay.clock import SystemClock
 from assay.storage.lock import WriteLock
 
-with WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=20).held():
+with WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60).held():
     print("held", flush=True)
     sys.stdin.readline()
 print("released", flush=True)
@@ -36,7 +36,7 @@ from pathlib import Path
 from assay.clock import SystemClock
 from assay.storage.lock import WriteLock
 
-lock, counter = WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=20), Path(sys.argv[2])
+lock, counter = WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60), Path(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(200):
@@ -96,6 +96,7 @@ def test_two_locks_on_one_file_exclude_each_other_within_a_process(database: Pat
     first, second = lock_of(database), lock_of(database, timeout_s=HASTY_S)
     with first.held(), pytest.raises(StoreBusy), second.held():
         pass
+    until_nobody_waits_at_a_door()
     with second.held():
         pass
 
@@ -124,6 +125,7 @@ def test_giving_up_names_the_process_that_holds_the_lock(database: Path) -> None
         assert "lock_timeout_s" in refused.value.remedy
         tell(holder)
         assert line_of(holder) == "released"
+    until_nobody_waits_at_a_door()
     with hasty.held():
         pass
 

@@ -16,7 +16,7 @@ def collected() -> list[str]:
     files = sorted(str(file) for file in HERE.glob("test_contract_*.py"))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, *files], cwd=HERE.parents[1], capture_output=True, text=True, timeout=60, check=True
+        [*command, *files], cwd=HERE.parents[1], capture_output=True, text=True, timeout=300, check=True
     )
     return [line for line in done.stdout.splitlines() if "::" in line]
 

@@ -34,6 +34,7 @@ QUESTIONS: dict[str, Callable[[Work], object]] = {
     "memories.by_numbers": lambda work: work.memories.by_numbers([1, 2]),
     "memories.numbers_of": lambda work: work.memories.numbers_of(["m_1"]),
     "memories.chunks_of": lambda work: work.memories.chunks_of("m_1"),
+    "memories.headings_of": lambda work: work.memories.headings_of(["m_1", "m_2"]),
     "memories.current_of_source": lambda work: work.memories.current_of_source("s"),
 }
 
@@ -62,6 +63,12 @@ def test_a_question_by_key_reads_no_other_row_of_the_tenant(store: Store, scope:
         lines = plan(work._bound.connection, lambda: QUESTIONS[question](work))
     assert any(line.startswith("SEARCH") for line in lines)
     assert [line for line in lines if "(tenant=?)" in line or "(model=?)" in line] == []
+
+
+def test_words_are_looked_up_by_number(store: Store, scope: Scope) -> None:
+    with store.reading(scope) as work:
+        lines = plan(work._bound.connection, lambda: work.passages.words([1, 2]))
+    assert "SCAN passages_fts VIRTUAL TABLE INDEX 0:=" in lines
 
 
 def test_constitutional_memories_have_an_index_of_their_own(store: Store, scope: Scope) -> None:

@@ -21,6 +21,11 @@ def until(condition: Callable[[], bool]) -> None:
         pause.wait(0.001)
 
 
+def until_nobody_waits_at_a_door() -> None:
+    """Return when whoever gave up waiting for a lock has noticed: its thread may get the lock once more, to let go."""
+    until(lambda: all(one.name != "assay-lock-waiter" for one in threading.enumerate()))
+
+
 @contextmanager
 def program(source: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A Python program in a process of its own, ended with the block."""

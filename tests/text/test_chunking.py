@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -214,3 +215,16 @@ def test_a_long_context_keeps_the_title_and_the_deepest_headings() -> None:
     place = embedded_text("T" * 500, path, "x").split("\n")[0]
     assert place == "T" * 80 + " > " + f"e {'h' * 40}"
     assert len(place) <= MAX_CONTEXT
+
+
+def test_the_tokens_of_a_text_are_counted_once() -> None:
+    asked: Counter[str] = Counter()
+
+    def count(text: str) -> int:
+        asked[text] += 1
+        return WORDS.count_tokens(text)
+
+    found = Chunker(count, 64).chunk("Ovens", "# Care\n\nWipe it.\n\n# Heat\n\nLet it cool. " + "Wait a little. " * 40)
+
+    assert len(found.pieces) > 2
+    assert max(asked.values()) == 1

@@ -44,6 +44,8 @@ def load_static() -> Embedder:
     chosen = Tokenizer.from_file(str(tokenizer))
     chosen.no_padding()
     chosen.no_truncation()
+    # It has no notion of a word, so it would keep whole texts, 10,000 of them at 8 kB each, and rarely see one again.
+    chosen.model._resize_cache(0)  # noqa: SLF001 - there is no other way once it is loaded
     return StaticEmbedder(model=model, table=table, tokenizer=chosen)
 
 

@@ -82,8 +82,8 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
     """Map the files of a generation."""
     return Base(
         manifest=manifest,
-        memories=np.load(folder / MEMORIES, mmap_mode="c"),
-        passages=np.load(folder / PASSAGES, mmap_mode="c"),
+        memories=np.asarray(np.load(folder / MEMORIES, mmap_mode="c")),
+        passages=np.asarray(np.load(folder / PASSAGES, mmap_mode="c")),
         pending=np.load(folder / PENDING),
         folders=manifest.folders,
         lexical=LexicalBase.open(folder / WORDS, tokens=manifest.tokens),

@@ -119,7 +119,10 @@ class TenantIndex:
         return None if growth is None else grow(growth, home.generations, options=home.options, stopped=home.stopped)
 
     def newer_base(self, work: Work) -> Base | None:
-        """A base that another process made and that is far enough ahead of ours to be worth taking."""
+        """A base that another process made and that is far enough ahead of ours to be worth taking.
+
+        One that lies on disk is worth it in place of one that does not, too: it can be grown.
+        """
         if self._home.generations is None or self._follower is None:
             return None
         try:
@@ -128,7 +131,8 @@ class TenantIndex:
             return None
         ahead = base.described().seq - self._base_seq()
         left = work.changes.position().seq - base.described().seq
-        return base if ahead > left else None
+        of_disk = self._follower.base.folder is None and self._base_seq() >= 0 <= ahead
+        return base if of_disk or ahead > left else None
 
     def _base_seq(self) -> int:
         follower = self._follower

@@ -172,8 +172,8 @@ MATRIX, PLACES, GRAPH = "vectors.npy", "vector_places.npy", "graph.usearch"
 
 def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     """The vectors in a folder, mapped: they stay readable when the folder is deleted."""
-    matrix = np.load(folder / MATRIX, mmap_mode="c")
-    places = np.load(folder / PLACES, mmap_mode="c")
+    # As plain arrays: a memmap makes a new memmap of everything that is taken from it.
+    matrix, places = (np.asarray(np.load(folder / name, mmap_mode="c")) for name in (MATRIX, PLACES))
     graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
     return VectorBase(matrix, places, graph, options=options)
 

@@ -19,7 +19,7 @@ from assay.index.options import IndexOptions
 from assay.index.ordering import Found, Scored, best
 from assay.index.state import Allowed, State
 from assay.records import Filters, LogPosition
-from assay.storage import Candidate, Work
+from assay.storage import Candidate, PassageWords, Work
 from assay.text.terms import stems_of
 
 
@@ -60,15 +60,33 @@ class View:
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """What ranking wants to know of these passages; a number that is gone is left out."""
+        return list(self.rows(numbers).values())
+
+    def rows(self, numbers: Iterable[int]) -> dict[int, Candidate]:
+        """The same by number."""
         if self._standing != self._state.position:
-            return self._work.passages.candidates(numbers)
+            return {row.number: row for row in self._work.passages.candidates(numbers)}
         wanted = set(numbers)
-        known = self._state.kept.among(wanted)
-        if len(known) == len(wanted):
-            return list(known.values())
-        read = self._work.passages.candidates(sorted(wanted - known.keys()))
-        self._state.kept.add(read, self._standing)
-        return [*known.values(), *read]
+        found = self._state.kept.among(wanted)
+        if len(found) < len(wanted):
+            read = self._work.passages.candidates(sorted(wanted - found.keys()))
+            self._state.kept.add(read, self._standing)
+            found |= {row.number: row for row in read}
+        return found
+
+    def words(self, numbers: Sequence[int]) -> dict[int, PassageWords]:
+        """The analysed words of these passages; a number that is gone is left out."""
+        if self._standing != self._state.position:
+            return self._work.passages.words(numbers)
+        kept = self._state.kept
+        found = kept.words_among(numbers)
+        if missing := [number for number in numbers if number not in found]:
+            # Words are kept beside rows, and whoever ranks these passages asks for their rows next.
+            self.rows(missing)
+            read = self._work.passages.words(missing)
+            kept.add_words(read, self._standing)
+            found |= read
+        return found
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem; until folded, a passage that changed may count in both its forms."""

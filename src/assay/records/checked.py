@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from assay.errors import BadValue
@@ -17,7 +17,10 @@ Rule = Callable[[Any, str], Any]
 def require(record: object, rule: Rule, *fields: str) -> None:
     """Apply a rule to fields that must hold a value. Called from the record's own `__post_init__`."""
     for field in fields:
-        object.__setattr__(record, field, rule(getattr(record, field), field))
+        given = getattr(record, field)
+        kept = rule(given, field)
+        if kept is not given:
+            object.__setattr__(record, field, kept)
 
 
 def allow(record: object, rule: Rule, *fields: str) -> None:
@@ -25,6 +28,7 @@ def allow(record: object, rule: Rule, *fields: str) -> None:
     require(record, rule, *(field for field in fields if getattr(record, field) is not None))
 
 
+@cache
 def one_of(kind: type[Choice]) -> Rule:
     """A rule: one of the members of an enumeration, by value."""
     return partial(_choose, kind)

@@ -41,13 +41,18 @@ def text(value: Any, field: str, *, longest: int = MAX_TEXT, empty: bool = True)
         raise _refused(field, value, f"has {len(value):,} characters, over {longest:,}", "Shorten or split it.")
     if "\x00" in value:
         raise _refused(field, value, "contains a NUL character", "Remove U+0000; PostgreSQL cannot keep it.")
+    if not value.isascii():
+        _check_encodable(value, field)
+    return value
+
+
+def _check_encodable(value: str, field: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as problem:
         raise _refused(
             field, value, f"has a lone surrogate at {problem.start}", "Decode the source as UTF-8 first."
         ) from problem
-    return value
 
 
 def label(value: Any, field: str) -> str:
@@ -172,6 +177,8 @@ def json_object(value: Any, field: str) -> dict[str, Any]:
     """A JSON object, copied, so that a later change of the caller's mapping changes nothing here."""
     if not isinstance(value, Mapping):
         raise _refused(field, value, "is not an object", "Give a mapping from text to JSON values.")
+    if not value:
+        return {}
     _check_json(value, field, depth=0)
     copied: dict[str, Any] = json.loads(canonical_json(dict(value)))
     return copied
@@ -180,15 +187,16 @@ def json_object(value: Any, field: str) -> dict[str, Any]:
 def _check_json(value: Any, field: str, depth: int) -> None:
     if depth > MAX_NESTING:
         raise _refused(field, "...", f"is nested deeper than {MAX_NESTING} levels", "Flatten it.")
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            text(key, f"{field} key")
-            _check_json(inner, f"{field}.{key}" if depth < 3 else field, depth + 1)
+    # What there is most of comes first: a save tells dozens of texts.
+    if isinstance(value, str):
+        text(value, field)
     elif isinstance(value, (list, tuple)):
         for inner in value:
             _check_json(inner, field, depth + 1)
-    elif isinstance(value, str):
-        text(value, field)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            text(key, f"{field} key")
+            _check_json(inner, f"{field}.{key}" if depth < 3 else field, depth + 1)
     elif isinstance(value, float):
         finite(value, field)
     elif isinstance(value, int):

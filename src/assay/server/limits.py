@@ -64,18 +64,19 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def check_body(kind: str, body: bytes, *, forms: bool) -> None:
-    """Refuse what no route can read."""
+def check_body(kind: str, body: bytes, *, forms: bool) -> Any:
+    """What JSON says, None of any other body; refuses what no route can read."""
     if not body:
-        return
+        return None
     if kind == JSON:
-        check_json(body)
-    elif not (forms and kind == FORM):
+        return check_json(body)
+    if not (forms and kind == FORM):
         raise Refused(415, "wrong_kind", f"a body of kind {kind!a} is not taken", remedy=f"Send {JSON}.")
+    return None
 
 
-def check_json(body: bytes) -> None:
-    """Refuse JSON that is malformed, or holds what a store cannot keep."""
+def check_json(body: bytes) -> Any:
+    """What it says; refuses JSON that is malformed, or holds what a store cannot keep."""
     try:
         text = body.decode()
         found = json.loads(
@@ -89,6 +90,7 @@ def check_json(body: bytes) -> None:
     # Only an escape can make a lone surrogate or a NUL of valid UTF-8.
     if "\\u" in text:
         _check_texts(found)
+    return found
 
 
 def _constant(word: str) -> float:

@@ -13,14 +13,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import anyio
-from anyio import to_thread
-
 from assay import wiring
 from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
-from assay.errors import ServerBusy
 from assay.records import Scope
+from assay.server.crews import Crew
 from assay.server.live import LiveQuestions
 from assay.server.metrics import ServerMetrics
 
@@ -80,11 +77,10 @@ class Services:
         """Requests that the end of the server cut off."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
-            Lane.SHORT: anyio.CapacityLimiter(threads),
-            Lane.PAGES: anyio.CapacityLimiter(PAGES),
-            Lane.LONG: anyio.CapacityLimiter(LONG),
+            Lane.SHORT: Crew(threads, waiting),
+            Lane.PAGES: Crew(PAGES, waiting),
+            Lane.LONG: Crew(LONG, waiting),
         }
-        self._waiting = waiting
 
     @property
     def clock(self) -> Clock:
@@ -136,10 +132,7 @@ class Services:
 
     async def run(self, work: Callable[[], T], lane: Lane = Lane.SHORT) -> T:
         """Do something off the event loop."""
-        limiter = self._lanes[lane]
-        if limiter.statistics().tasks_waiting >= self._waiting:
-            raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
-        return await to_thread.run_sync(work, limiter=limiter)
+        return await self._lanes[lane].run(work)
 
 
 def services_of(request: Request) -> Services:

@@ -13,13 +13,13 @@ from assay.storage.marks import Marks
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.candidates import Candidate, CandidateMemory
-from assay.storage.repositories.changes import Followed
+from assay.storage.repositories.changes import Followed, Standing
 from assay.storage.repositories.chunk_writing import ChunkVector, Saved
 from assay.storage.repositories.edges import Reached
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.flags import FlagRow
 from assay.storage.repositories.indexed import IndexedRow
-from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns
+from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, PassageWords
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
 from assay.storage.repositories.sessions import RecentSession
@@ -48,6 +48,7 @@ __all__ = [
     "MemoryColumns",
     "Near",
     "NumberedVector",
+    "PassageWords",
     "Phrase",
     "Prefix",
     "Reached",
@@ -58,6 +59,7 @@ __all__ = [
     "SaveRecord",
     "Saved",
     "SessionQuery",
+    "Standing",
     "Store",
     "StoreOptions",
     "TriggerMatch",

@@ -30,12 +30,34 @@ def from_row(kind: type[Record], row: Row[Any] | Mapping[str, Any], table: Table
 
 def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An INSERT that can say what to do when the row is there already; both back ends spell it alike."""
-    if connection.dialect.name == "sqlite":
+    return _insert(connection.dialect.name, table)
+
+
+def _insert(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    if dialect == "sqlite":
         return sqlite.insert(table)
     # Many dialects in one package: a process that has a file to read need not wait for them.
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415
 
     return postgresql.insert(table)
+
+
+def upsert(
+    connection: Connection, table: Table, *, key: tuple[str, ...], fresh: tuple[str, ...]
+) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that takes the fresh columns over into a row that is there already under this key; put together once.
+
+    The rows are given when it runs.
+    """
+    return _upsert(connection.dialect.name, table, key, fresh)
+
+
+@cache
+def _upsert(
+    dialect: str, table: Table, key: tuple[str, ...], fresh: tuple[str, ...]
+) -> sqlite.Insert | postgresql.Insert:
+    wanted = _insert(dialect, table)
+    return wanted.on_conflict_do_update(index_elements=key, set_={name: wanted.excluded[name] for name in fresh})
 
 
 @cache

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 from sqlalchemy import Connection
@@ -12,7 +11,7 @@ from assay.clock import Clock
 from assay.records import Scope
 from assay.storage.repositories.access import AccessTokens, RequestKeys
 from assay.storage.repositories.audit import Audit
-from assay.storage.repositories.base import Bound
+from assay.storage.repositories.base import Bound, sheltered
 from assay.storage.repositories.changes import Changes
 from assay.storage.repositories.edges import Edges
 from assay.storage.repositories.erasure import Erasure
@@ -49,14 +48,9 @@ class Work:
         """Whose rows these are."""
         return self._bound.scope
 
-    @contextmanager
-    def sheltered(self) -> Iterator[None]:
-        """What fails inside leaves the rest of this unit of work usable; PostgreSQL needs a savepoint for that."""
-        if self._bound.connection.dialect.name == "sqlite":
-            yield
-        else:
-            with self._bound.connection.begin_nested():
-                yield
+    def sheltered(self) -> AbstractContextManager[object]:
+        """A statement that fails inside leaves the rest of this unit of work usable."""
+        return sheltered(self._bound.connection)
 
     @cached_property
     def memories(self) -> Memories:

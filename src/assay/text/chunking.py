@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
@@ -38,7 +39,8 @@ TOKEN_WIDTH = 16
 BLOCK = 32_000
 """Characters the splitter is given at once; its time grows faster than the text."""
 
-
+COUNTED = 64
+"""Texts whose tokens are known, those asked for last; none is much longer than a passage."""
 SEAM = 2
 """Tokens kept free, since text and context together may have more tokens than each alone."""
 
@@ -99,7 +101,8 @@ class Chunker:
             raise BadValue(f"overlap {overlap} is not from 0 to below {limit}", remedy="Let chunks overlap less.")
         self.version = f"{version}:{limit}" + (f"+{overlap}" if overlap else "")
         """The algorithm with its limits: equal exactly when the same text is cut alike by the same tokenizer."""
-        self._count_tokens = count_tokens
+        # The same text is asked for as a section, as what is left of one, and as a passage.
+        self._count_tokens = lru_cache(maxsize=COUNTED)(count_tokens)
         self._limit = limit
         self._overlap = overlap
         self._splitters: dict[tuple[_Kind, int], MarkdownSplitter | TextSplitter] = {}

@@ -27,6 +27,8 @@ _FRONT_MATTER = re.compile(
     (?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)""",
     re.VERBOSE,
 )
+_MAY_HEAD = re.compile(r"[#=-]")
+"""Without one of these a text has no heading, and need not be parsed."""
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
 """Inline markup is looked at in headings only: it is most of the cost, and moves no boundary."""
 _INLINE = MarkdownIt("commonmark")
@@ -80,6 +82,8 @@ def _section(body: str, path: str, start: int, end: int, opening: int) -> Sectio
 
 def _headings(body: str, front: int) -> Iterator[_Heading]:
     text = body[front:]
+    if not _MAY_HEAD.search(text):
+        return
     lines = [front, *(front + newline.end() for newline in _NEWLINE.finditer(text)), len(body)]
     tokens = _BLOCKS.parse(text)
     for position, token in enumerate(tokens):

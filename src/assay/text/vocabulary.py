@@ -89,6 +89,12 @@ OPPOSITES: frozenset[frozenset[str]] = frozenset(
 )
 """Pairs of which one text has the one and the other text the other."""
 
+OPPOSITES_OF: dict[str, frozenset[str]] = {
+    stem: frozenset().union(*(pair - {stem} for pair in OPPOSITES if stem in pair))
+    for stem in frozenset().union(*OPPOSITES)
+}
+"""The same, by word."""
+
 NEGATING_PREFIXES = ("un", "in", "im", "ir", "dis", "non")
 
 MONTH_NAMES = words_of("january february march april may june july august september october november december")

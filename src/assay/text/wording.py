@@ -7,7 +7,7 @@ A fact is a number with what it counts, a date, a weekday, a time, a version or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ from assay.text.vocabulary import (
     FUNCTION_WORDS,
     MONTH_NAMES,
     MONTHS,
+    NEGATING_PREFIXES,
+    NEGATORS,
     NUMBER_WORDS,
     UNITS,
     VERBS,
@@ -64,8 +66,10 @@ _CONTRACTIONS = (
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
+# A word that nothing is joined to, and no number follows, is none of the exact shapes: they are not tried one by one.
 _TOKEN = re.compile(
     rf"""
+    (?![^\W\d_]++(?![\w./#-]|\s\d))(?:
     (?P<iso>\b\d{{4}}-\d\d-\d\d\b)
   | (?P<day>\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}}\b)?)
   | (?P<american>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?)
@@ -75,6 +79,7 @@ _TOKEN = re.compile(
   | (?P<code>[#/]?\b(?=[\w./#-]*[\d_/-])(?=[\w./#-]*[^\W\d_])[\w]+(?:[-_./][\w]+)*\b|/[\w/.-]*\w)
   | (?P<number>\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)
   | (?P<percent>%)
+    )
   | (?P<word>[^\W\d_]+)
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -82,11 +87,30 @@ _TOKEN = re.compile(
 _GLUED = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,3})", re.IGNORECASE)
 
 
+class Sentence(list[Token]):
+    """The tokens of a sentence, in order. Never changed: one is shared by all who ask for its text."""
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Every stem in it."""
+        return frozenset(token.stem for token in self)
+
+    @cached_property
+    def telling(self) -> list[str]:
+        """The stems that matter for its order: without those that say nothing."""
+        return [token.stem for token in self if token.stem not in FILLERS]
+
+    @cached_property
+    def negating(self) -> list[str]:
+        """The stems that negate, and those that begin like the negated form of another word: not, inactive."""
+        return [token.stem for token in self if token.stem in NEGATORS or token.stem.startswith(NEGATING_PREFIXES)]
+
+
 class Wording:
     """A text taken apart."""
 
     def __init__(self, text: str) -> None:
-        self.sentences: list[list[Token]] = [found for part in _parts(text) if (found := _tokens(part))]
+        self.sentences = [found for part in _parts(text) if (found := _tokens(part))]
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -96,7 +120,7 @@ class Wording:
     @cached_property
     def stems(self) -> frozenset[str]:
         """Every stem in it."""
-        return frozenset(token.stem for token in self.tokens)
+        return frozenset().union(*(sentence.stems for sentence in self.sentences))
 
     @cached_property
     def content(self) -> frozenset[str]:
@@ -128,18 +152,13 @@ def first_verb(stems: Sequence[str]) -> int:
     return next((place for place, stem in enumerate(stems) if place and stem in VERBS), len(stems))
 
 
-def without_fillers(tokens: Iterable[Token]) -> list[str]:
-    """The stems of a sentence that matter for its order."""
-    return [token.stem for token in tokens if token.stem not in FILLERS]
-
-
 def _parts(text: str) -> list[str]:
     for pattern, plain in _CONTRACTIONS:
         text = pattern.sub(plain, text)
     return _SENTENCE.split(text)
 
 
-def _tokens(sentence: str) -> list[Token]:
+def _tokens(sentence: str) -> Sentence:
     found: list[Token] = []
     for match in _TOKEN.finditer(sentence):
         kind = str(match.lastgroup)
@@ -153,7 +172,7 @@ def _tokens(sentence: str) -> list[Token]:
     return _measured(found)
 
 
-def _measured(tokens: list[Token]) -> list[Token]:
+def _measured(tokens: list[Token]) -> Sentence:
     """Give each number what it counts: the unit or noun after it, else the noun before it."""
     measured = list(tokens)
     for place, token in enumerate(tokens):
@@ -168,7 +187,7 @@ def _measured(tokens: list[Token]) -> list[Token]:
             measured[place + 1] = Token("", None, "")
         elif counted := _counted(tokens, place):
             measured[place] = token._replace(fact=token.fact._replace(of=counted))
-    return [token for token in measured if token.stem]
+    return Sentence(token for token in measured if token.stem)
 
 
 def _counted(tokens: Sequence[Token], place: int) -> str:
@@ -226,6 +245,7 @@ def _code(text: str) -> Token:
     return Token(plain, Fact("name", plain, "", text), text)
 
 
+@lru_cache(maxsize=8192)
 def _word(text: str, *, first: bool = False) -> Token:
     lower = text.lower()
     if lower in NUMBER_WORDS:

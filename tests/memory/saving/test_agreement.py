@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.saving.agreement import compare
+from assay.memory.saving.agreement import compare, most_in_order
+
+WORDS = st.lists(st.sampled_from("abcde"), max_size=12)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +109,15 @@ def test_no_text_is_too_odd_to_be_compared_and_the_answer_is_always_the_same(old
 @given(first=st.integers(0, 10**6), second=st.integers(0, 10**6))
 def test_two_numbers_of_one_thing_agree_exactly_when_they_are_equal(first: int, second: int) -> None:
     assert compare(f"The limit is {first} requests.", f"The limit is {second} requests.").agrees is (first == second)
+
+
+@given(one=st.lists(st.sampled_from("abc"), max_size=7), other=st.lists(st.sampled_from("abc"), max_size=7))
+def test_most_in_order_is_the_longest_part_that_both_have_in_order(one: list[str], other: list[str]) -> None:
+    parts = [{part for size in range(8) for part in combinations(words, size)} for words in (one, other)]
+    assert most_in_order(one, other) == max(map(len, parts[0] & parts[1]))
+
+
+@given(one=WORDS, other=WORDS)
+def test_a_matcher_never_finds_more_than_most_in_order(one: list[str], other: list[str]) -> None:
+    matched = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
+    assert matched <= most_in_order(one, other)

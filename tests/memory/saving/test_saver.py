@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.memory.saving.conftest import MakeSaver, draft
+from tests.storage.homes import BOUND_S
 
 from assay.embedding.protocol import Progress, Vectors
 from assay.errors import BadValue, EndpointUnavailable, StoreFull
@@ -488,14 +489,14 @@ def test_two_writers_with_the_same_thought_store_it_once(make_saver: MakeSaver, 
 
     def write() -> None:
         saver = make_saver()
-        gate.wait(timeout=20)
+        gate.wait(timeout=BOUND_S)
         outcomes.append(saver.save(scope, draft()))
 
     threads = [threading.Thread(target=write) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=BOUND_S)
 
     assert sorted(one.decision for one in outcomes) == [SaveDecision.REJECT, SaveDecision.STORE]
     assert len(stored(store, scope)) == 1

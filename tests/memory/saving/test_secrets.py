@@ -17,6 +17,10 @@ from assay.records import Format, Mask, Scope
 from assay.storage import Store
 
 MADE = secrets()
+NAMES = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "client_secret", "token", "credential"),
+    *("api_key", "api-key", "apikey", "access_key", "auth_key", "private_key", "signing-key", "encryption_key"),
+)
 
 
 def masked(text: str) -> str:
@@ -35,6 +39,17 @@ def test_every_sample_of_every_kind_is_masked(kind: str) -> None:
     hidden = [secret for made, (secret, _) in MADE if made == kind]
     left = [line for line, secret in zip(shown, hidden, strict=True) if secret in masked(line)]
     assert left == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_under_every_name_of_a_secret_is_masked(name: str) -> None:
+    for written in (name, name.upper(), name.title()):
+        assert masked(f"{written}: zx81-Kf93-qq") == f"{written}: [masked: named secret]"
+
+
+@pytest.mark.parametrize("name", ["pa\u017f\u017fword", "to\u212aen", "\u017fecret"])
+def test_a_name_with_letters_that_pass_for_others_is_a_name(name: str) -> None:
+    assert masked(f"{name}: zx81-Kf93-qq") == f"{name}: [masked: named secret]"
 
 
 def test_ordinary_lines_are_left_alone() -> None:

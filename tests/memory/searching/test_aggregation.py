@@ -36,22 +36,24 @@ def test_mpab_by_hand_also_when_the_maximum_is_tied(scores: list[float], expecte
     assert mpab(scores, 0.3) == pytest.approx(expected, abs=1e-15)
 
 
-def test_passages_of_a_memory_become_its_score_and_stand_in_document_order() -> None:
+def test_passages_of_a_memory_become_its_score_and_stand_best_first() -> None:
     fused = [passage(12, 0.8), passage(20, 0.7), passage(10, 0.4), passage(11, 0.1)]
     found = aggregate(fused, {10: 1, 11: 1, 12: 1, 20: 2}, enabled=True, coefficient=0.3)
     assert [(one.memory, one.score) for one in found] == [
         (1, pytest.approx(0.8 + 0.3 * 0.5 / math.sqrt(3))),
         (2, 0.7),
     ]
-    assert [one.number for one in found[0].passages] == [10, 11, 12]
     assert [one.number for one in found[0].ranked] == [12, 10, 11]
     assert found[0].best.number == 12
 
 
-def test_document_order_follows_positions_when_they_are_given() -> None:
-    fused = [passage(10, 0.8), passage(11, 0.4)]
-    found = aggregate(fused, {10: 1, 11: 1}, True, 0.3, position_of={10: 5, 11: 2})
-    assert [one.number for one in found[0].passages] == [11, 10]
+def test_passages_that_score_alike_stand_in_document_order_by_their_positions_when_they_are_given() -> None:
+    fused = [passage(11, 0.8), passage(10, 0.8), passage(12, 0.9)]
+    memory_of = {10: 1, 11: 1, 12: 1}
+    [plain] = aggregate(fused, memory_of, True, 0.3)
+    assert [one.number for one in plain.ranked] == [12, 10, 11]
+    [placed] = aggregate(fused, memory_of, True, 0.3, position_of={10: 5, 11: 2, 12: 3}.__getitem__)
+    assert [one.number for one in placed.ranked] == [12, 11, 10]
 
 
 def test_not_enabled_a_memory_scores_what_its_best_passage_scores() -> None:

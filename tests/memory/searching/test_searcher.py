@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.memory.searching.shelf import Shelf, ids
+from tests.storage.homes import BOUND_S
 
 from assay.errors import StorageError
 from assay.index import Indexes, IndexOptions
@@ -257,18 +258,18 @@ def test_a_thousand_searches_at_once_all_answer(filled_sqlite: Shelf) -> None:
 
     def ask(place: int) -> int:
         if place < 8:
-            begin.wait(timeout=20)
+            begin.wait(timeout=BOUND_S)
         return len(filled_sqlite.search(("sign in", "session cookie", "release noon")[place % 3], mode="quick"))
 
     def save() -> None:
-        begin.wait(timeout=20)
+        begin.wait(timeout=BOUND_S)
         for place in range(5):
             filled_sqlite.put(note(f"m_more{place}", body=f"more of it {place}"))
 
     with ThreadPoolExecutor(8) as pool, ThreadPoolExecutor(1) as saving:
         writing = saving.submit(save)
         found = list(pool.map(ask, range(1_000)))
-        writing.result(timeout=60)
+        writing.result(timeout=BOUND_S)
     assert min(found) >= 1
     assert filled_sqlite.searcher.failures.counts() == {}
 

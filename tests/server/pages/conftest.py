@@ -68,7 +68,9 @@ def browser() -> Iterator[Browser]:
 
     expect.set_options(timeout=1000 * BOUND_S)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), headless=True, args=FLAGS, timeout=1000 * BOUND_S
+        )
         yield browser
         browser.close()
 

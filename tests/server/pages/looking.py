@@ -6,6 +6,7 @@ to be there is expected, which waits for it (`test_waiting.py` holds the tests t
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Literal
 
 from tests.server.serving import BOUND_S
@@ -62,9 +63,14 @@ class Visitor:
         return [one.get_attribute("href") or "" for one in self.page.locator(selector).all()]
 
     def too_wide(self) -> list[str]:
-        """What makes the page wider than its window, outside boxes that scroll by themselves."""
-        found: list[str] = self.page.evaluate(_TOO_WIDE)
-        return found
+        """What makes the page wider than its window, outside boxes that scroll by themselves, and stays so.
+
+        Charts follow a window that has changed in their own time.
+        """
+        until = time.monotonic() + BOUND_S
+        while (found := self.page.evaluate(_TOO_WIDE)) and time.monotonic() < until:
+            self.drawn()
+        return list(found)
 
     def leave(self) -> None:
         """Close the window."""

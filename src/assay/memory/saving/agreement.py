@@ -7,23 +7,24 @@ be explained as another wording counts as disagreement: to keep a note too many 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 from itertools import product
-from typing import NamedTuple
 
 from assay.text.vocabulary import (
     CHANGE_SIGNS,
     FUNCTION_WORDS,
     NEGATING_PREFIXES,
     NEGATORS,
-    OPPOSITES,
+    OPPOSITES_OF,
     RESTRICTORS,
     UNITS,
     VERBS,
 )
-from assay.text.wording import Fact, Token, Wording, without_fillers, wording
+from assay.text.wording import Fact, Sentence, Wording, wording
 
 ALIGNED = 0.3
 """Sentences that share less of their words do not correspond."""
@@ -40,6 +41,7 @@ more than half are in any case."""
 _DIMENSIONS = frozenset(dimension for dimension, _ in UNITS.values())
 _CALENDAR = frozenset({"date", "month", "quarter", "weekday"})
 _LISTS = frozenset({"and", "or"})
+_NO_ITEMS = FUNCTION_WORDS | VERBS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,18 +63,52 @@ class Agreement:
         return bool(self.additions)
 
 
-class _Sentences(NamedTuple):
+class _Sentences:
     """A sentence of the old text and the one of the new text that corresponds to it."""
 
-    old: list[Token]
-    new: list[Token]
+    def __init__(self, old: Sentence, new: Sentence) -> None:
+        self.old = old
+        self.new = new
+
+    @cached_property
+    def matcher(self) -> SequenceMatcher[str]:
+        """What stands in both, in order."""
+        return SequenceMatcher(None, self.old.telling, self.new.telling, autojunk=False)
+
+    @cached_property
+    def same_frame(self) -> bool:
+        """Whether they share so much, in order, that they differ by what was put in place of something else."""
+        # What the matcher finds stands in order in both, so it is never more; this is far quicker to know.
+        old, new = self.old.telling, self.new.telling
+        length = len(old) + len(new)
+        if length and 2.0 * most_in_order(old, new) / length <= SAME_FRAME:
+            return False
+        return self.matcher.ratio() > SAME_FRAME
+
+    @cached_property
+    def same_words(self) -> bool:
+        """Whether they differ by the order of their words alone."""
+        old, new = self.old.telling, self.new.telling
+        return len(old) == len(new) and sorted(old) == sorted(new)
+
+
+def most_in_order(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the longest common subsequence; a bit for each place of one, cleared as its word is used."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(one):
+        places[word] = places.get(word, 0) | 1 << place
+    every = free = (1 << len(one)) - 1
+    for word in other:
+        if met := free & places.get(word, 0):
+            free = (free + met | free - met) & every
+    return len(one) - free.bit_count()
 
 
 def compare(old: str, new: str) -> Agreement:
     """What a new text says against an old one, and beyond it."""
     before, after = wording(old), wording(new)
     pairs, alone = _correspondence(before, after)
-    added, conflicts = _facts(before, after, max((_frame(pair) for pair in pairs), default=0.0))
+    added, conflicts = _facts(before, after, pairs)
     contradictions = [*conflicts, *_changes(before, after)]
     for pair in pairs:
         contradictions += [*_negations(pair, before, after), *_opposites(pair), *_swaps(pair, before, after)]
@@ -81,7 +117,7 @@ def compare(old: str, new: str) -> Agreement:
     return Agreement(contradictions=tuple(dict.fromkeys(contradictions)), additions=tuple(dict.fromkeys(additions)))
 
 
-def _correspondence(before: Wording, after: Wording) -> tuple[list[_Sentences], list[list[Token]]]:
+def _correspondence(before: Wording, after: Wording) -> tuple[list[_Sentences], list[Sentence]]:
     """Each new sentence with the old one most like it, and the new ones that are like none."""
     if len(before.sentences) == len(after.sentences) == 1:
         return [_Sentences(before.sentences[0], after.sentences[0])], []
@@ -95,24 +131,18 @@ def _correspondence(before: Wording, after: Wording) -> tuple[list[_Sentences], 
     return pairs, alone
 
 
-def _shared(one: Sequence[Token], other: Sequence[Token]) -> float:
-    first, second = ({token.stem for token in tokens} for tokens in (one, other))
-    return 2 * len(first & second) / (len(first) + len(second))
+def _shared(one: Sentence, other: Sentence) -> float:
+    return 2 * len(one.stems & other.stems) / (len(one.stems) + len(other.stems))
 
 
-def _frame(pair: _Sentences) -> float:
-    """How much of two sentences is the same, in order."""
-    return SequenceMatcher(None, without_fillers(pair.old), without_fillers(pair.new), autojunk=False).ratio()
-
-
-def _facts(before: Wording, after: Wording, alike: float) -> tuple[list[str], list[str]]:
+def _facts(before: Wording, after: Wording, pairs: Sequence[_Sentences]) -> tuple[list[str], list[str]]:
     """Facts only the new text has, and pairs of which each text has one."""
     gone = _unmatched(before, after)
     come = _unmatched(after, before)
     conflicts = [
         (old, new)
         for old, new in product(gone, come)
-        if _same_slot(old, new, alike) and (old.kind != "name" or _led_to(old, before) & _led_to(new, after))
+        if _same_slot(old, new, pairs) and (old.kind != "name" or _led_to(old, before) & _led_to(new, after))
     ]
     taken = {new for _, new in conflicts}
     return (
@@ -130,16 +160,16 @@ def _led_to(fact: Fact, text: Wording) -> set[str]:
     """The words that stand before a name: owned by, written in. At the start of a sentence there is none."""
     found = set()
     for sentence in text.sentences:
-        stems = without_fillers(sentence)
+        stems = sentence.telling
         found |= {stems[place - 1] if place else "" for place, stem in enumerate(stems) if stem == fact.value}
     return found
 
 
-def _same_slot(old: Fact, new: Fact, alike: float) -> bool:
+def _same_slot(old: Fact, new: Fact, pairs: Sequence[_Sentences]) -> bool:
     if old.kind == new.kind == "number":
         if old.of == new.of or not old.of or not new.of:
             return True
-        return not {old.of, new.of} & _DIMENSIONS and alike > SAME_FRAME
+        return not {old.of, new.of} & _DIMENSIONS and any(pair.same_frame for pair in pairs)
     kinds = {old.kind, new.kind}
     return len(kinds) == 1 or kinds <= _CALENDAR or kinds == {"number", "version"}
 
@@ -159,13 +189,12 @@ def _negations(pair: _Sentences, before: Wording, after: Wording) -> Iterator[st
     old, new = _negation_count(pair.old, after), _negation_count(pair.new, before)
     if old != new:
         yield f"negation: {old} / {new}"
-    for word in sorted(RESTRICTORS):
-        if (word in _stems(pair.old)) != (word in _stems(pair.new)):
-            yield f"{word} in one of them"
+    for word in sorted(RESTRICTORS & (pair.old.stems ^ pair.new.stems)):
+        yield f"{word} in one of them"
 
 
-def _negation_count(sentence: Sequence[Token], other: Wording) -> int:
-    return sum(token.stem in NEGATORS or _negates(token.stem, other.stems) for token in sentence)
+def _negation_count(sentence: Sentence, other: Wording) -> int:
+    return sum(stem in NEGATORS or _negates(stem, other.stems) for stem in sentence.negating)
 
 
 def _negates(stem: str, others: frozenset[str]) -> bool:
@@ -174,40 +203,36 @@ def _negates(stem: str, others: frozenset[str]) -> bool:
     return stem not in others and any(len(base) > 3 and base in others for base in bases)
 
 
-def _stems(sentence: Iterable[Token]) -> set[str]:
-    return {token.stem for token in sentence}
-
-
 def _opposites(pair: _Sentences) -> Iterator[str]:
-    old, new = _stems(pair.old), _stems(pair.new)
-    for one, other in product(sorted(old - new), sorted(new - old)):
-        if frozenset({one, other}) in OPPOSITES:
+    gone, come = pair.old.stems - pair.new.stems, pair.new.stems - pair.old.stems
+    for one in sorted(gone & OPPOSITES_OF.keys()):
+        for other in sorted(come & OPPOSITES_OF[one]):
             yield f"{one} / {other}"
 
 
 def _swaps(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
     """Words of content put in place of others while the sentence around them stayed."""
-    old, new = without_fillers(pair.old), without_fillers(pair.new)
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    old, new = pair.old.telling, pair.new.telling
     short = max(len(old), len(new)) <= 3
-    ratio = matcher.ratio()
-    if ratio <= SAME_FRAME and not short:
+    if not short and not pair.same_frame:
         return
-    there, here = (set(new), set(old)) if ratio >= SAME_SENTENCE else (after.stems, before.stems)
-    for kind, first, last, start, stop in matcher.get_opcodes():
+    alike = pair.matcher.ratio() >= SAME_SENTENCE
+    there, here = (set(new), set(old)) if alike else (after.stems, before.stems)
+    facts = {fact.value for fact in (*before.facts, *after.facts)}
+    for kind, first, last, start, stop in pair.matcher.get_opcodes():
         gone = [stem for stem in old[first:last] if stem not in FUNCTION_WORDS and stem not in there]
         come = [stem for stem in new[start:stop] if stem not in FUNCTION_WORDS and stem not in here]
-        facts = {fact.value for fact in (*before.facts, *after.facts)}
         if kind == "replace" and gone and come and not {*gone, *come} <= facts:
             yield f"{' '.join(gone)} / {' '.join(come)}"
 
 
 def _order(pair: _Sentences) -> Iterator[str]:
     """Arguments that changed places around a word both sentences have: tabs over spaces, spaces over tabs."""
-    old, new = without_fillers(pair.old), without_fillers(pair.new)
-    if _one_block_moved(old, new) or _is_list(pair) or _voice(pair.old) != _voice(pair.new):
+    if _one_block_moved(pair) or _is_list(pair) or _voice(pair.old) != _voice(pair.new):
         return
-    for word in (word for word in dict.fromkeys(old) if old.count(word) == new.count(word) == 1):
+    old, new = pair.old.telling, pair.new.telling
+    here, there = Counter(old), Counter(new)
+    for word in (word for word, count in here.items() if count == there.get(word) == 1):
         left, right = _around(old, word)
         other_left, other_right = _around(new, word)
         if (crossed := left & other_right) and (back := right & other_left):
@@ -222,11 +247,11 @@ def _around(stems: Sequence[str], word: str) -> tuple[set[str], set[str]]:
     return before - after, after - before
 
 
-def _one_block_moved(old: Sequence[str], new: Sequence[str]) -> bool:
+def _one_block_moved(pair: _Sentences) -> bool:
     """Whether the new sentence is the old one with one part put elsewhere: `by default` at its start or its end."""
-    if sorted(old) != sorted(new):
+    if not pair.same_words:
         return False
-    inner, wanted = _differing(old, new)
+    inner, wanted = _differing(pair.old.telling, pair.new.telling)
     return any(inner[cut:] + inner[:cut] == wanted for cut in range(len(inner) + 1))
 
 
@@ -239,25 +264,25 @@ def _differing(old: Sequence[str], new: Sequence[str]) -> tuple[list[str], list[
     return list(old[start:end]), list(new[start:end])
 
 
-def _voice(sentence: Sequence[Token]) -> bool:
+def _voice(sentence: Sentence) -> bool:
     """Whether a sentence is in the passive and names who acts."""
-    return "by" in _stems(sentence)
+    return "by" in sentence.stems
 
 
 def _is_list(pair: _Sentences) -> bool:
     """Whether only the order of several things joined by and differs, which says nothing."""
-    old, new = without_fillers(pair.old), without_fillers(pair.new)
-    if sorted(old) != sorted(new) or not _stems(pair.old) & _stems(pair.new) & _LISTS:
+    if not pair.same_words or not pair.old.stems & pair.new.stems & _LISTS:
         return False
-    items, _ = _differing(old, new)
-    return all(item not in FUNCTION_WORDS | VERBS and old.count(item) == 1 for item in items)
+    old = pair.old.telling
+    items, _ = _differing(old, pair.new.telling)
+    return all(item not in _NO_ITEMS and old.count(item) == 1 for item in items)
 
 
-def _more(before: Wording, after: Wording, alone: Sequence[Sequence[Token]]) -> Iterator[str]:
+def _more(before: Wording, after: Wording, alone: Sequence[Sentence]) -> Iterator[str]:
     """What the new text says in words that the old one lacks, beyond another wording."""
     fresh = after.content - before.stems
     if (len(fresh) >= NEW_WORDS and len(fresh) * 3 > len(after.content)) or len(fresh) * 2 > len(after.content):
         yield f"adds {' '.join(sorted(fresh)[:NEW_WORDS])}"
     for sentence in alone:
-        if len(_stems(sentence) & fresh) > 2:
-            yield f"adds a sentence on {' '.join(sorted(_stems(sentence) & fresh)[:3])}"
+        if len(said := sentence.stems & fresh) > 2:
+            yield f"adds a sentence on {' '.join(sorted(said)[:3])}"

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +23,11 @@ from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide
 from assay.memory.saving.structure import RESERVED
 from assay.memory.saving.subject import Labelled
 from assay.records import Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
-from assay.storage import Work
+from assay.storage import Standing, Work
 
 Vector = NDArray[np.float32]
+_HOLDING = Filters()
+_EVER = Filters(include_superseded=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,20 +62,14 @@ class Neighbour:
         )
 
 
-def other_model(work: Work, model: str) -> str | None:
-    """The model of the tenant's vectors, when it is not this one: they are never compared."""
-    active = work.vectors.active()
-    return active if active not in (None, model) else None
-
-
-def nominate(work: Work, indexes: Indexes, prepared: Prepared, model: str, options: SaveOptions) -> Nominated:
-    """Memories with a chunk near the draft's mean or one of its chunks."""
-    position = work.changes.position()
+def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standing, options: SaveOptions) -> Nominated:
+    """Memories with a chunk near the draft's mean or one of its chunks; the draft's vectors are of the model in use."""
+    position, model = standing.position, standing.model
     mean = prepared.mean
-    if mean is None or prepared.vectors is None or work.vectors.active() is None:
+    if mean is None or prepared.vectors is None or model is None:
         return Nominated(numbers=(), position=position)
     view = indexes.view(work)
-    allowed = view.allowed(Filters())
+    allowed = view.allowed(_HOLDING)
     asked = [mean, *(prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ())]
     found = [
         one.number
@@ -83,7 +82,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, model: str, optio
 
 
 def _replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
-    allowed = view.allowed(Filters(include_superseded=True))
+    allowed = view.allowed(_EVER)
     return _owners(view, [one.number for one in view.nearest(mean, model=model, limit=options.asked, allowed=allowed)])
 
 
@@ -109,6 +108,21 @@ def _memory_id(kind: RowKind, row_id: str) -> str:
     return row_id if kind is RowKind.MEMORY else row_id.rpartition("#")[0]
 
 
+_Key = tuple[str, datetime, float]
+
+
+class _Near(NamedTuple):
+    """A memory and how like the draft it is."""
+
+    similarity: float
+    memory: MemoryRecord
+
+    @property
+    def key(self) -> _Key:
+        """Equal as long as comparing it would say the same."""
+        return (self.memory.id, self.memory.updated_at, self.similarity)
+
+
 class Judge:
     """Measures and judges the nearest of some memories; a pair is judged once, also when it is looked at again."""
 
@@ -117,7 +131,7 @@ class Judge:
         self._model = model
         self._profile = profile
         self._options = options
-        self._judged: dict[tuple[str, object, float], Pair] = {}
+        self._judged: dict[_Key, Pair] = {}
 
     def nearest(self, work: Work, numbers: Iterable[int]) -> list[Neighbour]:
         """The most similar of these memories that still hold, most similar first."""
@@ -126,34 +140,37 @@ class Judge:
             return []
         means = work.vectors.of_memories(list(numbers), self._model)
         ranked = sorted(((_cosine(mean, other), number) for number, other in means.items()), key=_nearest_first)
-        current = [
-            (similarity, memory) for similarity, memory in self._held(work, ranked) if memory.superseded_at is None
-        ]
-        return [self._neighbour(work, memory, similarity) for similarity, memory in current[: self._options.neighbours]]
+        near = list(islice(self._holding(work, ranked), self._options.neighbours))
+        self._compare(work, near)
+        return [self._neighbour(one) for one in near]
 
-    def _held(self, work: Work, ranked: Sequence[tuple[float, int]]) -> Iterator[tuple[float, MemoryRecord]]:
-        """Ranked memories, a few more read than are wanted: most that were nominated are never looked at."""
-        size = 2 * self._options.neighbours
-        found = 0
+    def _holding(self, work: Work, ranked: Sequence[tuple[float, int]]) -> Iterator[_Near]:
+        """Ranked memories that still hold, read as they are wanted: most that were nominated are never looked at."""
+        size = self._options.neighbours
         for start in range(0, len(ranked), size):
-            if found >= self._options.neighbours:
-                return
             some = ranked[start : start + size]
             memories = work.memories.by_numbers([number for _, number in some])
             for similarity, number in some:
-                if number in memories:
-                    found += memories[number].superseded_at is None
-                    yield similarity, memories[number]
+                if number in memories and memories[number].superseded_at is None:
+                    yield _Near(similarity, memories[number])
 
-    def _neighbour(self, work: Work, memory: MemoryRecord, similarity: float) -> Neighbour:
+    def _compare(self, work: Work, near: Sequence[_Near]) -> None:
+        """Compare the draft with those it was not compared with before."""
+        # Below, whatever the checks would say, the draft is stored; they are not cheap, and the lock is held.
+        wanted = [one for one in near if one.similarity >= self._profile.related and one.key not in self._judged]
+        if not wanted:
+            return
+        draft = self._prepared.labelled
+        paths = work.memories.headings_of([one.memory.id for one in wanted])
+        for one in wanted:
+            old = labelled(one.memory, last_headings(paths.get(one.memory.id, ())))
+            self._judged[one.key] = compare(old, draft, one.similarity)
+
+    def _neighbour(self, near: _Near) -> Neighbour:
+        similarity, memory = near
         if similarity < self._profile.related:
-            # Whatever the checks would say, the draft is stored; they are not cheap, and the lock is held.
             return Neighbour(memory=memory, pair=_unlike(similarity), verdict=Verdict.STORE)
-        key = (memory.id, memory.updated_at, similarity)
-        if key not in self._judged:
-            headings = last_headings([chunk.heading_path for chunk in work.memories.chunks_of(memory.id)])
-            self._judged[key] = compare(labelled(memory, headings), self._prepared.labelled, similarity)
-        pair = self._judged[key]
+        pair = self._judged[near.key]
         protected = self._prepared.draft.automated and is_protected(memory)
         return Neighbour(memory=memory, pair=pair, verdict=decide(pair, self._profile), protected=protected)
 

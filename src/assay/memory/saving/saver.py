@@ -28,14 +28,13 @@ from assay.memory.saving.neighbours import (
     changed_since,
     is_protected,
     nominate,
-    other_model,
 )
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.restoring import Restorer
 from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
 from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step
-from assay.storage import Store, Work
+from assay.storage import Standing, Store, Work
 from assay.text.chunking import Chunker
 
 ATTEMPTS = 5
@@ -175,10 +174,13 @@ class Saver:
 
     def _already_there(self, scope: Scope, checked: dict[int, Prepared]) -> dict[int, Result]:
         """What need not be embedded, because the same source with the same content is there."""
+        sourced = {place: one for place, one in checked.items() if one.draft.source_id is not None}
+        if not sourced:
+            return {}
         with self._store.reading(scope) as work:
             return {
                 place: _unchanged(one, there)
-                for place, one in checked.items()
+                for place, one in sourced.items()
                 if (there := _same(work, one, _current(work, one))) is not None
             }
 
@@ -195,21 +197,23 @@ class Saver:
         if not policy.compares:
             return [_Ready(place=place, prepared=one) for place, one in prepared.items()]
         with self._store.reading(scope) as work:
-            return [self._nominate(work, place, one) for place, one in prepared.items()]
+            standing = work.changes.standing()
+            return [self._nominate(work, standing, place, one) for place, one in prepared.items()]
 
-    def _nominate(self, work: Work, place: int, prepared: Prepared) -> _Ready:
+    def _nominate(self, work: Work, standing: Standing, place: int, prepared: Prepared) -> _Ready:
         if prepared.mean is None or self._embedder is None:
             why = prepared.no_vectors or "there is no text to embed"
             return _Ready(place=place, prepared=prepared, not_compared=why)
         model = self._embedder.model
-        if (other := other_model(work, model)) is not None:
-            why = f"the vectors here are of {other}, not of {model}"
+        if standing.model not in (None, model):
+            # Vectors of two models are never compared.
+            why = f"the vectors here are of {standing.model}, not of {model}"
             return _Ready(place=place, prepared=prepared, not_compared=why)
         return _Ready(
             place=place,
             prepared=prepared,
             judge=Judge(prepared, model, self._embedder.profile, self._options),
-            nominated=nominate(work, self._indexes, prepared, model, self._options),
+            nominated=nominate(work, self._indexes, prepared, standing, self._options),
         )
 
     def _write(self, scope: Scope, ready: Sequence[_Ready], policy: Policy) -> dict[int, Result]:

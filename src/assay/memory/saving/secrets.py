@@ -90,6 +90,7 @@ _HINTS = {
 }
 """Without one of these, in any case, a text holds none of the kind: most texts are done after this look."""
 
+_HINT = re.compile("|".join(re.escape(hint) for hints in _HINTS.values() for hint in hints.split()))
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s:/@\"'<>]*:([^\s/@\"'<>]+)@", re.IGNORECASE)
 _NAMED = re.compile(
     r"""(?:password|passwd|passphrase|pwd|secret|api[_-]?key|apikey|access[_-]?key|auth[_-]?key
@@ -97,6 +98,8 @@ _NAMED = re.compile(
         ["'`*]*\s*(?::=|=>|[:=]|\bis\b)\s*["'`*]*(?P<value>[^\s"'`,;<>(){}\[\]*]{6,})""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NAME_PARTS = ("pass", "pwd", "secret", "key", "token", "credential")
+"""One of them stands in every name of a secret."""
 _SECRET_NAME = re.compile(
     r"(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|token|credential)s?$",
     re.IGNORECASE,
@@ -132,6 +135,8 @@ def mask(draft: Draft) -> tuple[Draft, tuple[Mask, ...]]:
 
 def mask_text(text: str, where: str, masks: list[Mask]) -> str:
     """A text without its secrets; what was masked is added to `masks`."""
+    if not text:
+        return text
     found = _without_overlaps(_secrets(text))
     for one in reversed(found):
         text = f"{text[: one.start]}[masked: {one.kind}]{text[one.end :]}"
@@ -156,8 +161,9 @@ def _mask_json(value: Any, where: str, masks: list[Mask], name: str = "") -> Any
 
 def _secrets(text: str) -> Iterator[_Found]:
     lower = text.lower()
+    hinted = _HINT.search(lower) is not None
     for kind, pattern, hints in _patterns():
-        if hints and not any(hint in lower for hint in hints):
+        if hints and not (hinted and any(hint in lower for hint in hints)):
             continue
         for match in pattern.finditer(text):
             group = match.lastindex or 0
@@ -165,9 +171,14 @@ def _secrets(text: str) -> Iterator[_Found]:
     for match in _ADDRESS.finditer(text) if "://" in text else ():
         if not _PLACEHOLDER.search(match[1]):
             yield _Found(match.start(1), match.end(1), "password in an address")
-    for match in _NAMED.finditer(text):
+    for match in _NAMED.finditer(text) if _may_name(lower) else ():
         if _looks_secret(match["value"]):
             yield _Found(match.start("value"), match.end("value"), "named secret")
+
+
+def _may_name(lower: str) -> bool:
+    """Whether a text in small letters may name a secret; beyond ASCII other letters pass for those of a name."""
+    return not lower.isascii() or any(part in lower for part in _NAME_PARTS)
 
 
 def _without_overlaps(found: Iterable[_Found]) -> list[_Found]:

@@ -65,8 +65,7 @@ def _check_count(values: Sequence[str], field: str, most: int) -> None:
 
 def _check_inside(path: str, field: str) -> None:
     """A path is relative, written with `/`, and never goes up: whoever joins it to a root stays inside that root."""
-    parts = PurePosixPath(path).parts
-    if not parts:
+    if not path or not (parts := PurePosixPath(path).parts):
         return
     if "\\" in path or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or ".." in parts:
         raise BadValue(

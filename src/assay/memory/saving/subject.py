@@ -8,13 +8,13 @@ verb, or after `for`, `in`, `of`) and by how much of the old text the new one co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay.memory.saving.agreement import Agreement
 from assay.text.terms import normalised_phrase
 from assay.text.vocabulary import FUNCTION_WORDS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
-from assay.text.wording import Token, Wording, first_verb, wording
+from assay.text.wording import Sentence, Wording, first_verb, wording
 
 COVERED = 0.5
 """A text that has less than this share of the other's content says something else."""
@@ -28,6 +28,8 @@ GENERIC = frozenset(
     )
 ) | {"meeting notes", "next steps", "open questions", "release notes", "action items"}
 """Labels that many notes carry and that say nothing about what a note is about."""
+
+_PREPOSITIONS = VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +121,7 @@ def _different_statements(old: Labelled, new: Labelled) -> str | None:
     return f"{' '.join(sorted(mine))} / {' '.join(sorted(theirs))}"
 
 
-def _halves(sentence: Sequence[Token]) -> tuple[set[str], set[str]]:
+def _halves(sentence: Sentence) -> tuple[set[str], set[str]]:
     """The words of content before the verb, and those after it."""
     stems = [token.stem for token in sentence]
     verb = first_verb(stems)
@@ -127,16 +129,16 @@ def _halves(sentence: Sequence[Token]) -> tuple[set[str], set[str]]:
 
 
 def _narrowing(one: Labelled, title: Wording, other_title: Wording, other: Labelled) -> str | None:
-    elsewhere = wording(other.body).stems | _label_stems(other)
-    only_here = [token.stem for token in title.tokens if token.stem not in other_title.stems | FUNCTION_WORDS]
-    return next((stem for stem in only_here if stem not in elsewhere and _is_key(stem, one, title)), None)
+    elsewhere = wording(other.body).stems | _label_stems(other) | other_title.stems | FUNCTION_WORDS
+    only_here = [token.stem for token in title.tokens if token.stem not in elsewhere]
+    return next((stem for stem in only_here if _is_key(stem, one, title)), None)
 
 
 def _is_key(stem: str, one: Labelled, title: Wording) -> bool:
     """Whether a word of the title narrows the subject, rather than being what is said of it."""
     stems = [token.stem for sentence in title.sentences for token in sentence]
     place = stems.index(stem)
-    before = next((word for word in reversed(stems[:place]) if word in VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS), "")
+    before = next((word for word in reversed(stems[:place]) if word in _PREPOSITIONS), "")
     if place > first_verb(stems) or before in VALUE_PREPOSITIONS:
         return False
     in_subject = wording(one.body).before_the_verb(stem)

@@ -11,13 +11,14 @@ behind the best `COUNTED`. Where there are no more than these, everything counts
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from assay.memory.searching.fusion import FusedPassage
 
+_SCORE = itemgetter(1)
 COUNTED = 10
 """How many of the best passages can add to their memory; what stands behind them is the floor."""
 
@@ -28,10 +29,8 @@ class AggregatedMemory(NamedTuple):
     memory: int
     score: float
     """On the scale of the fusion; may exceed its ceiling when several passages add up."""
-    passages: tuple[FusedPassage[int], ...]
-    """In document order."""
     ranked: tuple[FusedPassage[int], ...]
-    """The same, best first, ties in document order."""
+    """Its passages, best first, ties in document order."""
 
     @property
     def best(self) -> FusedPassage[int]:
@@ -61,28 +60,30 @@ def aggregate(
     coefficient: float,
     *,
     floor: float = 0.0,
-    position_of: Mapping[int, int] | None = None,
+    position_of: Callable[[int], int] = int,
 ) -> list[AggregatedMemory]:
     """Memories, best first; equals by their best passage's place in `fused`.
 
     Passages that `memory_of` does not know were filtered out. Without `position_of`, numbers grow with the document.
     Not `enabled`: a memory scores what its best passage scores.
     """
-    passages: dict[int, list[FusedPassage[int]]] = {}
+    first: dict[int, FusedPassage[int]] = {}
+    several: dict[int, list[FusedPassage[int]]] = {}
     for passage in fused:
-        if passage.number in memory_of:
-            passages.setdefault(memory_of[passage.number], []).append(passage)
+        memory = memory_of.get(passage.number)
+        if memory is not None and first.setdefault(memory, passage) is not passage:
+            several.setdefault(memory, [first[memory]]).append(passage)
     weight = coefficient if enabled else 0.0
     # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
     new = tuple.__new__
     found = [
-        new(AggregatedMemory, (memory, of_it[0].fused, (only := (of_it[0],)), only))
-        if len(of_it) == 1
-        else _aggregated(memory, of_it, weight, floor, position_of)
-        for memory, of_it in passages.items()
+        _aggregated(memory, several[memory], weight, floor, position_of)
+        if memory in several
+        else new(AggregatedMemory, (memory, only.fused, (only,)))
+        for memory, only in first.items()
     ]
     # Stable: memories were met in the order of their best passages.
-    return sorted(found, key=attrgetter("score"), reverse=True)
+    return sorted(found, key=_SCORE, reverse=True)
 
 
 def _aggregated(
@@ -90,13 +91,12 @@ def _aggregated(
     passages: Sequence[FusedPassage[int]],
     coefficient: float,
     floor: float,
-    position_of: Mapping[int, int] | None,
+    position_of: Callable[[int], int],
 ) -> AggregatedMemory:
-    place = position_of or {}
-    in_document = sorted(passages, key=lambda one: place.get(one.number, one.number))
+    in_document = sorted(passages, key=lambda one: position_of(one.number))
     ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
     score = _joined(ranked[0].fused, [max(one.fused - floor, 0.0) for one in ranked[1:]], coefficient)
-    return AggregatedMemory(memory, score, tuple(in_document), tuple(ranked))
+    return AggregatedMemory(memory, score, tuple(ranked))
 
 
 def _joined(best: float, others: Sequence[float], coefficient: float) -> float:

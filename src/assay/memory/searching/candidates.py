@@ -6,7 +6,7 @@ far; each of those votes for its memory's best passage, the one that the others 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.memory.searching.channels import bm25, fts, graph, trigger, vector
@@ -45,6 +45,8 @@ class Candidates:
     lists: dict[Channel, Offer] = field(default_factory=dict)
     rows: dict[int, Candidate] = field(default_factory=dict)
     """By passage."""
+    passing: dict[int, Candidate] = field(default_factory=dict)
+    """Those of them that pass the filters."""
     neighbours: list[Neighbour] = field(default_factory=list)
     """What the graph reached from the best hits."""
     timings: dict[Channel, float] = field(default_factory=dict)
@@ -73,8 +75,9 @@ class Gathering:
         for channel, search in of_passages.items():
             if channel in channels:
                 self._run(channel, search)
-        self._fetch(number for offered in self._found.lists.values() for number, _ in offered)
-        fused = self._passing(self._fusing(self._found.lists))
+        fused = self._fusing(self._found.lists)
+        if fused:
+            self._fetch(fused)
         if Channel.TRIGGER in channels:
             self._run(Channel.TRIGGER, lambda: self._by_trigger(fused))
         if Channel.GRAPH in channels:
@@ -100,10 +103,11 @@ class Gathering:
         """The best memories so far with their scores: triggered ones too."""
         best: dict[str, float] = {}
         if self._found.lists.get(Channel.TRIGGER):
-            fused = self._passing(self._fusing(self._found.lists))
+            fused = self._fusing(self._found.lists)
         for passage in fused:
-            if passage.fused > 0.0:
-                best.setdefault(self._found.rows[passage.number].memory_id, passage.fused)
+            row = self._found.passing.get(passage.number)
+            if row is not None and passage.fused > 0.0:
+                best.setdefault(row.memory_id, passage.fused)
             if len(best) == graph.SEEDS:
                 break
         return best
@@ -115,22 +119,24 @@ class Gathering:
         wanted = {memory for memory, _ in memories}
         best: dict[str, int] = {}
         for passage in fused:
-            memory = self._found.rows[passage.number].memory_id
-            if memory in wanted:
-                best.setdefault(memory, passage.number)
+            row = self._found.passing.get(passage.number)
+            if row is not None and row.memory_id in wanted:
+                best.setdefault(row.memory_id, passage.number)
         if others := wanted - best.keys():
             firsts = self._ask.work.passages.first_candidates(others)
             best |= {row.memory_id: row.number for row in firsts}
-            self._found.rows |= {row.number: row for row in firsts}
+            self._take({row.number: row for row in firsts})
         return [(best[memory], score) for memory, score in memories if memory in best]
 
-    def _passing(self, fused: Iterable[FusedPassage[int]]) -> list[FusedPassage[int]]:
-        rows = self._found.rows
-        return [one for one in fused if one.number in rows and self._passes(rows[one.number])]
+    def _fetch(self, fused: Sequence[FusedPassage[int]]) -> None:
+        """The rows of these passages, in one query."""
+        numbers, view = [passage.number for passage in fused], self._ask.view
+        if view is not None:
+            self._take(view.rows(numbers))
+        else:
+            self._take({row.number: row for row in self._ask.work.passages.candidates(numbers)})
 
-    def _fetch(self, numbers: Iterable[int]) -> None:
-        """The rows of passages not seen before, in one query."""
-        missing = sorted({number for number in numbers if number not in self._found.rows})
-        if missing:
-            read = self._ask.work.passages.candidates if self._ask.view is None else self._ask.view.candidates
-            self._found.rows |= {row.number: row for row in read(missing)}
+    def _take(self, rows: Mapping[int, Candidate]) -> None:
+        passes = self._passes
+        self._found.rows |= rows
+        self._found.passing |= {number: row for number, row in rows.items() if passes(row)}

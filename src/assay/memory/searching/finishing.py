@@ -39,11 +39,8 @@ def finish(work: Work, ranking: Ranking, request: SearchRequest, given: Collecti
     hits = [
         _hit(place, one, ranking, texts, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
     ]
-    best_first = {
-        one.row.memory_id: [ranking.rows[passage.number].position for passage in one.memory.ranked]
-        for one in picked.fresh
-    }
-    fitted = fit(hits, _budget(request), best_first=best_first)
+    budget = _budget(request)
+    fitted = fit(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
     unboosted = {one.row.memory_id: ranking.unboosted(one) for one in picked.fresh}
     return Shown(
         hits=fitted.kept,
@@ -68,6 +65,13 @@ def _pick(order: Sequence[Ranked], k: int, given: Collection[str]) -> _Picked:
 def _budget(request: SearchRequest) -> int | None:
     """What the caller's context still has room for."""
     return None if request.token_budget is None else max(request.token_budget - request.tokens_used, 0)
+
+
+def _best_first(fresh: Sequence[Ranked], ranking: Ranking) -> dict[str, list[int]]:
+    """The positions of each memory's passages."""
+    return {
+        one.row.memory_id: [ranking.rows[passage.number].position for passage in one.memory.ranked] for one in fresh
+    }
 
 
 def _shown_passages(one: Ranked) -> list[int]:
@@ -103,5 +107,7 @@ def _passages(one: Ranked, ranking: Ranking, texts: Mapping[int, str]) -> tuple[
 
 def _channels(one: Ranked) -> tuple[Channel, ...]:
     """Which channels found any of its passages."""
+    if len(one.memory.ranked) == 1:
+        return one.memory.best.channels
     found = {channel for passage in one.memory.ranked for channel in passage.channels}
     return tuple(channel for channel in Channel if channel in found)

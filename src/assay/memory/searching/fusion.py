@@ -52,8 +52,8 @@ class FusedPassage(NamedTuple, Generic[Key]):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Which channels found it."""
-        return tuple(channel for channel, *_ in self.ballots)
+        """Which channels found it, in their order."""
+        return tuple([ballot[0] for ballot in self.ballots])
 
 
 def fuse(

@@ -9,7 +9,7 @@ that the search chose by itself, then the channels of quick mode. What the calle
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -19,7 +19,7 @@ import numpy as np
 from assay.flags import FlagStates
 from assay.index import View
 from assay.memory.searching import boosting, fusion, modes
-from assay.memory.searching.aggregation import aggregate, floor_of
+from assay.memory.searching.aggregation import AggregatedMemory, aggregate, floor_of
 from assay.memory.searching.boosting import Booster, Surroundings
 from assay.memory.searching.boosts import combined
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering
@@ -103,7 +103,7 @@ class Pipeline:
             stage.inputs, stage.outputs = reach.folders_known, reach.folders_searched
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
-        with self._trace.stage("final-rank", inputs=len(ranking.order)) as stage:
+        with self._trace.stage("final-rank", inputs=ranking.found) as stage:
             shown = finish(self._setting.work, ranking, self._request, self._setting.history.given())
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
@@ -115,7 +115,7 @@ class Pipeline:
         # Of this plan: a search that falls back asks other channels, and weighs them as those.
         self._fusing = self._fusing_of(plan)
         found = self._gather(reach, plan)
-        lists, rows = self._filter(found, reach)
+        lists, rows = self._filter(found)
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
             fused = self._fusing(lists)
             stage.outputs = len(fused)
@@ -128,13 +128,14 @@ class Pipeline:
                 rules.aggregated,
                 rules.coefficient,
                 floor=rules.floor,
-                position_of={number: row.position for number, row in rows.items()},
+                position_of=lambda number: rows[number].position,
             )
             stage.outputs = len(memories)
         # A score of 0 says that nothing speaks for it, such as a vector that points away.
-        order = [Ranked(memory, rows[memory.best.number]) for memory in memories if memory.score > 0.0]
-        order = self._boost(order, found, plan)
-        return Ranking(order=self._rerank(order, plan), lists=lists, rows=rows, rules=rules)
+        while memories and not memories[-1].score > 0.0:
+            memories.pop()
+        order = self._rerank(self._boost(memories, rows, found, plan), len(memories), plan)
+        return Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
 
     def _gather(self, reach: Reach, plan: Plan) -> Candidates:
         channels = self._channels(plan)
@@ -157,39 +158,42 @@ class Pipeline:
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
         return found
 
-    def _filter(self, found: Candidates, reach: Reach) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
+    def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
-            test = reach.passes
-            rows = {number: row for number, row in found.rows.items() if test(row)}
-            stage.outputs = len(rows)
-            return kept(found.lists, rows), rows
+            stage.outputs = len(found.passing)
+            return kept(found.lists, found.passing), found.passing
 
-    def _boost(self, order: list[Ranked], found: Candidates, plan: Plan) -> list[Ranked]:
-        """Boosts, as far down as they can change what is shown or reranked."""
+    def _boost(
+        self, memories: Sequence[AggregatedMemory], rows: Mapping[int, Candidate], found: Candidates, plan: Plan
+    ) -> list[Ranked]:
+        """The memories with their boosts, as far down as these can change what is shown or reranked."""
+        order = [rows[memory.ranked[0].number] for memory in memories]
         with self._trace.stage("boost", inputs=len(order)) as stage:
             booster = Booster(
                 self._request,
                 self._parsed,
-                around=self._surroundings(order, found),
+                around=self._surroundings(memories, order, found),
                 enabled=self._enabled,
                 options=self._options,
                 now=self._asked.now,
             )
-            boosted = self._boosted(order, booster, self._places_that_count(plan))
+            boosted = self._boosted(zip(memories, order, strict=True), booster, self._places_that_count(plan))
             stage.outputs = len(boosted)
             # Stable: equals keep the order of their base scores.
-            return sorted(boosted, key=lambda one: one.worth, reverse=True) + order[len(boosted) :]
+            return sorted(boosted, key=lambda one: one.worth, reverse=True)
 
-    def _boosted(self, order: Sequence[Ranked], booster: Booster, places: int) -> list[Ranked]:
+    def _boosted(
+        self, order: Iterable[tuple[AggregatedMemory, Candidate]], booster: Booster, places: int
+    ) -> list[Ranked]:
         """The memories from the top that boosts might bring to one of the first places, with their boosts."""
         best: list[float] = []
         done: list[Ranked] = []
         most = booster.most()
-        for one in order:
-            if len(best) == places and one.memory.score * most < best[0]:
+        for memory, row in order:
+            if len(best) == places and memory.score * most < best[0]:
                 break
-            said = booster.boosts(one.row)
-            done.append(Ranked(one.memory, one.row, said, combined(said, self._options.boost_bound)))
+            said = booster.boosts(row)
+            done.append(Ranked(memory, row, said, combined(said, self._options.boost_bound)))
             (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
         return done
 
@@ -199,13 +203,16 @@ class Pipeline:
         reranks = plan.rerank or self._setting.cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
-    def _surroundings(self, order: Sequence[Ranked], found: Candidates) -> Surroundings:
+    def _surroundings(
+        self, memories: Sequence[AggregatedMemory], rows: Sequence[Candidate], found: Candidates
+    ) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
         near: Sequence[graph.Neighbour] = ()
         if self._enabled("causal_boost"):
             near = found.neighbours
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
-                seeds = {one.row.memory_id: one.memory.score for one in order[: graph.SEEDS] if one.memory.score > 0.0}
+                best = zip(memories[: graph.SEEDS], rows, strict=False)
+                seeds = {row.memory_id: memory.score for memory, row in best}
                 near = self._guard.run("causal boost", work, lambda: graph.search(work, seeds)) or ()
         attended: Mapping[str, float] = {}
         if attention and self._enabled("session_boost"):
@@ -215,10 +222,10 @@ class Pipeline:
             together = boosting.found_together(attention, self._setting.past())
         learned: Mapping[str, Mapping[str, float]] = {}
         if self._enabled("learn_from_selection"):
-            rows, now = [one.row for one in order], self._asked.now
+            now = self._asked.now
             learned = self._guard.run("learned triggers", work, lambda: boosting.learned(work, rows, now)) or {}
-        best = [one.row for one in order[: self._options.praised_depth]]
-        praises = self._guard.run("votes", work, lambda: boosting.praises(work, best)) or {}
+        best_rows = rows[: self._options.praised_depth]
+        praises = self._guard.run("votes", work, lambda: boosting.praises(work, best_rows)) or {}
         return Surroundings(
             attention=attended,
             together=together,
@@ -227,9 +234,9 @@ class Pipeline:
             praises=praises,
         )
 
-    def _rerank(self, order: list[Ranked], plan: Plan) -> list[Ranked]:
-        with self._trace.stage("rerank", inputs=len(order)) as stage:
-            stage.outputs = len(order)
+    def _rerank(self, order: list[Ranked], found: int, plan: Plan) -> list[Ranked]:
+        with self._trace.stage("rerank", inputs=found) as stage:
+            stage.outputs = found
             encoder = self._setting.cross_encoder
             if encoder is not None and self._asked.choice.mode is not Mode.QUICK and self._enabled("cross_encoder"):
                 stage.detail["by"] = encoder.name
@@ -268,21 +275,21 @@ class Pipeline:
         reasons: list[str] = []
         may_widen = self._request.folder_mode is FolderMode.ON_WITH_FALLBACK
         if may_widen and reach.chosen is not None and self._too_few(ranking, reach):
-            reasons.append(f"{len(ranking.order)} found in the chosen folders, so all were searched")
+            reasons.append(f"{ranking.found} found in the chosen folders, so all were searched")
             # What was left out at first was searched after all; what was chosen is no longer what was searched.
             reach = replace(self._scoping.widest(reach.filters), folders_known=reach.folders_known)
             ranking = self._fall_back(reasons[-1], ranking, reach, self._plan)
         quick = self._asked.choice.mode is Mode.QUICK and self._request.channels is None
         if quick and self._too_few(ranking, reach):
-            reasons.append(f"{len(ranking.order)} found in quick mode, so every channel was asked")
+            reasons.append(f"{ranking.found} found in quick mode, so every channel was asked")
             ranking = self._fall_back(reasons[-1], ranking, reach, modes.plan(Mode.FOCUSED, self._options))
         return ranking, reach, "; ".join(reasons) or None
 
     def _fall_back(self, reason: str, ranking: Ranking, reach: Reach, plan: Plan) -> Ranking:
-        with self._trace.stage("fallback", inputs=len(ranking.order)) as stage:
+        with self._trace.stage("fallback", inputs=ranking.found) as stage:
             stage.detail["reason"] = reason
             wider = self._rank(reach, plan)
-            stage.outputs = len(wider.order)
+            stage.outputs = wider.found
             return wider
 
     def _too_few(self, ranking: Ranking, reach: Reach) -> bool:
@@ -291,7 +298,7 @@ class Pipeline:
         if view is None:
             return False
         there = view.document_count if reach.chosen is not None or reach.allowed is None else reach.allowed.count
-        return len(ranking.order) < min(self._options.fallback_minimum, self._request.k, there)
+        return ranking.found < min(self._options.fallback_minimum, self._request.k, there)
 
     def _rules(self, lists: Mapping[Channel, Offer], floor: float) -> Rules:
         fusing = self._fusing

@@ -32,32 +32,66 @@ class Precise:
         self._parsed = parsed
         self._idf = idf
         self._whole = math.fsum(idf[term] for term in parsed.terms + parsed.prefixes)
+        self._held: Callable[[Sequence[str]], frozenset[str]] = (
+            self._held_with_prefixes if parsed.prefixes else parsed.term_set.intersection
+        )
+        """The terms that stand in a field."""
+        self._known: dict[tuple[tuple[str, float], ...], tuple[float, float]] = {}
 
     def score(self, title: Sequence[str], triggers: Sequence[str], body: Sequence[str]) -> float:
         """The score of a passage, whose fields are given as analysed words."""
         best: dict[str, float] = {}
-        fields: list[tuple[Sequence[str], list[tuple[int, str]]]] = []
+        fields: list[tuple[Sequence[str], frozenset[str]]] = []
         for weight, words in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
-            if places := self._places(words):
-                fields.append((words, places))
-                for _, term in places:
+            if here := self._held(words):
+                fields.append((words, here))
+                for term in here:
                     # The heavier field comes later and overwrites.
                     best[term] = weight
         if not best:
             return 0.0
-        idf = self._idf
-        found = math.fsum([idf[term] for term in best])
-        place = math.fsum([idf[term] * weight for term, weight in best.items()]) / (found * TITLE)
-        near = max([_nearness(self._parsed, words, places, len(best)) for words, places in fields])
-        return (found / self._whole) ** 2 * (GROUND + PLACE * place + NEARNESS * near)
+        covered, ground = self._covered(tuple(best.items()))
+        near = max([self._nearness(words, here, len(best)) for words, here in fields])
+        return covered * (ground + NEARNESS * near)
+
+    def _covered(self, best: tuple[tuple[str, float], ...]) -> tuple[float, float]:
+        """The square of coverage, and what place adds to the ground. The same terms in the same fields come often."""
+        known = self._known.get(best)
+        if known is None:
+            idf = self._idf
+            found = math.fsum([idf[term] for term, _ in best])
+            place = math.fsum([idf[term] * weight for term, weight in best]) / (found * TITLE)
+            known = self._known[best] = (found / self._whole) ** 2, GROUND + PLACE * place
+        return known
+
+    def _held_with_prefixes(self, words: Sequence[str]) -> frozenset[str]:
+        return frozenset(term for _, term in self._places(words))
 
     def _places(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """Where terms stand in a field, in order."""
         parsed = self._parsed
         if not parsed.prefixes:
-            terms = parsed.term_set
-            return [] if terms.isdisjoint(words) else list(compress(enumerate(words), map(terms.__contains__, words)))
+            return list(compress(enumerate(words), map(parsed.term_set.__contains__, words)))
         return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
+
+    def _nearness(self, words: Sequence[str], here: frozenset[str], found: int) -> float:
+        """How close together the terms found stand in one field, which holds these of them."""
+        parsed, different = self._parsed, len(here)
+        wanted = parsed.phrases or ((parsed.words,) if different == len(parsed.terms) > 1 else ())
+        if wanted and any(_stands(phrase, words) for phrase in wanted):
+            return 1.0
+        if different == 1:
+            return 1.0 / found
+        # A field that holds few of the terms found is not near for holding them close.
+        return different / self._stretch(words, here) * different / found
+
+    def _stretch(self, words: Sequence[str], here: frozenset[str]) -> int:
+        """The length in words of the shortest stretch that holds every term of the field."""
+        if not self._parsed.prefixes and sum(map(words.count, here)) == len(here):
+            # Most fields say each term once; looking for these alone takes half as long.
+            places = list(map(words.index, here))
+            return max(places) - min(places) + 1
+        return _shortest_stretch(self._places(words), len(here))
 
 
 def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
@@ -82,22 +116,10 @@ def _term_of(word: str, parsed: ParsedQuery) -> str | None:
     return next((prefix for prefix in parsed.prefixes if word.startswith(prefix)), None)
 
 
-def _nearness(parsed: ParsedQuery, words: Sequence[str], places: Sequence[tuple[int, str]], found: int) -> float:
-    """How close together the terms found stand in one field."""
-    here = len({term for _, term in places}) if len(places) > 1 else 1
-    wanted = parsed.phrases or ((parsed.words,) if here == len(parsed.terms) > 1 else ())
-    if wanted and any(_stands(phrase, words) for phrase in wanted):
-        return 1.0
-    # A field that holds few of the terms found is not near for holding them close.
-    return here / _shortest_stretch(places, here) * here / found
-
-
 def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
     """The length in words of the shortest stretch that holds every term of the field."""
-    if different == 1:
-        return 1
-    latest: dict[str, int] = {}
     shortest = places[-1][0] - places[0][0] + 1
+    latest: dict[str, int] = {}
     for at, term in places:
         # Taken out and put in again, a term stands last: the first of them is where the stretch begins.
         latest.pop(term, None)

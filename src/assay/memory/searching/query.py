@@ -94,7 +94,7 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
         prefixes=prefixes,
         runs=tuple(dict.fromkeys(_runs(read[:RUN_WORDS]))),
         term_set=frozenset(terms),
-        left_out=len(set(stems_of(list(set(found))))) - len(kept),
+        left_out=len({*counts, *stems_of(found[READ_WORDS:])}) - len(kept),
     )
 
 

@@ -47,6 +47,9 @@ class Ranking:
     """Memories, best first, and what made their scores."""
 
     order: Sequence[Ranked]
+    """As far down as anything can be shown or reranked."""
+    found: int
+    """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
     rows: Mapping[int, Candidate]

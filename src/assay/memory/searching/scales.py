@@ -14,8 +14,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
 from assay.errors import BadValue
 from assay.records import Channel, FusionMethod
 
@@ -77,8 +75,7 @@ def scaled(channel: Channel, scores: Sequence[float]) -> list[float]:
     best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
     if best <= 0.0:
         return [0.0] * len(scores)
-    found: list[float] = (np.clip(np.array(scores, dtype=np.float64), 0.0, best) / best).tolist()
-    return found
+    return [0.0 if score < 0.0 else 1.0 if score > best else score / best for score in scores]
 
 
 def shown(score: float, *, ceiling: float, factor: float = 1.0) -> float:

@@ -214,7 +214,7 @@ class Searcher:
             asked.request,
             result,
             lists=ranking.lists,
-            passage_ids={number: f"{row.memory_id}#{row.position}" for number, row in ranking.rows.items()},
+            passage_ids={number: row.passage_id for number, row in ranking.rows.items()},
             rrf_k=self._options.rrf_k,
             at=asked.now,
         )

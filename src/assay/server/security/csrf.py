@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 FIELD = "csrf_token"
 HEADER = "x-csrf-token"
 CSRF = "assay.csrf"
-"""Where the guard leaves the caller's CSRF token in the request's scope."""
+"""Where the guard leaves in the request's scope what makes the caller's CSRF token: only pages ask for it."""
 LONGEST = 200
 
 
@@ -56,5 +57,5 @@ def shown_in(header: str | None, form: bytes) -> str:
 
 def token_of(request: Request) -> str:
     """What a page puts into its forms."""
-    found: str = request.scope[CSRF]
-    return found
+    made: Callable[[], str] = request.scope[CSRF]
+    return made()

@@ -24,6 +24,7 @@ from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage, Refused
 from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.metrics import ServerMetrics
+from assay.server.routing import Asking
 from assay.server.security import csrf, headers
 from assay.server.security.callers import Caller, Callers, shown_by
 from assay.server.security.csrf import CSRF, Csrf
@@ -60,6 +61,8 @@ class _Way(NamedTuple):
 
     scope: Scope
     receive: Receive
+    sent: Any = None
+    """What its body says, if that is JSON."""
     named: Named | None = None
 
 
@@ -89,7 +92,7 @@ class Guard:
             raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
         caller = await self._caller(scope, given, found)
         grant = None if caller is None else caller.grant
-        scope.update({CSRF: self._gates.csrf.token(_name(caller)), GRANT: grant})
+        scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant})
         if found is None:
             path = ascii(scope["path"][:200])
             remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
@@ -122,17 +125,17 @@ class Guard:
             return _Way(scope, receive)
         body = await limits.read_body(given, receive)
         kind = limits.kind_of(given)
-        limits.check_body(kind, body, forms=not scope["path"].startswith("/api/"))
+        sent = limits.check_body(kind, body, forms=not scope["path"].startswith("/api/"))
         again = limits.replayed(body, receive)
         if caller is None:
-            return _Way(scope, again)
+            return _Way(scope, again, sent)
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
             self._gates.csrf.check(_name(caller), csrf.shown_in(dict(given).get(csrf.HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
-            return _Way(scope, again)
+            return _Way(scope, again, sent)
         asked = f"{method} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        return _Way(scope, again, idempotency.named(caller.grant.scope, key, asked, body))
+        return _Way(scope, again, sent, idempotency.named(caller.grant.scope, key, asked, body))
 
 
 class _Answering:
@@ -176,9 +179,23 @@ class _Answering:
             await self._tell(self._refusal(problem))
             return
         if way.named is None:
-            await self._guard._app(way.scope, way.receive, self.send)  # noqa: SLF001 - the same
+            await self._pass_on(way, self.send)
         else:
             await self._once(way, way.named)
+
+    async def _pass_on(self, way: _Way, send: Send) -> None:
+        """Let the application answer, or the route itself when it needs nothing of it."""
+        straight = None if self._found is None else self._found.straight
+        body = None if straight is None else straight.read(way.sent)
+        if straight is None or body is None:
+            await self._guard._app(way.scope, way.receive, send)  # noqa: SLF001 - the same
+            return
+        asked = Asking(self._guard._services, way.scope[GRANT], self._id)  # noqa: SLF001 - the same
+        try:
+            response = await straight.answer(asked, body)
+        except (AssayError, Refused) as problem:
+            response = errors.told(way.scope, problem, self._gates.error_page)
+        await response(way.scope, way.receive, send)
 
     async def _once(self, way: _Way, named: Named) -> None:
         """A write with a key: done now, or answered as it was before."""
@@ -195,7 +212,7 @@ class _Answering:
             return
         heard = Listening(self.send)
         try:
-            await self._guard._app(way.scope, way.receive, heard)  # noqa: SLF001 - the same
+            await self._pass_on(way, heard)
         finally:
             done = partial(repeats.finish, named, heard.status, heard.body) if heard.complete else None
             await asyncio.shield(services.run(done or partial(repeats.release, named)))

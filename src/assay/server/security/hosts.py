@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from assay.server.errors import Refused
@@ -15,6 +16,8 @@ from assay.server.errors import Refused
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 Headers = Sequence[tuple[str, str]]
+REMEMBERED = 64
+"""Addresses that need not be taken apart again: most requests name the same one."""
 
 
 class Hosts:
@@ -48,6 +51,7 @@ class Hosts:
             raise Refused(403, "foreign_origin", "another site's page sent this", remedy="Use this server's own pages.")
 
 
+@lru_cache(REMEMBERED)
 def name_in(address: str) -> str | None:
     """The host an address names, without its port; None for what is no address."""
     try:
@@ -58,6 +62,7 @@ def name_in(address: str) -> str | None:
     return None if parts.username is not None or not parts.hostname else parts.hostname.lower()
 
 
+@lru_cache(REMEMBERED)
 def authority(address: str) -> tuple[str, int | None] | None:
     """Host and port; the port a scheme has by itself counts as none."""
     name = name_in(address)

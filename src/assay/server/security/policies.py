@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from starlette.routing import BaseRoute, Match, Mount, Route
 
 from assay.access import Access, Policy
-from assay.server.routing import policy_of
+from assay.server.routing import Straight, policy_of, straight_of
 
 PUBLIC = Policy(name="public", access=Access.READ, idempotent=True)
 """For everybody, also without a token. There are three such addresses: see `application.PUBLIC_PATHS`."""
@@ -30,6 +30,8 @@ class Found(NamedTuple):
     policy: Policy | None
     """None: the route named none, so nobody may call it."""
     takes_method: bool
+    straight: Straight | None = None
+    """How it is called without FastAPI, if it can be."""
 
 
 class Table:
@@ -38,7 +40,7 @@ class Table:
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = list(routes)
         self._exact: Mapping[tuple[str, str], Found] = {
-            (method, one.path): Found(one.path, policy_of(one.endpoint), takes_method=True)
+            (method, one.path): Found(one.path, policy_of(one.endpoint), True, straight_of(one.endpoint))
             for one in self._routes
             if isinstance(one, Route) and "{" not in one.path
             for method in one.methods or ()

@@ -10,6 +10,8 @@ from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import audit
 
+_ADD = audit.insert()
+
 
 class Audit(Repository):
     """The audit log of one tenant."""
@@ -19,7 +21,7 @@ class Audit(Repository):
         entry = AuditEntry(
             action=action, target=target, actor=self._principal, at=self._clock.now(), detail=detail or {}
         )
-        self._connection.execute(audit.insert().values({"tenant": self._tenant, **to_row(entry, audit)}))
+        self._connection.execute(_ADD, {"tenant": self._tenant, **to_row(entry, audit)})
 
     def entries(self, *, target: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """The newest lines first, of one target or of all."""

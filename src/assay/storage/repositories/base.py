@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -97,6 +98,15 @@ def mine(table: Table) -> ColumnElement[bool]:
 def among(column: Column[Any], name: str) -> ColumnElement[bool]:
     """Whether a column is one of many values, given under a name when it runs: one parameter however many."""
     return _Among(column, bindparam(name, type_=_listed(column)))
+
+
+def sheltered(connection: Connection) -> AbstractContextManager[object]:
+    """A statement that is refused inside leaves the rest of the transaction usable.
+
+    SQLite undoes a statement that failed by itself; PostgreSQL needs a savepoint for that. Whoever writes several rows
+    by one statement needs one on both: the driver runs it once for each row.
+    """
+    return nullcontext() if connection.dialect.name == "sqlite" else connection.begin_nested()
 
 
 def _listed(column: Column[Any]) -> Listed:

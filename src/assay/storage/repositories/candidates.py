@@ -78,13 +78,15 @@ class Candidate(NamedTuple):
     position: int
     token_count: int
     heading_path: str
+    passage_id: str
+    """As the query log names it."""
     memory: CandidateMemory
 
 
-_PASSAGE = [chunks.c[name] for name in Candidate._fields[:-1]]
+_PASSAGE = [chunks.c[name] for name in Candidate._fields[:-2]]
 _STORED = "stored_"
 BY_NUMBER = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
-"""Passages as `Candidate` has them, without their memories."""
+"""Passages as `Candidate` has them, without their ids and memories."""
 FIRST_OF = select(*_PASSAGE).where(mine(chunks), among(chunks.c.memory_id, "ids"), chunks.c.position == 0)
 """The same, of the first passage of each of some memories."""
 THEIR_MEMORIES = select(

@@ -10,13 +10,14 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind
-from assay.storage.repositories.base import Repository, among, mine
-from assay.storage.rows import from_row, insert, to_row
+from assay.storage.repositories.base import Repository, among, mine, sheltered
+from assay.storage.rows import from_row, to_row, upsert
 from assay.storage.tables import edges
 
 MOST_EDGES = 250
 """Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
 DECAY = 0.5
+_KEY = ("tenant", "source_id", "target_id", "kind")
 
 
 class Reached(NamedTuple):
@@ -50,13 +51,10 @@ class Edges(Repository):
 
     def put(self, edge: Edge) -> None:
         """Keep an edge; the same source, target and kind take the new strength and evidence."""
-        wanted = insert(self._connection, edges).values({"tenant": self._tenant, **to_row(edge, edges)})
-        fresh = {name: wanted.excluded[name] for name in ("strength", "evidence", "created_at")}
-        key = ["tenant", "source_id", "target_id", "kind"]
+        wanted = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
         try:
-            # Inside a savepoint, so that the unit of work outlives a refusal on PostgreSQL too.
-            with self._connection.begin_nested():
-                self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+            with sheltered(self._connection):
+                self._connection.execute(wanted, {"tenant": self._tenant, **to_row(edge, edges)})
         except IntegrityError as problem:
             raise RecordNotFound(
                 f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",

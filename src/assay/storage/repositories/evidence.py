@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select
 from assay.errors import RecordNotFound
 from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, ShadowRun
 from assay.storage.repositories.base import Repository
-from assay.storage.rows import from_row, insert, to_row
+from assay.storage.rows import from_row, insert, to_row, upsert
 from assay.storage.tables import (
     eval_ab_tests,
     eval_feedback,
@@ -29,11 +29,9 @@ class Judgments(Repository):
         """Keep judgments; the same annotator's newer grade takes the place of the older one."""
         if not judgments:
             return
-        wanted = insert(self._connection, eval_judgments)
-        fresh = {name: wanted.excluded[name] for name in ("relevance", "confidence", "created_at")}
-        key = ["tenant", "query_id", "memory_id", "source", "annotator"]
-        rows = [{"tenant": self._tenant, **to_row(one, eval_judgments)} for one in judgments]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh), rows)
+        key = ("tenant", "query_id", "memory_id", "source", "annotator")
+        wanted = upsert(self._connection, eval_judgments, key=key, fresh=("relevance", "confidence", "created_at"))
+        self._connection.execute(wanted, [{"tenant": self._tenant, **to_row(one, eval_judgments)} for one in judgments])
 
     def of(self, query_id: str) -> list[Judgment]:
         """Every judgment of one query."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from assay.storage.repositories.base import Repository, mine
-from assay.storage.rows import insert
+from assay.storage.rows import upsert
 from assay.storage.tables import flags
 
 
@@ -51,7 +51,9 @@ class FlagRows(Repository):
         reviewed_at: datetime | None = None,
     ) -> None:
         """Keep a flag's whole row, in place of what was there."""
-        said = {
+        row = {
+            "tenant": self._tenant,
+            "name": name,
             "enabled": enabled,
             "rollout_percent": rollout_percent,
             "shadow": shadow,
@@ -60,6 +62,5 @@ class FlagRows(Repository):
             "updated_at": self._clock.now(),
             "updated_by": self._principal,
         }
-        wanted = insert(self._connection, flags).values(tenant=self._tenant, name=name, **said)
-        fresh = {column: wanted.excluded[column] for column in said}
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["tenant", "name"], set_=fresh))
+        wanted = upsert(self._connection, flags, key=("tenant", "name"), fresh=FlagRow._fields[1:])
+        self._connection.execute(wanted, row)

@@ -8,8 +8,9 @@ question costs what the tenant's own passages cost, however many others there ar
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -22,9 +23,13 @@ from assay.storage.full_text import tenant_term as term_of
 
 _FIELDS = tuple(Field)
 _WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
+_OUTERMOST = "SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)"
+"""Both are the tenant itself when no other has passages: then its own term need not be asked for."""
 _STEPS_BETWEEN_LOOKS = 2_000
 _WAITING = 20
 """By the clock a question may take so many times its budget: what it waits for may be slow, or wanted by many."""
+_BUSY = 4
+"""The same on PostgreSQL, where nobody waits for an interpreter."""
 
 
 class FullText(Protocol):
@@ -38,8 +43,12 @@ class FullText(Protocol):
         """Forget the rows of these chunks."""
         ...
 
-    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
-        """The newest passages that match. `alone`: no other tenant has any."""
+    def matching(self, query: FullTextQuery, limit: int, *, budget_s: float) -> list[int]:
+        """The numbers of the newest passages that match."""
+        ...
+
+    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+        """The rows of these chunks; one that is gone is left out."""
         ...
 
 
@@ -54,6 +63,7 @@ class SqliteFullText:
 
     def __init__(self, connection: Connection, tenant: str) -> None:
         self._connection = connection
+        self._name = tenant
         self._tenant = term_of(tenant)
 
     def write(self, passages: Sequence[AnalysedPassage]) -> None:
@@ -70,16 +80,27 @@ class SqliteFullText:
                 "DELETE FROM passages_fts WHERE rowid = ?", [(number,) for number in numbers]
             )
 
-    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
-        """The newest passages that match."""
+    def matching(self, query: FullTextQuery, limit: int, *, budget_s: float) -> list[int]:
+        """The numbers of the newest passages that match."""
         asked = match_expression(query)
-        wanted = (
-            "SELECT rowid, title, triggers, body FROM passages_fts WHERE passages_fts MATCH ?"
-            " ORDER BY rowid DESC LIMIT ?"
-        )
-        parameters = (asked if alone else f'"{self._tenant}" AND ({asked})', limit)
+        parameters = (self._name, self._name, asked, f'"{self._tenant}" AND ({asked})', limit)
         with _interrupted_after(self._connection, budget_s):
-            return list(map(AnalysedPassage._make, self._connection.exec_driver_sql(wanted, parameters).all()))
+            return [number for (number,) in self._connection.exec_driver_sql(_SQLITE_MATCHING, parameters).all()]
+
+    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+        """The rows of these chunks."""
+        wanted = (
+            "SELECT rowid, title, triggers, body FROM passages_fts"
+            " WHERE rowid IN (SELECT value FROM json_each(?)) AND tenant = ?"
+        )
+        rows = self._connection.exec_driver_sql(wanted, (json.dumps(list(numbers)), self._tenant)).all()
+        return map(AnalysedPassage._make, rows)
+
+
+_SQLITE_MATCHING = (
+    "SELECT rowid FROM passages_fts WHERE passages_fts MATCH"  # noqa: S608 - what is put in is written above
+    f" CASE WHEN ({_OUTERMOST}) = (?, ?) THEN ? ELSE ? END ORDER BY rowid DESC LIMIT ?"
+)
 
 
 class PostgresFullText:
@@ -104,8 +125,9 @@ class PostgresFullText:
         if numbers:
             self._connection.execute(_PG_ERASE, {"numbers": list(numbers)})
 
-    def matching(self, query: FullTextQuery, limit: int, *, alone: bool, budget_s: float) -> list[AnalysedPassage]:
-        """The newest passages that match."""
+    def matching(self, query: FullTextQuery, limit: int, *, budget_s: float) -> list[int]:
+        """The numbers of the newest passages that match."""
+        alone = set(self._connection.execute(_PG_OUTERMOST).one()) <= {self._name}
         terms = ts_query(query)
         given: dict[str, Any] = {"tenant": self._name, "limit": limit}
         given["terms"] = terms if alone else f"'{self._tenant}' & ({terms})"
@@ -114,17 +136,25 @@ class PostgresFullText:
         wanted = text(f"""
             WITH found AS MATERIALIZED (
               SELECT number FROM passages_text
-              WHERE terms @@ CAST(:terms AS tsquery) AND tenant = :tenant{exactly}),
-            newest AS MATERIALIZED (SELECT number FROM found ORDER BY number DESC LIMIT :limit)
-            SELECT number, title, triggers, body FROM newest JOIN passages_text USING (number) ORDER BY number DESC
+              WHERE terms @@ CAST(:terms AS tsquery) AND tenant = :tenant{exactly})
+            SELECT number FROM found ORDER BY number DESC LIMIT :limit
         """)  # noqa: S608 - what is put in holds names of parameters only
         with _cancelled_after(self._connection, budget_s):
-            return [AnalysedPassage(*row) for row in self._connection.execute(wanted, given)]
+            return list(self._connection.execute(wanted, given).scalars())
+
+    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+        """The rows of these chunks."""
+        given = {"tenant": self._name, "numbers": list(numbers)}
+        return map(AnalysedPassage._make, self._connection.execute(_PG_ANALYSED, given))
 
 
 _PG_WRITE = text("""
     INSERT INTO passages_text (tenant, number, title, triggers, body, terms)
     VALUES (:tenant, :number, :title, :triggers, :body, CAST(:terms AS tsvector))""")
+_PG_ANALYSED = text(
+    "SELECT number, title, triggers, body FROM passages_text WHERE tenant = :tenant AND number = ANY(:numbers)"
+)
+_PG_OUTERMOST = text(_OUTERMOST)
 _PG_ERASE = text("DELETE FROM passages_text WHERE number = ANY(:numbers)")
 
 
@@ -224,12 +254,15 @@ def _interrupted_after(connection: Connection, budget_s: float) -> Iterator[None
 
 @contextmanager
 def _cancelled_after(connection: Connection, budget_s: float) -> Iterator[None]:
-    """PostgreSQL cancels the statement; the savepoint lets the unit of work go on."""
+    """PostgreSQL cancels the statement; the savepoint lets the unit of work go on.
+
+    It knows the clock only, and a server that is busy with others would give up what is no large question.
+    """
     allowed = text("SELECT set_config('statement_timeout', :allowed, true)")
     try:
         with connection.begin_nested():
             before = connection.execute(text("SHOW statement_timeout")).scalar_one()
-            connection.execute(allowed, {"allowed": str(max(1, round(budget_s * 1000)))})
+            connection.execute(allowed, {"allowed": str(max(1, round(_BUSY * budget_s * 1000)))})
             yield
             connection.execute(allowed, {"allowed": before})
     except DBAPIError as problem:

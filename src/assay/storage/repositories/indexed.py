@@ -10,7 +10,7 @@ from sqlalchemy import and_, select
 
 from assay.storage.repositories.base import Repository
 from assay.storage.repositories.chunk_writing import Saved
-from assay.storage.rows import insert
+from assay.storage.rows import upsert
 from assay.storage.tables import chunks, indexed_documents, vectors
 
 
@@ -43,9 +43,8 @@ class Indexed(Repository):
         ]
         if not rows:
             return
-        wanted = insert(self._connection, indexed_documents)
-        fresh = {name: wanted.excluded[name] for name in ("chunker", "doc_type", "skipped")}
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["memory_id", "tenant"], set_=fresh), rows)
+        key, fresh = ("memory_id", "tenant"), ("chunker", "doc_type", "skipped")
+        self._connection.execute(upsert(self._connection, indexed_documents, key=key, fresh=fresh), rows)
 
     def documents(self, model: str) -> list[IndexedRow]:
         """Every document with the chunks that search can find by vector under a model; by memory id."""

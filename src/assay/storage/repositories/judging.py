@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, update
 from assay.errors import RecordNotFound
 from assay.records.judging import Calibration, JudgeInput, StoredVerdict
 from assay.storage.repositories.base import Repository
-from assay.storage.rows import from_row, insert, to_row
+from assay.storage.rows import from_row, insert, to_row, upsert
 from assay.storage.tables.judging import (
     judge_calibrations,
     judge_inputs,
@@ -52,13 +52,10 @@ class JudgeRows(Repository):
         """Keep verdicts; the same judge's newer word on a case takes the place of the older one."""
         if not verdicts:
             return
-        wanted = insert(self._connection, judge_verdicts)
-        fresh = {
-            name: wanted.excluded[name] for name in ("input_hash", "outcome", "score", "reason", "created_at", "detail")
-        }
-        key = ["tenant", "run_id", "case_id", "repeat", "kind", "fingerprint_id"]
+        key = ("tenant", "run_id", "case_id", "repeat", "kind", "fingerprint_id")
+        fresh = ("input_hash", "outcome", "score", "reason", "created_at", "detail")
         rows = [{"tenant": self._tenant, **to_row(one, judge_verdicts)} for one in verdicts]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh), rows)
+        self._connection.execute(upsert(self._connection, judge_verdicts, key=key, fresh=fresh), rows)
 
     def verdicts(self, run_id: str, *, fingerprint_id: str | None = None) -> list[StoredVerdict]:
         """What was said of a run, by one judge or by all, in the order of cases."""

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordExists, RecordNotFound
 from assay.records import Chunk, MemoryRecord, Operation, RowKind, values
-from assay.storage.repositories.base import Bound, Repository, among, mine
+from assay.storage.repositories.base import Bound, Repository, among, mine, sheltered
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, ChunkWriter, Saved, check
 from assay.storage.repositories.indexed import Indexed
@@ -24,9 +24,15 @@ from assay.storage.tables import chunks, edges, memories
 
 PAGE = 1_000
 # Asked at every save, so they are put together once.
+_ADD = memories.insert()
 _BY_NUMBERS = select(memories).where(mine(memories), among(memories.c.number, "numbers"))
 _NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
 _CHUNKS = select(chunks).where(mine(chunks), chunks.c.memory_id == bindparam("memory_id")).order_by(chunks.c.position)
+_HEADINGS = (
+    select(chunks.c.memory_id, chunks.c.heading_path)
+    .where(mine(chunks), among(chunks.c.memory_id, "ids"))
+    .order_by(chunks.c.memory_id, chunks.c.position)
+)
 _LAWS = select(memories).where(mine(memories), memories.c.tier == literal_column("'constitutional'"))
 _EVERY_LAW = _LAWS.order_by(memories.c.number)
 _CURRENT_LAWS = _LAWS.where(memories.c.superseded_at.is_(None)).order_by(memories.c.number)
@@ -59,9 +65,8 @@ class Memories(Repository):
             for one, number in zip(batch, drawn.memories, strict=True)
         ]
         try:
-            # Inside a savepoint, so that the unit of work outlives a refusal on PostgreSQL too.
-            with self._connection.begin_nested():
-                self._connection.execute(memories.insert(), rows)
+            with sheltered(self._connection) if len(rows) == 1 else self._connection.begin_nested():
+                self._connection.execute(_ADD, rows)
         except IntegrityError as problem:
             raise self._taken(batch) from problem
         lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
@@ -187,6 +192,13 @@ class Memories(Repository):
     def chunks_of(self, memory_id: str) -> list[Chunk]:
         """A memory's chunks in document order."""
         return [from_row(Chunk, row, chunks) for row in self._rows(_CHUNKS, memory_id=memory_id)]
+
+    def headings_of(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """The heading paths of these memories' chunks, in document order; a memory without chunks is absent."""
+        found: dict[str, list[str]] = {}
+        for memory_id, path in self._rows(_HEADINGS, ids=ids):
+            found.setdefault(memory_id, []).append(path)
+        return found
 
     def count_chunks(self) -> int:
         """How many chunks there are in all."""

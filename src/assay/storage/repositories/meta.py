@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, select
 
 from assay.storage.repositories.base import Repository
-from assay.storage.rows import insert
+from assay.storage.rows import upsert
 from assay.storage.tables import meta
 
 EPOCH = "epoch"
@@ -34,6 +34,4 @@ class Meta(Repository):
     def put(self, key: str, value: str) -> None:
         """Keep a text under a key, in place of what was there."""
         row = {"key": key, "value": value, "updated_at": self._clock.now()}
-        wanted = insert(self._connection, meta).values(row)
-        fresh = {"value": wanted.excluded.value, "updated_at": wanted.excluded.updated_at}
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["key"], set_=fresh))
+        self._connection.execute(upsert(self._connection, meta, key=("key",), fresh=("value", "updated_at")), row)

@@ -6,11 +6,12 @@ numbers at once.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, cast, exists, func, select, text, type_coerce
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, cast, exists, func, select, type_coerce
 
 from assay.hashing import canonical_json
 from assay.storage.full_text import AnalysedPassage, FullTextQuery, check
@@ -23,6 +24,19 @@ from assay.storage.types import TextType
 
 FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
+
+
+class PassageWords(NamedTuple):
+    """The analysed words of a passage, in order. Each different word is one object, in however many passages."""
+
+    title: tuple[str, ...]
+    triggers: tuple[str, ...]
+    body: tuple[str, ...]
+
+    @classmethod
+    def of(cls, passage: AnalysedPassage) -> Self:
+        """Those of a passage as the full text has it."""
+        return cls(*(tuple(map(sys.intern, field.split())) for field in passage[1:]))
 
 
 class IndexPassage(NamedTuple):
@@ -75,7 +89,6 @@ _INDEXED_BY_NUMBER = (
 _COLUMNS_BY_NUMBER = (
     select(*_FILTERED_BY).where(mine(memories), among(memories.c.number, "numbers")).order_by(memories.c.number)
 )
-_OUTERMOST = text("SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)")
 
 
 class Passages(Repository):
@@ -85,13 +98,14 @@ class Passages(Repository):
         super().__init__(bound)
         self._full_text = full_text(self._connection, self._tenant)
 
-    def matching(
-        self, query: FullTextQuery, limit: int, *, budget_s: float = FULL_TEXT_BUDGET_S
-    ) -> list[AnalysedPassage]:
-        """The newest passages that match; `SearchTimeout` when that takes longer than the budget."""
+    def matching(self, query: FullTextQuery, limit: int, *, budget_s: float = FULL_TEXT_BUDGET_S) -> list[int]:
+        """The numbers of the newest passages that match; `SearchTimeout` when that takes longer than the budget."""
         check(query)
-        alone = set(self._connection.execute(_OUTERMOST).one()) <= {self._tenant, None}
-        return self._full_text.matching(query, limit, alone=alone, budget_s=budget_s)
+        return self._full_text.matching(query, limit, budget_s=budget_s)
+
+    def words(self, numbers: Sequence[int]) -> dict[int, PassageWords]:
+        """The analysed words of these passages; a number that is gone is left out."""
+        return {one.number: PassageWords.of(one) for one in self._full_text.analysed(numbers)}
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """What ranking wants to know of these passages; a number that is gone is left out."""
@@ -151,7 +165,7 @@ class Passages(Repository):
         wanted = {row.memory_id for row in passages}
         found = map(CandidateMemory._make, self._rows(candidates.THEIR_MEMORIES, ids=wanted) if wanted else ())
         own = {memory.id: memory for memory in found}
-        return [Candidate._make((*row, own[row.memory_id])) for row in passages]
+        return [Candidate._make((*row, f"{row.memory_id}#{row.position}", own[row.memory_id])) for row in passages]
 
     def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)

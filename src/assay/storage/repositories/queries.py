@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, delete, func, select
 
 from assay.errors import RecordNotFound, StoreCorrupt
 from assay.records import ChannelCandidates, LoggedQuery, Origin
-from assay.storage.repositories.base import Repository, mine
+from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import eval_candidates, eval_queries
 
@@ -41,6 +41,9 @@ _OF_SESSION = (
     .order_by(_ASKED.id.desc())
     .limit(bindparam("limit"))
 )
+_KEPT = select(_ASKED.query_id).where(mine(eval_queries), among(_ASKED.query_id, "query_ids"))
+_ADD = eval_queries.insert()
+_ADD_CANDIDATES = eval_candidates.insert()
 
 
 class Queries(Repository):
@@ -52,7 +55,7 @@ class Queries(Repository):
         if not fresh:
             return 0
         rows = [{"tenant": self._tenant, **to_row(query, eval_queries)} for query in fresh]
-        self._connection.execute(eval_queries.insert(), rows)
+        self._connection.execute(_ADD, rows)
         blobs = [
             {
                 "tenant": self._tenant,
@@ -65,7 +68,7 @@ class Queries(Repository):
             for one in query.candidates
         ]
         if blobs:
-            self._connection.execute(eval_candidates.insert(), blobs)
+            self._connection.execute(_ADD_CANDIDATES, blobs)
         return len(fresh)
 
     def get(self, query_id: str) -> LoggedQuery:
@@ -122,10 +125,7 @@ class Queries(Repository):
 
     def _not_yet_kept(self, queries: Sequence[LoggedQuery]) -> list[LoggedQuery]:
         by_id = {query.query_id: query for query in reversed(queries)}
-        wanted = select(eval_queries.c.query_id).where(
-            self._mine(eval_queries), eval_queries.c.query_id.in_(list(by_id))
-        )
-        kept = set(self._connection.execute(wanted).scalars())
+        kept = {row.query_id for row in self._rows(_KEPT, query_ids=by_id)}
         return [by_id[query_id] for query_id in reversed(by_id) if query_id not in kept]
 
     def _candidates(self, query_id: str) -> tuple[ChannelCandidates, ...]:
@@ -137,7 +137,8 @@ class Queries(Repository):
 
 def pack(candidates: ChannelCandidates) -> bytes:
     """The compact form of one channel's list."""
-    ids = json.dumps(candidates.ids, separators=(",", ":")).encode()
+    # An id has no character that JSON would escape.
+    ids = ('["' + '","'.join(candidates.ids) + '"]').encode() if candidates.ids else b"[]"
     scores = struct.pack(f"<{len(candidates.scores)}d", *candidates.scores)
     return _FORMAT + zlib.compress(struct.pack("<I", len(ids)) + ids + scores, 1)
 

@@ -16,6 +16,8 @@ from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import memories, memory_saves
 
+_ADD = memory_saves.insert()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveRecord:
@@ -74,7 +76,7 @@ class Saves(Repository):
             for one in saves
         ]
         if rows:
-            self._connection.execute(memory_saves.insert(), rows)
+            self._connection.execute(_ADD, rows)
 
     def get(self, save_id: str) -> SaveRecord:
         """One save."""

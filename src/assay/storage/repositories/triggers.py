@@ -24,6 +24,7 @@ class TriggerMatch(NamedTuple):
     memory_id: str
 
 
+_ADD = memory_triggers.insert()
 # Two questions: joined, SQLite would begin with every memory of the tenant.
 _HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
     mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
@@ -50,7 +51,7 @@ class Triggers(Repository):
             for phrase in trigger_phrases(memory.triggers)
         ]
         if rows:
-            self._connection.execute(memory_triggers.insert(), rows)
+            self._connection.execute(_ADD, rows)
 
     def replace(self, memory: MemoryRecord) -> None:
         """Write a memory's phrases anew."""

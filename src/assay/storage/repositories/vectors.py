@@ -22,7 +22,7 @@ from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, vector_row
 from assay.storage.repositories.meta import Meta, model_key
 from assay.storage.repositories.vector_search import Near
-from assay.storage.rows import insert
+from assay.storage.rows import upsert
 from assay.storage.tables import chunks, memories, vectors
 
 PAGE = 5_000
@@ -109,10 +109,9 @@ class Vectors(Repository):
         if not rows:
             return
         lines = self._lines([row.number for row in rows])
-        wanted = insert(self._connection, vectors)
-        fresh = {name: wanted.excluded[name] for name in ("dimension", "text_hash", "vector")}
+        key, fresh = ("number", "model"), ("dimension", "text_hash", "vector")
         kept = [vector_row(self._tenant, model, row.number, ChunkVector(row.text_hash, row.vector)) for row in rows]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["number", "model"], set_=fresh), kept)
+        self._connection.execute(upsert(self._connection, vectors, key=key, fresh=fresh), kept)
         self._changes.append(Operation.UPDATE, lines)
 
     def page(self, model: str, *, after: int = 0, limit: int = PAGE) -> VectorPage:
@@ -161,10 +160,9 @@ class Vectors(Repository):
     def of_memories(self, memory_numbers: Iterable[int], model: str) -> dict[int, NDArray[np.float32]]:
         """The mean of each memory's vectors, at length 1; a memory without any is left out."""
         rows = self._rows(self._prepared.of_memories, model=model, numbers=memory_numbers)
-        return {
-            number: _mean(self._matrix([row[1] for row in some]))
-            for number, some in groupby(rows, key=lambda row: int(row[0]))
-        }
+        read = self._matrix([row[1] for row in rows])
+        places = groupby(range(len(rows)), key=lambda place: int(rows[place][0]))
+        return {number: _mean(read[[*own]]) for number, own in places}
 
     def nearest(
         self,

@@ -6,10 +6,12 @@ anything are left out of the question to the database, but count in the score.
 
 from __future__ import annotations
 
+from itertools import compress, islice
+
 from assay.memory.searching.channels.ask import Ask, Offer
 from assay.memory.searching.precise import Precise, inverse_frequencies
 from assay.memory.searching.query import full_text_query
-from assay.storage import AnalysedPassage, FullTextQuery
+from assay.storage import FullTextQuery
 
 BEYOND_A_FILTER = 5
 """How many times as many matches are read when a filter will leave only some."""
@@ -19,22 +21,23 @@ def search(ask: Ask) -> Offer:
     """The passages that hold the query's words."""
     view = ask.view
     # Without an index no frequency is known; the database bounds the time all the same.
-    frequency, count = (lambda _: 1, 1) if view is None else (view.word_frequency, view.document_count)
-    asked = full_text_query(ask.parsed, frequency, count, ask.options)
+    count = 1 if view is None else view.document_count
+    times = {term: 1 if view is None else view.word_frequency(term) for term in ask.parsed.terms}
+    asked = full_text_query(ask.parsed, times.__getitem__, count, ask.options)
     if asked is None:
         return []
-    score = Precise(ask.parsed, inverse_frequencies(ask.parsed, frequency, count)).score
-    scored = [
-        (one.number, score(one.title.split(), one.triggers.split(), one.body.split())) for one in _matches(ask, asked)
-    ]
+    score = Precise(ask.parsed, inverse_frequencies(ask.parsed, times.__getitem__, count)).score
+    found = _matches(ask, asked)
+    words = ask.work.passages.words(found) if view is None else view.words(found)
+    scored = [(number, score(*words[number])) for number in found]
     return sorted(scored, key=lambda one: (-one[1], one[0]))[: ask.limit]
 
 
-def _matches(ask: Ask, asked: FullTextQuery) -> list[AnalysedPassage]:
+def _matches(ask: Ask, asked: FullTextQuery) -> list[int]:
     """The newest matches that may be offered. The database knows no filter, so it is asked for more than is wanted."""
     limit = ask.options.full_text_limit
     if ask.view is None or ask.allowed is None:
         return ask.work.passages.matching(asked, limit)
     found = ask.work.passages.matching(asked, limit * BEYOND_A_FILTER)
-    passing = ask.view.passes([one.number for one in found], ask.allowed)
-    return [one for one, passes in zip(found, passing, strict=True) if passes][:limit]
+    passing = ask.view.passes(found, ask.allowed)
+    return list(islice(compress(found, passing), limit))
