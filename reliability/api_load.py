@@ -34,8 +34,9 @@ LEAST_S = 30
 """Seconds from which on speed and growth are judged."""
 SEARCHES = 0.8
 """Share of the requests that search; the others save."""
-WARM_S = 8.0
-"""Seconds of load before anything is counted: each process loads its model and its index first."""
+WARM_S = 30.0
+"""Seconds of load before anything is counted: each process loads its model and its index first, and keeps the rows
+that searches look at."""
 SUBJECTS = ("oven", "router", "invoice", "harbour", "boiler", "ledger", "garden", "antenna", "kettle", "mortgage")
 ACTS = ("polls", "drops", "settles", "moves", "replaces", "warms", "archives", "signs", "rejects", "repeats")
 FILLERS = tuple(f"{first}{second}" for first in ("mar", "tol", "sen", "vik", "ras", "dum") for second in "aeiouxyz")

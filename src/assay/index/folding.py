@@ -14,6 +14,7 @@ from assay.clock import Clock
 from assay.errors import AssayError
 from assay.index.base import Base
 from assay.index.building import Progress, Stopped
+from assay.index.native import give_back
 from assay.index.options import IndexOptions
 from assay.index.status import Folded
 from assay.index.tenant import TenantIndex
@@ -71,6 +72,7 @@ class Folding:
                 raise of_file(problem, "cannot write the index") from problem
             except Stopped:
                 return Folded(done=False, reason="stopped")
+        give_back()
         self._index_in_database(scope)
         return self._told(base, scope, began)
 

@@ -83,7 +83,7 @@ def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool
     if vectors is None:
         return True
     added = int(np.isin(tail.vector_places, fresh).sum())
-    same = not added or not len(vectors.places) or vectors.matrix.shape[1] == tail.vectors.shape[1]
+    same = not added or not len(vectors.places) or vectors.matrix.shape[1] == tail.vectors.full.shape[1]
     return same and can_grow(vectors, added, options)
 
 
@@ -106,7 +106,8 @@ def _grow_vectors(
     places = order[tail.vector_places]
     rows = np.flatnonzero(places >= 0)
     rows = rows[np.argsort(places[rows])]
-    found = tail.vectors[rows]
+    # They were float16 when they came, so nothing is lost.
+    found = tail.vectors.full[rows].astype(np.float16)
     grow_vectors(vectors, *way, places=first + places[rows], fresh=found, options=options, go_on=go_on)
 
 
@@ -128,7 +129,7 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
         grown_from=before.generation,
         epoch=state.position.epoch,
         seq=state.position.seq,
-        dimension=before.dimension or (tail.vectors.shape[1] if held.any() else 0),
+        dimension=before.dimension or (tail.vectors.full.shape[1] if held.any() else 0),
         passages=int(passages.shape[1]),
         memories=int(memories.shape[1]),
         vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),

@@ -28,7 +28,7 @@ class KeptRows:
         self._most = most
         self._most_words = most_words
         self._rows: dict[int, Candidate] = {}
-        self._of_memory: dict[int, list[int]] = {}
+        self._of_memory: dict[int, tuple[int, ...]] = {}
         self._words: dict[int, PassageWords] = {}
         self._word_count = 0
         self._lock = threading.Lock()
@@ -46,7 +46,8 @@ class KeptRows:
             for row in rows:
                 if row.number not in self._rows:
                     self._rows[row.number] = row
-                    self._of_memory.setdefault(row.memory.number, []).append(row.number)
+                    memory = row.memory.number
+                    self._of_memory[memory] = (*self._of_memory.get(memory, ()), row.number)
             if len(self._rows) > self._most:
                 self._drop(list(islice(self._rows, len(self._rows) - self._most // 2)))
 
@@ -79,10 +80,9 @@ class KeptRows:
         for number in numbers:
             row = self._rows.pop(number, None)
             if row is not None:
-                others = self._of_memory[row.memory.number]
-                others.remove(number)
-                if not others:
-                    del self._of_memory[row.memory.number]
+                others = tuple(one for one in self._of_memory.pop(row.memory.number) if one != number)
+                if others:
+                    self._of_memory[row.memory.number] = others
             self._word_count -= _count(self._words.pop(number, ()))
 
 

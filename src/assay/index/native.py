@@ -17,4 +17,12 @@ if sys.platform == "linux":
 
 from usearch.index import Index, search
 
-__all__ = ["Index", "search"]
+__all__ = ["Index", "give_back", "search"]
+
+
+def give_back() -> None:
+    """Let the system have the memory that a large piece of work has left behind: the C library keeps it otherwise."""
+    if sys.platform == "linux":
+        # Other C libraries have no such call.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from assay.index.columns import Fact, Mask, Whole, merged
-from assay.index.nearness import Halves
+from assay.index.nearness import Measured, measured
 from assay.index.postings import Postings
 from assay.index.reading import Passage
 
@@ -52,7 +52,7 @@ class TailView:
     alive: Mask
     memories: Whole
     """A table of the memories that are new or changed."""
-    vectors: Halves
+    vectors: Measured
     vector_places: Whole
     postings: Postings
 
@@ -70,6 +70,7 @@ class Tail:
         self._rows = Growing(np.int64, (4,))
         self._alive: Mask = np.zeros(0, bool)
         self._vectors: Growing | None = None
+        self._lengths = Growing(np.float32)
         self._vector_places = Growing(np.int64)
         self._postings = Postings()
         self.memories: Whole = np.zeros((len(Fact), 0), np.int64)
@@ -117,7 +118,7 @@ class Tail:
             lengths=rows[:, 3],
             alive=self._alive,
             memories=self.memories,
-            vectors=_NO_VECTORS if self._vectors is None else self._vectors.rows(),
+            vectors=_NO_VECTORS if self._vectors is None else Measured(self._vectors.rows(), self._lengths.rows()),
             vector_places=self._vector_places.rows(),
             postings=self._postings,
         )
@@ -125,11 +126,12 @@ class Tail:
     def _add_vectors(self, begin: int, fresh: Sequence[Passage]) -> None:
         having = [(place, one.vector) for place, one in enumerate(fresh, begin) if one.vector is not None]
         if having:
-            matrix = np.stack([vector for _, vector in having])
+            ready = measured(np.stack([vector for _, vector in having]))
             if self._vectors is None:
-                self._vectors = Growing(np.float16, matrix.shape[1:])
-            self._vectors.extend(matrix)
+                self._vectors = Growing(np.float32, ready.full.shape[1:])
+            self._vectors.extend(ready.full)
+            self._lengths.extend(ready.lengths)
             self._vector_places.extend(np.array([place for place, _ in having], np.int64))
 
 
-_NO_VECTORS: Halves = np.zeros((0, 0), np.float16)
+_NO_VECTORS = measured(np.zeros((0, 0), np.float16))

@@ -123,7 +123,8 @@ class TenantIndex:
 
         One that lies on disk is worth it in place of one that does not, too: it can be grown.
         """
-        if self._home.generations is None or self._follower is None:
+        generations, follower = self._home.generations, self._follower
+        if generations is None or follower is None or generations.is_current(follower.base):
             return None
         try:
             base = self._loaded(work, self._model(work))
@@ -131,7 +132,7 @@ class TenantIndex:
             return None
         ahead = base.described().seq - self._base_seq()
         left = work.changes.position().seq - base.described().seq
-        of_disk = self._follower.base.folder is None and self._base_seq() >= 0 <= ahead
+        of_disk = follower.base.folder is None and self._base_seq() >= 0 <= ahead
         return base if of_disk or ahead > left else None
 
     def _base_seq(self) -> int:

@@ -169,9 +169,13 @@ class View:
         among = np.flatnonzero(passing.tail[tail.vector_places])
         if not len(among):
             return Scored(np.zeros(0, np.int64), np.zeros(0))
-        everything = len(among) == len(tail.vectors)
-        rows, scores = nearness.nearest(tail.vectors if everything else tail.vectors[among], query, limit)
-        return Scored(tail.numbers[tail.vector_places[among[rows]]], scores)
+        scores = tail.vectors.cosines(query)[among]
+        if len(among) > limit:
+            # All that tie with the last of them come, too, and more that rounding may make equal.
+            last = np.partition(np.nan_to_num(scores, nan=-1.0), -limit)[-limit] - 10.0**-nearness.DIGITS
+            near = scores >= last
+            among, scores = among[near], scores[near]
+        return Scored(tail.numbers[tail.vector_places[among]], scores)
 
     def _nearest_in_database(
         self, query: Query, model: str, limit: int, allowed: Allowed | None, *, exact: bool

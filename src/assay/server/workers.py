@@ -6,13 +6,16 @@ counted or remembered in a process (rates, tokens of the last two seconds) is so
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import multiprocessing
+import os
 import secrets
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
@@ -28,6 +31,10 @@ GOODBYE_S = 40.0
 """How long a process may take to end before it is made to."""
 MOST_DEATHS = 10
 """Processes that may die before the others are not let go on either."""
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
+"""Options of the C library, by their numbers."""
+LARGE = 256 * 1024
+"""Bytes from which on a block is worth giving back by itself."""
 Begun = Callable[[], None]
 
 
@@ -42,6 +49,7 @@ class Serving(NamedTuple):
 
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
     """Serve in this process until told to stop; `begun` is called when the socket is about to be answered."""
+    _return_what_is_freed()
     with wiring.serving(how.settings) as engine:
         services = Services(engine, how.settings, threads=how.settings.server_threads)
         if not how.open_here:
@@ -50,6 +58,21 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
         _leave_what_stays()
         begun()
         serving.run(app, at)
+
+
+def _return_what_is_freed() -> None:
+    """Let large blocks go back to the system when they are freed, and threads share two heaps.
+
+    By itself the C library keeps such blocks after the first one, among others that stay; an index that is folded again
+    and again would leave some megabytes behind each time. Whoever has set the library up has decided for themselves.
+    """
+    if sys.platform != "linux" or any(name.startswith("MALLOC_") for name in os.environ):
+        return
+    # Other C libraries have no such call.
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        for option, value in ((MMAP_THRESHOLD, LARGE), (TRIM_THRESHOLD, LARGE), (ARENA_MAX, 2)):
+            library.mallopt(option, value)
 
 
 def _leave_what_stays() -> None:

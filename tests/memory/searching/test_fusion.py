@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
+from assay.memory.searching.candidates import Fusing
 from assay.memory.searching.fusion import ceiling, fuse, ordered, replay
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 
@@ -136,3 +137,19 @@ def test_replay_from_the_log_gives_the_same_order_whatever_the_ids(lists: Found,
     again = replay(candidates, method, WEIGHTS)
     assert [one.number for one in again] == [f"mem_{100 - one.number}" for one in live]
     assert [one.votes for one in again] == [one.votes for one in live]
+
+
+@given(steps=st.lists(FOUND, min_size=1, max_size=5), method=METHODS)
+def test_lists_that_come_one_after_the_other_are_fused_as_if_they_came_together(
+    steps: list[Found], method: FusionMethod
+) -> None:
+    in_any_order, in_theirs = (Fusing(method=method, weights=WEIGHTS, rrf_k=60) for _ in range(2))
+    lists = Found()
+    for step in steps:
+        lists |= step
+        whole = fuse({one: found for one, found in lists.items() if found}, method, WEIGHTS, 60)
+        assert in_any_order(lists) == whole
+        for last in range(len(Channel)):
+            so_far = {channel: lists[channel] for channel in list(Channel)[: last + 1] if channel in lists}
+            found = in_theirs(so_far)
+        assert found == whole

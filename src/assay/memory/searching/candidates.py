@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay.memory.searching.channels import bm25, fts, graph, trigger, vector
 from assay.memory.searching.channels.ask import Ask, Offer
 from assay.memory.searching.channels.graph import Neighbour
 from assay.memory.searching.filtering import Passes
-from assay.memory.searching.fusion import FusedPassage, fuse
+from assay.memory.searching.fusion import FusedPassage, Passages, best_first, joined
 from assay.memory.searching.guard import Guard
 from assay.records import Channel, FusionMethod
 from assay.storage import Candidate
+
+
+class _Fused(NamedTuple):
+    """Lists, and what became of them."""
+
+    told: Mapping[Channel, Offer]
+    passages: Passages[int]
+    ranked: list[FusedPassage[int]]
+
+
+_NOTHING = _Fused({}, {}, [])
+_PLACES = {channel: place for place, channel in enumerate(Channel)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,16 +39,28 @@ class Fusing:
     method: FusionMethod
     weights: Mapping[Channel, float]
     rrf_k: int
-    _last: list[tuple[dict[Channel, Offer], list[FusedPassage[int]]]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
+    _last: list[_Fused] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
         """The passages of all lists, best first. The same lists are not fused twice, nor is an empty one told apart."""
         told = {channel: offered for channel, offered in lists.items() if offered}
-        if not self._last or self._last[0][0] != told:
-            self._last[:] = [(told, fuse(told, self.method, self.weights, self.rrf_k))]
-        return self._last[0][1]
+        if not self._last or self._last[0].told != told:
+            before = self._before(told)
+            further = {channel: told[channel] for channel in told.keys() - before.told.keys()}
+            passages = joined(before.passages, further, self.method, self.weights, self.rrf_k)
+            self._last[:] = [_Fused(told, passages, best_first(passages))]
+        return self._last[0].ranked
+
+    def _before(self, told: Mapping[Channel, Offer]) -> _Fused:
+        """What was fused last, when all that came since are channels behind those: the graph after the passages."""
+        last = self._last[0] if self._last else _NOTHING
+        places = [_PLACES[channel] for channel in told.keys() - last.told.keys()]
+        if all(
+            told.get(channel) == offered and _PLACES[channel] < min(places, default=-1)
+            for channel, offered in last.told.items()
+        ):
+            return last
+        return _NOTHING
 
 
 @dataclass(kw_only=True, slots=True)

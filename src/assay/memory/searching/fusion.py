@@ -56,6 +56,9 @@ class FusedPassage(NamedTuple, Generic[Key]):
         return tuple([ballot[0] for ballot in self.ballots])
 
 
+Passages = Mapping[Key, FusedPassage[Key]]
+
+
 def fuse(
     lists: Mapping[Channel, Iterable[tuple[Key, float]]],
     method: FusionMethod,
@@ -63,8 +66,24 @@ def fuse(
     rrf_k: int = 60,
 ) -> list[FusedPassage[Key]]:
     """All passages of all lists, best first. The order within each list given does not matter."""
+    return best_first(joined({}, lists, method, weights, rrf_k))
+
+
+def joined(
+    before: Passages[Key],
+    lists: Mapping[Channel, Iterable[tuple[Key, float]]],
+    method: FusionMethod,
+    weights: Mapping[Channel, float],
+    rrf_k: int = 60,
+) -> Passages[Key]:
+    """Passages by key, in the order they were first met: those of earlier channels with what further ones say."""
     ranked = {channel: ordered(lists[channel]) for channel in Channel if channel in lists}
-    return _fused(ranked, method, weights, rrf_k)
+    return _joined(before, ranked, method, weights, rrf_k)
+
+
+def best_first(passages: Passages[Key]) -> list[FusedPassage[Key]]:
+    """By score; stable, so that the order in which they were first met, by channel and rank, parts equals."""
+    return sorted(passages.values(), key=_FUSED, reverse=True)
 
 
 def replay(
@@ -75,7 +94,8 @@ def replay(
 ) -> list[FusedPassage[str]]:
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
     logged = {Channel(one.channel): list(zip(one.ids, one.scores, strict=True)) for one in candidates}
-    return _fused({channel: logged[channel] for channel in Channel if channel in logged}, method, weights, rrf_k)
+    ranked = {channel: logged[channel] for channel in Channel if channel in logged}
+    return best_first(_joined({}, ranked, method, weights, rrf_k))
 
 
 def ordered(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
@@ -95,21 +115,29 @@ def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Chann
     return total if method is FusionMethod.CONVEX else total / (rrf_k + 1)
 
 
-def _fused(
+def _joined(
+    before: Passages[Key],
     ranked: Mapping[Channel, Sequence[tuple[Key, float]]],
     method: FusionMethod,
     weights: Mapping[Channel, float],
     rrf_k: int,
-) -> list[FusedPassage[Key]]:
+) -> Passages[Key]:
     ballots: dict[Key, tuple[Ballot, ...]] = {}
     for channel, found in ranked.items():
         for key, ballot in zip(map(_KEY, found), _cast(channel, found, method, weights, rrf_k), strict=True):
-            ballots[key] = (*ballots.get(key, ()), ballot)
-    # Hundreds are made in a search: without a call in Python for each, in half the time.
+            known = ballots.get(key)
+            if known is None:
+                known = before[key].ballots if key in before else ()
+            ballots[key] = (*known, ballot)
+    # Hundreds are made in a search, most of one ballot: without a call in Python for each, in half the time.
     new = tuple.__new__
-    passages = [new(FusedPassage, (key, _total(cast), cast)) for key, cast in ballots.items()]
-    # Stable: the order in which passages were first met, by channel and rank, parts equals.
-    return sorted(passages, key=_FUSED, reverse=True)
+    return {
+        **before,
+        **{
+            key: new(FusedPassage, (key, cast[0][3] * cast[0][4] if len(cast) == 1 else _total(cast), cast))
+            for key, cast in ballots.items()
+        },
+    }
 
 
 def _cast(
@@ -133,9 +161,6 @@ def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf
 
 
 def _total(ballots: Sequence[Ballot]) -> float:
-    if len(ballots) == 1:
-        # Most passages are found by one channel.
-        return ballots[0][3] * ballots[0][4]
     return math.fsum([weight * value for _, _, _, value, weight in ballots])
 
 

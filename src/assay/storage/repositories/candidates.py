@@ -7,8 +7,10 @@ lists and times stay as they are stored until somebody looks at them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple
+from sys import intern
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import select, type_coerce
 
@@ -38,6 +40,20 @@ class CandidateMemory(NamedTuple):
     stored_updated_at: str
     stored_valid_from: str
     stored_superseded_at: str | None
+
+    @classmethod
+    def of(cls, row: Iterable[Any]) -> Self:
+        """Of a row, with what many rows say alike said by one text: rows are kept by the ten thousand."""
+        made = cls._make(row)
+        created = made.stored_created_at
+        return made._replace(
+            tier=intern(made.tier),
+            folder=intern(made.folder),
+            stored_tags=intern(made.stored_tags),
+            stored_learned_triggers=intern(made.stored_learned_triggers),
+            stored_updated_at=created if made.stored_updated_at == created else made.stored_updated_at,
+            stored_valid_from=created if made.stored_valid_from == created else made.stored_valid_from,
+        )
 
     @property
     def tags(self) -> list[str]:
@@ -81,6 +97,12 @@ class Candidate(NamedTuple):
     passage_id: str
     """As the query log names it."""
     memory: CandidateMemory
+
+    @classmethod
+    def of(cls, row: Iterable[Any], memory: CandidateMemory) -> Self:
+        """Of a row and its memory."""
+        number, _, position, token_count, heading_path = row
+        return cls(number, memory.id, position, token_count, heading_path, f"{memory.id}#{position}", memory)
 
 
 _PASSAGE = [chunks.c[name] for name in Candidate._fields[:-2]]

@@ -161,11 +161,11 @@ class Passages(Repository):
         wanted = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
         return [FolderCount(*row) for row in self._connection.execute(wanted.order_by(memories.c.folder))]
 
-    def _with_memories(self, passages: Sequence[Row[*tuple[Any, ...]]]) -> list[Candidate]:
+    def _with_memories(self, passages: Sequence[Row[Any]]) -> list[Candidate]:
         wanted = {row.memory_id for row in passages}
-        found = map(CandidateMemory._make, self._rows(candidates.THEIR_MEMORIES, ids=wanted) if wanted else ())
+        found = map(CandidateMemory.of, self._rows(candidates.THEIR_MEMORIES, ids=wanted) if wanted else ())
         own = {memory.id: memory for memory in found}
-        return [Candidate._make((*row, f"{row.memory_id}#{row.position}", own[row.memory_id])) for row in passages]
+        return [Candidate.of(row, own[row.memory_id]) for row in passages]
 
     def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)
