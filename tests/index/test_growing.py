@@ -198,3 +198,17 @@ def test_a_grown_graph_finds_what_a_whole_one_finds(store: Store, scope: Scope, 
     found = indexes.recall(scope, sample=100, rng=np.random.default_rng(1), depth=10)
     assert found.share is not None
     assert found.share > 0.98
+
+
+def test_when_nothing_is_left_there_is_nothing_to_grow(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, *COOKIES)
+    indexes = open_indexes()
+    indexes.compact(scope)
+    with store.writing(scope) as work:
+        for one in COOKIES:
+            work.memories.remove(one.memory.id)
+    assert not grown(indexes, store, scope)
+    for opened in (indexes, open_indexes()):
+        assert lexical(opened, store, scope, "cooki") == []
+    save(store, scope, *MORE)
+    assert len(lexical(indexes, store, scope, "cooki")) == 5

@@ -87,19 +87,18 @@ class Folding:
             thread.join(_LEAVE_S)
 
     def _in_background(self, scope: Scope, tenant: TenantIndex) -> None:
-        wait_s = 0.0
         try:
             folded = self._folded_or_taken_over(scope, tenant)
-            reason = None if folded is None or folded.done else folded.reason
-            wait_s = 0.0 if folded is None or folded.done else _BUSY_S if folded.busy else _PATIENCE_S
         except Exception as problem:  # noqa: BLE001 - kept for `status`; a fold must never harm a search
-            reason, wait_s = str(problem), _PATIENCE_S
+            folded = Folded(done=False, reason=str(problem))
         with self._mutex:
-            self._not_before[scope.tenant] = self._clock.monotonic() + wait_s
-            if reason:
-                self.problems[scope.tenant] = reason
-            else:
+            if folded is None or folded.done:
+                self._not_before.pop(scope.tenant, None)
                 self.problems.pop(scope.tenant, None)
+            else:
+                wait_s = _BUSY_S if folded.busy else _PATIENCE_S
+                self._not_before[scope.tenant] = self._clock.monotonic() + wait_s
+                self.problems[scope.tenant] = folded.reason
 
     def _folded_or_taken_over(self, scope: Scope, tenant: TenantIndex) -> Folded | None:
         """What came of folding; None when another process had done it."""

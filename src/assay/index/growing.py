@@ -47,7 +47,8 @@ class Growth(NamedTuple):
 def growth_of(state: State, options: IndexOptions) -> Growth | None:
     """What can be added to the base of a state; None when it has to be built whole."""
     base, tail = state.base, state.tail
-    if base.folder is None or not base.count or base.described().model != state.model:
+    # Without a memory left, the passages of the base would have none to stand by.
+    if base.folder is None or not base.count or not state.alive.count or base.described().model != state.model:
         return None
     last = base.numbers[-1]
     fresh = np.flatnonzero(tail.alive & (tail.numbers > last))

@@ -85,7 +85,8 @@ class VectorBase:
 class VectorBuilder:
     """Takes vectors in the order of places and makes them a `VectorBase`, in files or in memory.
 
-    The graph grows in a thread of its own, which needs no interpreter: words are analysed meanwhile.
+    The graph grows in a thread of its own, which needs the interpreter for a moment at each vector only: words are
+    analysed meanwhile, and beside threads that are busy it takes its time.
     """
 
     def __init__(self, folder: Path | None, *, count: int, dimension: int, options: IndexOptions) -> None:

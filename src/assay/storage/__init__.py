@@ -8,7 +8,7 @@ words); `tables`, `types` and `rows`.
 """
 
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
+from assay.storage.full_text import AllOf, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
 from assay.storage.marks import Marks
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
@@ -30,7 +30,6 @@ from assay.storage.work import Work
 
 __all__ = [
     "AllOf",
-    "AnalysedPassage",
     "AnyOf",
     "Candidate",
     "CandidateMemory",

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 
 from assay.judging.builtin.evidence import Evidence, Sentence
 from assay.text.terms import stems_of
-from assay.text.vocabulary import FILLERS, FUNCTION_WORDS, NEGATORS, OPPOSITES, RESTRICTORS, words_of
+from assay.text.vocabulary import FILLERS, FUNCTION_WORDS, NEGATORS, OPPOSITES_OF, RESTRICTORS, words_of
 from assay.text.wording import Fact, Token
 
 SAME_FRAME = 0.6
@@ -21,11 +21,6 @@ MOST_APART = 1
 """A negation turns a sentence round only when hardly anything else differs: it may belong to another clause."""
 
 _NAMES = frozenset({"name"})
-_OPPOSITE_OF: dict[str, frozenset[str]] = {
-    stem: frozenset().union(*(pair - {stem} for pair in OPPOSITES if stem in pair))
-    for pair in OPPOSITES
-    for stem in pair
-}
 _MORE = frozenset(
     stems_of(
         words_of(
@@ -130,7 +125,7 @@ def _opposites(claim: Sentence, best: Sentence) -> tuple[str, ...]:
     return tuple(
         f"{stem} / {other}"
         for stem in sorted(claim.stems - best.stems)
-        for other in sorted(_OPPOSITE_OF.get(stem, frozenset()) & (best.stems - claim.stems))
+        for other in sorted(OPPOSITES_OF.get(stem, frozenset()) & (best.stems - claim.stems))
     )
 
 

@@ -273,5 +273,6 @@ def _cancelled_after(connection: Connection, budget_s: float) -> Iterator[None]:
 
 def _too_slow(budget_s: float) -> SearchTimeout:
     return SearchTimeout(
-        f"the full-text question took longer than {budget_s * 1000:,.0f} ms", remedy="Ask for rarer words."
+        f"the full-text question took longer than its budget of {budget_s * 1000:,.0f} ms",
+        remedy="Ask for rarer words.",
     )
