@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.storage.homes import BOUND_S
 
 from assay.errors import CheckpointFailed, InputError, SettingError, StoreFull, UnknownFlag
 from assay.flags import FLAGS, Flags, FlagState, Override
@@ -170,6 +173,39 @@ def test_first_use_of_reconsolidation_is_content_with_a_checkpoint_that_is_there
 
     assert taken == []
     assert state(flags, store, scope, "reconsolidation").activated_at is not None
+
+
+def test_first_uses_that_come_together_take_one_checkpoint(flags: Flags, store: Store, scope: Scope) -> None:
+    both_asked = threading.Barrier(2, timeout=BOUND_S)
+    taken: list[str] = []
+
+    def slowly(name: str) -> None:
+        taken.append(name)
+        # Given time, the other would begin a copy of its own.
+        store.checkpoints.create(name)
+
+    def use() -> None:
+        both_asked.wait()
+        flags.activate(store, scope, "reconsolidation", checkpoint=slowly)
+
+    threads = [threading.Thread(target=use, daemon=True) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(BOUND_S)
+
+    assert len(taken) == 1
+    assert len(store.checkpoints.list()) == 1
+
+
+def test_what_others_switch_is_seen_though_nothing_else_was_read_meanwhile(
+    clock: FixedClock, flags: Flags, store: Store, scope: Scope
+) -> None:
+    assert state(flags, store, scope, "mmr").percent == 100
+    Flags(clock=clock).turn(store, scope, "mmr", "25")
+    assert state(flags, store, scope, "mmr").percent == 25
+    assert state(flags, store, Scope(tenant="other"), "mmr").percent == 100
+    assert state(flags, store, scope, "mmr").percent == 25
 
 
 def test_every_switch_is_in_the_audit_log(flags: Flags, store: Store, scope: Scope) -> None:

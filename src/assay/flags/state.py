@@ -6,7 +6,8 @@ what it returned. Rows are written by `turn`, `activate` and `review`, each with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -74,11 +75,14 @@ class FlagStates(Mapping[str, FlagState]):
 
 
 class Flags:
-    """Reads and writes flags. Made once from the settings' overrides; holds nothing of any tenant."""
+    """Reads and writes flags. Made once from the settings' overrides."""
 
     def __init__(self, overrides: Mapping[str, Override] | None = None, *, clock: Clock) -> None:
         self._overrides = {known(name).name: override for name, override in (overrides or {}).items()}
         self._clock = clock
+        self._last: tuple[Sequence[Any], FlagStates] | None = None
+        """Rows, and what they came to: every search reads them, and they hardly ever change."""
+        self._first_use = threading.Lock()
 
     def forced(self, name: str, *, on: bool) -> Flags:
         """These flags with one that stands, whatever anybody stored: a treatment beside its control."""
@@ -87,8 +91,12 @@ class Flags:
 
     def states(self, work: Work) -> FlagStates:
         """Every flag as this unit of work sees it: one query."""
-        rows = {row.name: row for row in work.flags.all()}
-        return FlagStates({name: self._state(flag, rows.get(name)) for name, flag in FLAGS.items()})
+        rows, last = work.flags.all(), self._last
+        if last is None or last[0] != rows:
+            by_name = {row.name: row for row in rows}
+            last = rows, FlagStates({name: self._state(flag, by_name.get(name)) for name, flag in FLAGS.items()})
+            self._last = last
+        return last[1]
 
     def enabled(self, seen: FlagStates | Work, name: str, identity: str = "") -> bool:
         """Whether this identity sees the flag, by what was read before or by reading now."""
@@ -130,8 +138,11 @@ class Flags:
             state = self.states(work)[name]
         if not state.on or state.activated_at is not None:
             return state
-        if name == NEEDS_CHECKPOINT and not store.checkpoints.list():
-            _take(checkpoint or store.checkpoints.create)
+        if name == NEEDS_CHECKPOINT:
+            # The first saves come together: one of them copies the store, and the others wait for the copy.
+            with self._first_use:
+                if not store.checkpoints.list():
+                    _take(checkpoint or store.checkpoints.create)
         with store.writing(scope) as work:
             state = self.states(work)[name]
             if state.activated_at is None:
