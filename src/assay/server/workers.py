@@ -1,7 +1,8 @@
 """One process that serves, or several that share a socket: Python does one thing at a time, machines have more cores.
 
 Each process opens the store for itself; what one writes the others see. A process that dies is replaced. What is
-counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them.
+counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them. With a process for
+each core, each keeps to its own (`design/a-core-of-its-own.md`).
 """
 
 from __future__ import annotations
@@ -90,33 +91,62 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
             stored = Services(engine, how.settings).stored_tokens.exist()
             serving.need_token(at[0].getsockname()[0], stored=stored)
     shared = how._replace(secret=secrets.token_bytes(32))
+    cores = cores_for(len(at), _cores_here()) if how.settings.server_own_core == "yes" else [None] * len(at)
+    seats = [_Seat(*one) for one in zip(at, cores, strict=True)]
     running: list[BaseProcess] = []
     try:
-        running += [_started(shared, one) for one in at]
+        running += [_started(shared, one) for one in seats]
         begun()
-        _replace_dead(shared, at, running)
+        _replace_dead(shared, seats, running)
     finally:
         _end(running)
 
 
-def _started(how: Serving, at: socket.socket) -> BaseProcess:
-    process = multiprocessing.get_context("spawn").Process(target=_work, args=(how, at), name="assay-serve")
+class _Seat(NamedTuple):
+    """Where a process serves, and on which core if on one alone."""
+
+    at: socket.socket
+    core: int | None
+
+
+def cores_for(processes: int, cores: Sequence[int]) -> Sequence[int | None]:
+    """A core for each process when there are as many of both; none otherwise."""
+    return cores if len(cores) == processes else [None] * processes
+
+
+def keep_to(core: int) -> None:
+    """Let this thread, and every thread it begins, run on one core alone."""
+    if sys.platform == "linux":
+        # A core may have been taken away meanwhile; any other does as well.
+        with suppress(OSError):
+            os.sched_setaffinity(0, {core})
+
+
+def _cores_here() -> list[int]:
+    """The cores this process may use, where they can be told apart."""
+    return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+
+
+def _started(how: Serving, seat: _Seat) -> BaseProcess:
+    process = multiprocessing.get_context("spawn").Process(target=_work, args=(how, seat), name="assay-serve")
     process.start()
     return process
 
 
-def _work(how: Serving, at: socket.socket) -> None:
+def _work(how: Serving, seat: _Seat) -> None:
     """What a process does."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
-    serve_here(how, at, lambda: None)
+    if seat.core is not None:
+        keep_to(seat.core)
+    serve_here(how, seat.at, lambda: None)
 
 
-def _replace_dead(how: Serving, at: Sequence[socket.socket], running: list[BaseProcess]) -> None:
-    """Start another, at the same socket, for each that dies, until too many have."""
+def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProcess]) -> None:
+    """Start another, at the same place, for each that dies, until too many have."""
     for _ in range(MOST_DEATHS):
         wait([one.sentinel for one in running])
-        running[:] = [one if one.is_alive() else _started(how, its) for one, its in zip(running, at, strict=True)]
+        running[:] = [one if one.is_alive() else _started(how, its) for one, its in zip(running, seats, strict=True)]
     raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
 
 

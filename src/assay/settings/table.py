@@ -189,6 +189,13 @@ class Settings:
     server_threads: int = _setting(
         "server.threads", "Short requests that a serving process works on at the same time.", 2
     )
+    server_own_core: str = _setting(
+        "server.own_core",
+        "Whether each of several serving processes keeps to one core, when there are as many processes as cores: "
+        "yes or no.",
+        "yes",
+        choices=("yes", "no"),
+    )
     server_requests_per_minute: int = _setting(
         "server.requests_per_minute", "Requests that one caller may send in a minute.", 12_000
     )
