@@ -16,7 +16,7 @@ class IndexOptions:
     """Up to here a tenant without a base is read into memory, and a change of model is followed at once."""
     fold_passages: int = 2_000
     """A tail larger than this, and larger than `fold_share` of the base, is folded in the background."""
-    fold_share: float = 0.1
+    fold_share: float = 0.05
     first_fold: int = 1_000
     """A tenant of this size that has no base on disk gets one in the background, for the next process."""
     background: bool = True

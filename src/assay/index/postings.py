@@ -27,7 +27,7 @@ class Postings:
         for stem, frequency in Counter(stems).items():
             pairs = self._pairs.get(stem)
             if pairs is None:
-                pairs = self._pairs[stem] = array("q")
+                pairs = self._pairs[stem] = array("i")
             # One call for both numbers: a reader never sees half a pair.
             pairs.extend((place, frequency))
 
@@ -46,7 +46,7 @@ class Postings:
         found = self._pairs.get(stem)
         if found is None:
             return _NOTHING, _NOTHING
-        pairs = np.frombuffer(found.tobytes(), dtype=np.int64).reshape(-1, 2)
+        pairs = np.frombuffer(found.tobytes(), dtype=np.intc).astype(np.int64).reshape(-1, 2)
         pairs = pairs[: np.searchsorted(pairs[:, 0], known)]
         return pairs[:, 0], pairs[:, 1]
 

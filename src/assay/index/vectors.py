@@ -30,6 +30,9 @@ _MOST = 4_096
 _SPARE = 50
 NICENESS = 10
 """How far the thread that grows a graph steps back."""
+_THREADS = 4
+"""Threads that add to a graph that has to be there soon. The first asks for the interpreter at every vector, and
+beside busy threads waits for it milliseconds each time; the others never do."""
 _PAGES_WAITING = 4
 """Pages of vectors that may wait for the graph."""
 
@@ -149,22 +152,15 @@ def grow_vectors(
     `go_on` is asked now and then, and raises when they are not wanted any more.
     """
     old = len(base.places)
-    dimension = (fresh if len(places) else base.matrix).shape[1]
-    matrix = _new_matrix(folder, (old + len(places), dimension))
-    # Without rows, either may be without a dimension, too.
-    if old:
-        matrix[:old] = base.matrix
-    if len(places):
-        matrix[old:] = fresh
-    if isinstance(matrix, np.memmap):
-        matrix.flush()
+    _write_rows(folder / MATRIX, base.matrix, fresh)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
     if base.kind == "hnsw":
         graph = _copied_graph(source / GRAPH, options)
         with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
             for begin in range(0, len(fresh), options.page):
                 go_on()
-                growing.submit(_grow, graph, old + begin, fresh[begin : begin + options.page]).result()
+                page = fresh[begin : begin + options.page]
+                growing.submit(_grow, graph, old + begin, page, _THREADS).result()
         graph.save(str(folder / GRAPH))
 
 
@@ -186,6 +182,18 @@ def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
             np.save(folder / MATRIX, matrix)
         return matrix
     return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
+
+
+def _write_rows(path: Path, *parts: Halves) -> None:
+    """One matrix of the rows of several, written and not mapped: it would be in memory twice."""
+    # Without rows, a part may be without a dimension, too.
+    having = [np.ascontiguousarray(part) for part in parts if len(part)] or [parts[0]]
+    shape = (sum(map(len, having)), having[0].shape[1])
+    with path.open("wb") as file:
+        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float16)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, about)
+        for part in having:
+            file.write(part.data)
 
 
 def _new_graph(dimension: int, options: IndexOptions) -> Index:
@@ -216,6 +224,6 @@ def _step_back() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-def _grow(graph: Index, begin: int, vectors: Halves) -> None:
+def _grow(graph: Index, begin: int, vectors: Halves, threads: int = 1) -> None:
     keys = np.arange(begin, begin + len(vectors), dtype=np.uint64)
-    graph.add(keys, vectors.astype(np.float32), threads=1)
+    graph.add(keys, vectors.astype(np.float32), threads=threads)
