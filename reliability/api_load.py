@@ -1,7 +1,9 @@
 """Sixty-four clients at one server: four searches to each save, over a memory that is filled before.
 
 The server is `assay serve` with a process for each core, reached over loopback. Each client sends its next request when
-the last one was answered. The first seconds are not counted; memory is looked at when they are over, and at the end.
+the last one was answered. The first seconds are not counted. Memory is looked at in the last ten of them, and in the
+last ten of all: once a second, and the median counts, since folding an index holds some megabytes for a moment. It is
+the memory of all processes together; what several of them map (the index, libraries) is there once and counts once.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -37,6 +40,8 @@ SEARCHES = 0.8
 WARM_S = 30.0
 """Seconds of load before anything is counted: each process loads its model and its index first, and keeps the rows
 that searches look at."""
+LOOK_S = 10.0
+"""Seconds at the end of a load in which memory is looked at."""
 SUBJECTS = ("oven", "router", "invoice", "harbour", "boiler", "ledger", "garden", "antenna", "kettle", "mortgage")
 ACTS = ("polls", "drops", "settles", "moves", "replaces", "warms", "archives", "signs", "rejects", "repeats")
 FILLERS = tuple(f"{first}{second}" for first in ("mar", "tol", "sen", "vik", "ras", "dum") for second in "aeiouxyz")
@@ -187,16 +192,16 @@ class _Used(NamedTuple):
     cpu_s: float
 
 
-def _used(process: int) -> _Used:
-    """Of a process and its children."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
-    family = [process, *map(int, children)]
-    return _Used(sum(map(_resident, family)), sum(map(_cpu, family)))
+def _family(process: int) -> list[int]:
+    """A process, its children and theirs."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    children = [int(one) for thread in threads for one in (thread / "children").read_text(encoding="utf-8").split()]
+    return [process, *(one for child in children for one in _family(child))]
 
 
 def _resident(process: int) -> float:
-    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def _cpu(process: int) -> float:
@@ -206,8 +211,19 @@ def _cpu(process: int) -> float:
 
 async def _load(address: str, seconds: float, seed: str, seen: _Seen, process: int) -> _Used:
     ends = time.monotonic() + seconds
+    looking = asyncio.create_task(_look(process, ends))
     await asyncio.gather(*(_client(address, number, seed, ends, seen) for number in range(CLIENTS)))
-    return _used(process)
+    return _Used(await looking, sum(map(_cpu, _family(process))))
+
+
+async def _look(process: int, ends: float) -> float:
+    """The memory of a process and its family as the load ends."""
+    await asyncio.sleep(max(ends - LOOK_S - time.monotonic(), 0.0))
+    looks = [sum(map(_resident, _family(process)))]
+    while time.monotonic() + 1.0 < ends:
+        await asyncio.sleep(1.0)
+        looks.append(sum(map(_resident, _family(process))))
+    return median(looks)
 
 
 async def _client(address: str, number: int, seed: str, ends: float, seen: _Seen) -> None:

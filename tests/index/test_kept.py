@@ -9,15 +9,15 @@ from tests.index.writing import save, saved
 
 from assay.index.kept import KeptRows
 from assay.records import LogPosition, Scope
-from assay.storage import Candidate, PassageWords, Store
+from assay.storage import Candidate, Store
 from assay.storage.repositories.candidates import CandidateMemory
 
 HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
 
 
 def row(number: int, memory: int) -> Candidate:
-    of_it = CandidateMemory(f"m_{memory}", memory, "T", "normal", "", "", "", "", 0.5, "[]", "[]", "", "", "", None)
-    return Candidate(number, of_it.id, 0, 1, "", f"{of_it.id}#0", of_it)
+    of_it = CandidateMemory(f"m_{memory}", memory, "normal", "", "", "", 0.5, "[]", "[]", 0.0, 0.0, None)
+    return Candidate(number, of_it.id, 0, 1, of_it)
 
 
 def test_what_was_read_is_there_and_nothing_else() -> None:
@@ -28,18 +28,18 @@ def test_what_was_read_is_there_and_nothing_else() -> None:
 
 def test_a_row_of_another_moment_is_not_taken_in() -> None:
     kept = KeptRows(HERE)
-    kept.advance(THERE, memories=[], passages=[])
+    kept.advance(THERE, touched=[])
     kept.add([row(1, 1)], HERE)
     assert kept.among([1]) == {}
 
 
-def test_what_the_log_names_is_dropped_by_passage_and_by_memory() -> None:
+def test_what_was_touched_is_dropped() -> None:
     kept = KeptRows(HERE)
     kept.add([row(1, 1), row(2, 2), row(3, 2), row(4, 4)], HERE)
-    kept.advance(THERE, memories=[2, 9], passages=[1, 9])
+    kept.advance(THERE, touched=[1, 2, 3, 9])
     assert kept.among(range(9)) == {4: row(4, 4)}
     kept.add([row(3, 2)], THERE)
-    kept.advance(HERE, memories=[2], passages=[3])
+    kept.advance(HERE, touched=[3])
     assert kept.among([3]) == {}
 
 
@@ -47,38 +47,34 @@ def test_when_there_are_too_many_the_older_half_is_let_go() -> None:
     kept = KeptRows(HERE, most=4)
     kept.add([row(number, number) for number in range(1, 6)], HERE)
     assert sorted(kept.among(range(9))) == [4, 5]
-    kept.advance(THERE, memories=[1, 4], passages=[])
+    kept.advance(THERE, touched=[1, 4])
     assert sorted(kept.among(range(9))) == [5]
-
-
-def words(*body: str) -> PassageWords:
-    return PassageWords(("t",), (), body)
 
 
 def test_words_are_kept_beside_rows_and_leave_with_them() -> None:
     kept = KeptRows(HERE)
     kept.add([row(1, 1), row(2, 2), row(3, 3)], HERE)
-    kept.add_words({1: words("a"), 2: words("b"), 3: words("c"), 4: words("without a row")}, HERE)
-    assert kept.words_among(range(9)) == {1: words("a"), 2: words("b"), 3: words("c")}
-    kept.advance(THERE, memories=[2], passages=[1])
-    assert kept.words_among(range(9)) == {3: words("c")}
+    kept.add_words({1: "a", 2: "b", 3: "c", 4: "without a row"}, HERE)
+    assert kept.words_among(range(9)) == {1: "a", 2: "b", 3: "c"}
+    kept.advance(THERE, touched=[1, 2])
+    assert kept.words_among(range(9)) == {3: "c"}
     kept.add([row(1, 1)], THERE)
-    kept.add_words({1: words("a")}, HERE)
+    kept.add_words({1: "a"}, HERE)
     assert kept.words_among([1]) == {}
 
 
 def test_when_there_are_too_many_words_all_are_let_go() -> None:
-    kept = KeptRows(HERE, most_words=4)
+    kept = KeptRows(HERE, most_letters=4)
     kept.add([row(number, number) for number in range(1, 5)], HERE)
-    kept.add_words({1: words("a"), 2: words("b")}, HERE)
-    kept.advance(THERE, memories=[2], passages=[])
-    kept.add_words({1: words("a"), 3: words("c")}, THERE)
+    kept.add_words({1: "aa", 2: "bb"}, HERE)
+    kept.advance(THERE, touched=[2])
+    kept.add_words({1: "aa", 3: "cc"}, THERE)
     assert sorted(kept.words_among(range(9))) == [1, 3]
-    kept.add_words({4: words("d")}, THERE)
+    kept.add_words({4: "d"}, THERE)
     assert kept.words_among(range(9)) == {}
     assert sorted(kept.among(range(9))) == [1, 3, 4]
-    kept.add_words({3: words("c", "c")}, THERE)
-    assert kept.words_among([3]) == {3: words("c", "c")}
+    kept.add_words({3: "cccc"}, THERE)
+    assert kept.words_among([3]) == {3: "cccc"}
 
 
 def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
@@ -98,7 +94,7 @@ def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
             work.memories.update(replace(work.memories.get(owner), title="Renamed"))
         with store.reading(scope) as newer:
             view = indexes.view(newer)
-            assert view.words([1])[1].title == ("renamed",)
+            assert view.words([1])[1].startswith(" renamed \n")
             assert view.words([1, 2, 3]) == newer.passages.words([1, 2, 3])
         assert indexes.view(older).words([1, 2, 3]) == before
 

@@ -13,7 +13,7 @@ from tests.storage.homes import BOUND_S, Home, raw
 
 from assay.errors import BadValue, RecordExists, SearchTimeout
 from assay.records import MemoryRecord, Scope
-from assay.storage import AllOf, AnyOf, Field, FullTextQuery, PassageWords, Phrase, Prefix, Saved, Store, Within
+from assay.storage import AllOf, AnyOf, Field, FullTextQuery, Phrase, Prefix, Saved, Store, Within
 from assay.storage.full_text import DEEPEST, MOST_TERMS
 from assay.testing import note
 from assay.text.terms import words
@@ -116,10 +116,9 @@ def test_matches_come_newest_first_and_their_words_on_request(store: Store, scop
     with store.reading(scope) as work:
         assert work.passages.matching("cafe", 10) == [2, 1]
         assert work.passages.matching("cafe", 1) == [2]
-        title, triggers = ("doner", "more"), ("late", "night", "food")
         assert work.passages.words([2, 99, 1]) == {
-            1: PassageWords(title, triggers, ("the", "cafe", "opens")),
-            2: PassageWords(title, triggers, ("a", "cafe", "closed")),
+            1: " doner more \n late night food \n the cafe opens ",
+            2: " doner more \n late night food \n a cafe closed ",
         }
         assert work.passages.words([]) == {}
     with store.reading(Scope(tenant="other")) as work:

@@ -9,7 +9,7 @@ from tests.storage import samples
 
 from assay.errors import RecordExists
 from assay.records import Scope, Tier
-from assay.storage import FolderCount, IndexPassage, MemoryColumns, Store
+from assay.storage import FolderCount, IndexPassage, MemoryColumns, ShownPassage, Store
 from assay.testing import note
 from assay.testing.clock import START
 
@@ -64,22 +64,25 @@ def test_a_refused_batch_draws_no_numbers_that_the_next_one_would_share(store: S
 
 def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope) -> None:
     given = {
-        "tier": Tier.CRITICAL, "folder": "ops", "rel_path": "ops/a.md", "tags": ("a", "b"), "context_type": "code",
+        "tier": Tier.CRITICAL, "folder": "ops", "tags": ("a", "b"), "context_type": "code",
         "entity_type": "RULE", "confidence": 0.25,
         "learned_triggers": ("learned",), "superseded_at": samples.AT,
     }  # fmt: skip
     with store.writing(scope) as work:
-        work.memories.add(note("m_1", **given), [samples.chunk("m_1", heading_path="A > B", token_count=7)])
+        own = samples.chunk("m_1", heading_path="A > B", text="T", token_count=7)
+        work.memories.add(note("m_1", rel_path="ops/a.md", **given), [own])
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
         first, last = sorted(work.passages.candidates([3, 1, 99]))
         assert work.passages.first_candidates(["m_1", "m_gone"]) == [first]
-    passage = {"number": 1, "memory_id": "m_1", "position": 0, "token_count": 7, "heading_path": "A > B"}
+        [told] = work.passages.shown([1, 99]).values()
+    passage = {"number": 1, "memory_id": "m_1", "position": 0, "token_count": 7, "passage_id": "m_1#0"}
     assert {name: getattr(first, name) for name in passage} == passage
     wanted = given | {
-        "id": "m_1", "number": 1, "title": "Note m_1", "tags": ["a", "b"], "learned_triggers": ["learned"],
-        "created_at": START, "updated_at": START, "valid_from": START,
+        "id": "m_1", "number": 1, "tags": ["a", "b"], "learned_triggers": ["learned"],
+        "updated_at": START.timestamp(), "valid_from": START.timestamp(), "superseded_at": samples.AT.timestamp(),
     }  # fmt: skip
     assert {name: getattr(first.memory, name) for name in wanted} == wanted
+    assert told == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT)
     assert (last.number, last.memory.id, last.position, last.memory.superseded_at) == (3, "m_2", 1, None)
 
 
@@ -143,6 +146,7 @@ def test_nothing_of_another_tenant_is_read_by_number(store: Store, scope: Scope)
     with store.reading(scope) as work:
         read = work.passages
         by_number = [read.candidates([1]), read.by_numbers([1]), read.memory_columns_of([1]), read.texts([1])]
+        by_number += [read.shown([1])]
         by_number += [read.first_of([1]), read.first_candidates(["m_1"]), work.memories.by_numbers([1])]
         paged = [read.page(), read.memory_columns(), read.folders(), read.numbers_where(tags=["auth"])]
         assert not any([*by_number, *paged])

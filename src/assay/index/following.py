@@ -67,8 +67,17 @@ class Follower:
                 touched[change.kind].add(change.number)
         self._take_memories(sorted(touched[RowKind.MEMORY]), reader)
         self._take_passages(sorted(touched[RowKind.CHUNK]), reader)
-        self._kept.advance(position, memories=touched[RowKind.MEMORY], passages=touched[RowKind.CHUNK])
+        self._kept.advance(position, touched=(*touched[RowKind.CHUNK], *self._passages_of(touched[RowKind.MEMORY])))
         self.position = position
+
+    def _passages_of(self, memories: Iterable[int]) -> Iterable[int]:
+        """The numbers of all passages of these memories that are here, dead ones too."""
+        wanted = np.array(sorted(memories), np.int64)
+        _, there = find(self.base.memories[Fact.NUMBER], wanted)
+        if there.any():
+            # Most lines are of memories that the base does not know, and need no look at all its passages.
+            yield from self.base.numbers[np.isin(self.base.passages[Row.MEMORY_NUMBER], wanted[there])].tolist()
+        yield from self.tail.numbers_of(wanted)
 
     def _take_memories(self, numbers: Sequence[int], reader: Reader) -> None:
         if not numbers:

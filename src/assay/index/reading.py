@@ -21,6 +21,9 @@ class _Stems(dict[str, str]):
     """Stems of words met before: a corpus has few words, and asking the stemmer is most of an analysis."""
 
     def __missing__(self, word: str) -> str:
+        if word.isdigit():
+            # Nothing is taken from a number, and there is no end of them.
+            return word
         if len(self) >= _MOST_STEMS:
             self.clear()
         self[word] = found = stems_of([word])[0]

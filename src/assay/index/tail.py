@@ -90,6 +90,12 @@ class Tail:
         place = self._places.get(number)
         return None if place is None else int(self._rows.rows()[place, 2])
 
+    def numbers_of(self, memories: Whole) -> list[int]:
+        """The numbers of the passages of these memories, dead ones too."""
+        rows = self._rows.rows()
+        found: list[int] = rows[np.isin(rows[:, 1], memories), 0].tolist()
+        return found
+
     def remember(self, fresh: Whole) -> None:
         """Take new facts of memories."""
         self.memories = merged(self.memories, fresh)

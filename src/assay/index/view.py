@@ -19,7 +19,7 @@ from assay.index.options import IndexOptions
 from assay.index.ordering import Found, Scored, best
 from assay.index.state import Allowed, State
 from assay.records import Filters, LogPosition
-from assay.storage import Candidate, PassageWords, Work
+from assay.storage import Candidate, Work
 from assay.text.terms import stems_of
 
 
@@ -74,8 +74,8 @@ class View:
             found |= {row.number: row for row in read}
         return found
 
-    def words(self, numbers: Sequence[int]) -> dict[int, PassageWords]:
-        """The analysed words of these passages; a number that is gone is left out."""
+    def words(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
         if self._standing != self._state.position:
             return self._work.passages.words(numbers)
         kept = self._state.kept

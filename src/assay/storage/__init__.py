@@ -19,7 +19,7 @@ from assay.storage.repositories.edges import Reached
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.flags import FlagRow
 from assay.storage.repositories.indexed import IndexedRow
-from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, PassageWords
+from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, ShownPassage
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
 from assay.storage.repositories.sessions import RecentSession
@@ -47,7 +47,6 @@ __all__ = [
     "MemoryColumns",
     "Near",
     "NumberedVector",
-    "PassageWords",
     "Phrase",
     "Prefix",
     "Reached",
@@ -58,6 +57,7 @@ __all__ = [
     "SaveRecord",
     "Saved",
     "SessionQuery",
+    "ShownPassage",
     "Standing",
     "Store",
     "StoreOptions",

@@ -81,6 +81,10 @@ class AnalysedPassage(NamedTuple):
     triggers: str
     body: str
 
+    def lines(self) -> str:
+        """Its words as one text: a line for each field, and every word between two spaces."""
+        return f" {self.title} \n {self.triggers} \n {self.body} "
+
 
 def analysed_triggers(triggers: Sequence[str]) -> str:
     """The trigger field of a memory. Learned triggers are no part of it, ever."""

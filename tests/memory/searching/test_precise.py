@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from assay.memory.searching.precise import Precise, inverse_frequencies, inverse_frequency
 from assay.memory.searching.query import parse
+from assay.storage.full_text import AnalysedPassage
 
 FLAT = dict.fromkeys(["write", "lock", "store", "migrat"], 1.0)
 
 
 def scored(query: str, *, title: str = "", triggers: str = "", body: str = "", idf: dict[str, float] = FLAT) -> float:
-    return Precise(parse(query), idf).score(title.split(), triggers.split(), body.split())
+    return Precise(parse(query), idf).score(AnalysedPassage(1, title, triggers, body).lines())
 
 
 def test_all_terms_side_by_side_in_the_title_score_one() -> None:
@@ -96,7 +97,8 @@ def test_a_score_lies_in_the_unit_interval_and_is_above_zero_exactly_for_a_match
     title: list[str], triggers: list[str], body: list[str], query: str
 ) -> None:
     parsed = parse(query)
-    score = Precise(parsed, FLAT).score(title, triggers, body)
+    passage = AnalysedPassage(1, *map(" ".join, (title, triggers, body)))
+    score = Precise(parsed, FLAT).score(passage.lines())
     assert 0.0 <= score <= 1.0 + 1e-12
     assert (score > 0.0) == bool(parsed.term_set & {*title, *triggers, *body})
 
@@ -105,5 +107,6 @@ def test_a_score_lies_in_the_unit_interval_and_is_above_zero_exactly_for_a_match
 def test_a_passage_with_all_terms_beats_every_passage_that_lacks_one(title: list[str], body: list[str]) -> None:
     # Of three equal terms, two cover 4/9 at the most; all of them score half or more wherever they stand.
     parsed = parse("write lock store")
-    score = Precise(parsed, FLAT).score(title, [], body)
+    passage = AnalysedPassage(1, " ".join(title), "", " ".join(body))
+    score = Precise(parsed, FLAT).score(passage.lines())
     assert (score >= 0.5) == (parsed.term_set <= {*title, *body})

@@ -122,7 +122,7 @@ class Booster:
             self._confidence(row),
             boosts.context_type(self._request.context_type, row.memory.context_type, options.context_strength),
             boosts.recency(
-                (self._now - row.memory.updated_at.timestamp()) / DAY_S,
+                (self._now - row.memory.updated_at) / DAY_S,
                 options.recency_half_life_days,
                 options.recency_strength,
             ),

@@ -34,13 +34,15 @@ def kept(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[
 
 
 def _of_time(filters: Filters) -> Iterable[Passes]:
-    as_of, since, until = filters.as_of, filters.since, filters.until
+    as_of, since, until = (
+        None if at is None else at.timestamp() for at in (filters.as_of, filters.since, filters.until)
+    )
     if as_of is not None:
         yield lambda row: row.memory.valid_from <= as_of
         if not filters.include_superseded:
             yield lambda row: row.memory.superseded_at is None or row.memory.superseded_at > as_of
     elif not filters.include_superseded:
-        yield lambda row: row.memory.stored_superseded_at is None
+        yield lambda row: row.memory.superseded_at is None
     if since is not None:
         yield lambda row: row.memory.valid_from >= since
     if until is not None:

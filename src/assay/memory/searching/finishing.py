@@ -9,7 +9,7 @@ from assay.memory.searching.budget import Fitted, fit
 from assay.memory.searching.explain import explanation
 from assay.memory.searching.ranking import Ranked, Ranking
 from assay.records import Channel, Hit, HitPassage, SearchRequest, Tier
-from assay.storage import Work
+from assay.storage import ShownPassage, Work
 
 PASSAGES = 3
 """A hit shows its best ones, in document order; its explanation counts them all."""
@@ -35,9 +35,9 @@ class _Picked(NamedTuple):
 def finish(work: Work, ranking: Ranking, request: SearchRequest, given: Collection[str]) -> Shown:
     """The hits of a ranking."""
     picked = _pick(ranking.order, request.k, given)
-    texts = work.passages.texts([passage for one in picked.fresh for passage in _shown_passages(one)])
+    shown = work.passages.shown([passage for one in picked.fresh for passage in _shown_passages(one)])
     hits = [
-        _hit(place, one, ranking, texts, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
+        _hit(place, one, ranking, shown, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
     ]
     budget = _budget(request)
     fitted = fit(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
@@ -78,29 +78,34 @@ def _shown_passages(one: Ranked) -> list[int]:
     return [passage.number for passage in one.memory.ranked[:PASSAGES]]
 
 
-def _hit(rank: int, one: Ranked, ranking: Ranking, texts: Mapping[int, str], *, explain: bool) -> Hit:
-    memory = one.row.memory
+def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], *, explain: bool) -> Hit:
+    memory, told = one.row.memory, shown[one.memory.best.number]
     return Hit(
         memory_id=memory.id,
         rank=rank,
         score=ranking.score(one),
-        title=memory.title,
-        passages=_passages(one, ranking, texts),
+        title=told.title,
+        passages=_passages(one, ranking, shown),
         tier=Tier(memory.tier),
         folder=memory.folder,
-        rel_path=memory.rel_path,
+        rel_path=told.rel_path,
         tags=tuple(memory.tags),
         channels=_channels(one),
-        updated_at=memory.updated_at,
-        superseded_at=memory.superseded_at,
+        updated_at=told.updated_at,
+        superseded_at=told.superseded_at,
         explanation=explanation(one, ranking) if explain else None,
     )
 
 
-def _passages(one: Ranked, ranking: Ranking, texts: Mapping[int, str]) -> tuple[HitPassage, ...]:
+def _passages(one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage]) -> tuple[HitPassage, ...]:
     rows = sorted((ranking.rows[number] for number in _shown_passages(one)), key=lambda row: row.position)
     return tuple(
-        HitPassage(position=row.position, text=texts[row.number], heading_path=row.heading_path, tokens=row.token_count)
+        HitPassage(
+            position=row.position,
+            text=shown[row.number].text,
+            heading_path=shown[row.number].heading_path,
+            tokens=row.token_count,
+        )
         for row in rows
     )
 

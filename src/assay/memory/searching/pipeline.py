@@ -250,8 +250,9 @@ class Pipeline:
 
     def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked]) -> list[Ranked]:
         depth = self._options.rerank_depth
-        texts = self._setting.work.passages.texts([one.memory.best.number for one in order[:depth]])
-        ordered = [f"{one.row.memory.title}\n{texts[one.memory.best.number]}" for one in order[:depth]]
+        shown = self._setting.work.passages.shown([one.memory.best.number for one in order[:depth]])
+        best = [shown[one.memory.best.number] for one in order[:depth]]
+        ordered = [f"{one.title}\n{one.text}" for one in best]
         return rerank_with(encoder, self._request.query, order[:depth], ordered, depth) + list(order[depth:])
 
     def _by_mmr(self, order: Sequence[Ranked]) -> list[Ranked] | None:

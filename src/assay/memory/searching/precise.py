@@ -18,40 +18,46 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
+from typing import Final
 
 from assay.memory.searching.query import ParsedQuery
 
 TITLE, TRIGGERS, BODY = 3.0, 2.0, 1.0
 GROUND, PLACE, NEARNESS = 0.5, 0.2, 0.3
+_FEW: Final = 16
+"""Terms that are looked for one by one; for more of them, a field is taken apart."""
 
 
 class Precise:
-    """Scores passages for one query, whose terms have these idfs."""
+    """Scores passages for one query, whose terms have these idfs. Inside, a term stands between two spaces."""
 
     def __init__(self, parsed: ParsedQuery, idf: Mapping[str, float]) -> None:
         self._parsed = parsed
-        self._idf = idf
-        self._whole = math.fsum(idf[term] for term in parsed.terms + parsed.prefixes)
-        self._held: Callable[[Sequence[str]], frozenset[str]] = (
-            self._held_with_prefixes if parsed.prefixes else parsed.term_set.intersection
-        )
-        """The terms that stand in a field."""
+        self._terms = [_in_line([term]) for term in parsed.terms]
+        self._idf = {_in_line([term]): idf[term] for term in parsed.terms + parsed.prefixes}
+        self._whole = math.fsum(self._idf.values())
+        self._quoted = [_in_line(phrase) for phrase in parsed.phrases]
+        self._as_asked = [_in_line(parsed.words)]
+        self._one_by_one = not parsed.prefixes and len(self._terms) <= _FEW
         self._known: dict[tuple[tuple[str, float], ...], tuple[float, float]] = {}
 
-    def score(self, title: Sequence[str], triggers: Sequence[str], body: Sequence[str]) -> float:
-        """The score of a passage, whose fields are given as analysed words."""
+    def score(self, lines: str) -> float:
+        """The score of a passage, whose words are given as `AnalysedPassage.lines`."""
+        # Most passages hold few of the terms, and most fields none.
+        there = [term for term in self._terms if term in lines] if self._one_by_one else None
+        title, triggers, body = lines.split("\n")
         best: dict[str, float] = {}
-        fields: list[tuple[Sequence[str], frozenset[str]]] = []
-        for weight, words in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
-            if here := self._held(words):
-                fields.append((words, here))
+        fields: list[tuple[str, list[str]]] = []
+        for weight, line in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
+            if here := self._held(line) if there is None else [term for term in there if term in line]:
+                fields.append((line, here))
                 for term in here:
                     # The heavier field comes later and overwrites.
                     best[term] = weight
         if not best:
             return 0.0
         covered, ground = self._covered(tuple(best.items()))
-        near = max([self._nearness(words, here, len(best)) for words, here in fields])
+        near = max([self._nearness(line, here, len(best)) for line, here in fields])
         return covered * (ground + NEARNESS * near)
 
     def _covered(self, best: tuple[tuple[str, float], ...]) -> tuple[float, float]:
@@ -64,34 +70,36 @@ class Precise:
             known = self._known[best] = (found / self._whole) ** 2, GROUND + PLACE * place
         return known
 
-    def _held_with_prefixes(self, words: Sequence[str]) -> frozenset[str]:
-        return frozenset(term for _, term in self._places(words))
+    def _held(self, line: str) -> list[str]:
+        return [_in_line([term]) for term in dict.fromkeys(term for _, term in self._places(line))]
 
-    def _places(self, words: Sequence[str]) -> list[tuple[int, str]]:
+    def _places(self, line: str) -> list[tuple[int, str]]:
         """Where terms stand in a field, in order."""
-        parsed = self._parsed
+        words, parsed = line.split(), self._parsed
         if not parsed.prefixes:
             return list(compress(enumerate(words), map(parsed.term_set.__contains__, words)))
         return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
 
-    def _nearness(self, words: Sequence[str], here: frozenset[str], found: int) -> float:
+    def _nearness(self, line: str, here: Sequence[str], found: int) -> float:
         """How close together the terms found stand in one field, which holds these of them."""
-        parsed, different = self._parsed, len(here)
-        wanted = parsed.phrases or ((parsed.words,) if different == len(parsed.terms) > 1 else ())
-        if wanted and any(_stands(phrase, words) for phrase in wanted):
-            return 1.0
+        different = len(here)
+        wanted = self._quoted or (self._as_asked if different == len(self._terms) > 1 else ())
+        for phrase in wanted:
+            if phrase in line:
+                return 1.0
         if different == 1:
             return 1.0 / found
         # A field that holds few of the terms found is not near for holding them close.
-        return different / self._stretch(words, here) * different / found
+        return different / self._stretch(line, here) * different / found
 
-    def _stretch(self, words: Sequence[str], here: frozenset[str]) -> int:
+    def _stretch(self, line: str, here: Sequence[str]) -> int:
         """The length in words of the shortest stretch that holds every term of the field."""
-        if not self._parsed.prefixes and sum(map(words.count, here)) == len(here):
-            # Most fields say each term once; looking for these alone takes half as long.
-            places = list(map(words.index, here))
-            return max(places) - min(places) + 1
-        return _shortest_stretch(self._places(words), len(here))
+        if self._one_by_one:
+            places = [line.find(term) for term in here]
+            # Most fields say each term once: the stretch goes from the first of them to the last.
+            if places == [line.rfind(term) for term in here]:
+                return line.count(" ", min(places), max(places)) + 1
+        return _shortest_stretch(self._places(line), len(here))
 
 
 def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
@@ -133,5 +141,5 @@ def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
     return shortest
 
 
-def _stands(phrase: Sequence[str], words: Sequence[str]) -> bool:
-    return f" {' '.join(phrase)} " in f" {' '.join(words)} "
+def _in_line(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "

@@ -6,15 +6,14 @@ numbers at once.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, cast, exists, func, select, type_coerce
 
 from assay.hashing import canonical_json
-from assay.storage.full_text import AnalysedPassage, FullTextQuery, check
+from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories import candidates
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.candidates import Candidate, CandidateMemory
@@ -26,19 +25,6 @@ FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
 
 
-class PassageWords(NamedTuple):
-    """The analysed words of a passage, in order. Each different word is one object, in however many passages."""
-
-    title: tuple[str, ...]
-    triggers: tuple[str, ...]
-    body: tuple[str, ...]
-
-    @classmethod
-    def of(cls, passage: AnalysedPassage) -> Self:
-        """Those of a passage as the full text has it."""
-        return cls(*(tuple(map(sys.intern, field.split())) for field in passage[1:]))
-
-
 class IndexPassage(NamedTuple):
     """What a lexical index keeps of a passage."""
 
@@ -48,6 +34,19 @@ class IndexPassage(NamedTuple):
     triggers: list[str]
     heading_path: str
     text: str
+
+
+class ShownPassage(NamedTuple):
+    """What is read of a passage only when it is shown."""
+
+    number: int
+    text: str
+    heading_path: str
+    title: str
+    """Its memory's, as all that follows."""
+    rel_path: str
+    updated_at: datetime
+    superseded_at: datetime | None
 
 
 class MemoryColumns(NamedTuple):
@@ -80,6 +79,19 @@ _INDEXED = (
 _FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
 _TAGS = type_coerce(memories.c.tags, TextType)
 _TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
+_SHOWN = (
+    select(
+        chunks.c.number,
+        chunks.c.text,
+        chunks.c.heading_path,
+        memories.c.title,
+        memories.c.rel_path,
+        memories.c.updated_at,
+        memories.c.superseded_at,
+    )
+    .select_from(chunks.join(memories, _OWN))
+    .where(mine(chunks), among(chunks.c.number, "numbers"))
+)
 _INDEXED_BY_NUMBER = (
     select(*_INDEXED)
     .select_from(chunks.join(memories, _OWN))
@@ -103,9 +115,9 @@ class Passages(Repository):
         check(query)
         return self._full_text.matching(query, limit, budget_s=budget_s)
 
-    def words(self, numbers: Sequence[int]) -> dict[int, PassageWords]:
-        """The analysed words of these passages; a number that is gone is left out."""
-        return {one.number: PassageWords.of(one) for one in self._full_text.analysed(numbers)}
+    def words(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
+        return {one.number: one.lines() for one in self._full_text.analysed(numbers)}
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """What ranking wants to know of these passages; a number that is gone is left out."""
@@ -118,6 +130,10 @@ class Passages(Repository):
     def texts(self, numbers: Iterable[int]) -> dict[int, str]:
         """The texts of these passages."""
         return {row.number: row.text for row in self._rows(_TEXTS, numbers=numbers)}
+
+    def shown(self, numbers: Iterable[int]) -> dict[int, ShownPassage]:
+        """These passages as they are shown; a number that is gone is left out."""
+        return {row.number: ShownPassage(*row) for row in self._rows(_SHOWN, numbers=numbers)}
 
     def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""

@@ -29,7 +29,7 @@ def search(ask: Ask) -> Offer:
     score = Precise(ask.parsed, inverse_frequencies(ask.parsed, times.__getitem__, count)).score
     found = _matches(ask, asked)
     words = ask.work.passages.words(found) if view is None else view.words(found)
-    scored = [(number, score(*words[number])) for number in found]
+    scored = [(number, score(words[number])) for number in found]
     return sorted(scored, key=lambda one: (-one[1], one[0]))[: ask.limit]
 
 
