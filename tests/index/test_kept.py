@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.index.conftest import Opening
 from tests.index.writing import save, saved
 
@@ -99,11 +100,14 @@ def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
         assert indexes.view(older).words([1, 2, 3]) == before
 
 
+@pytest.mark.parametrize("folded", [False, True])
 def test_a_view_gives_rows_as_they_are_now_whoever_changed_them(
-    store: Store, scope: Scope, open_indexes: Opening
+    store: Store, scope: Scope, open_indexes: Opening, *, folded: bool
 ) -> None:
     save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
     indexes = open_indexes()
+    if folded:
+        indexes.compact(scope)
     with store.reading(scope) as work:
         before = indexes.view(work).candidates([1, 2, 99])
         again = indexes.view(work).candidates([2, 1])
