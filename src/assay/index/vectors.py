@@ -28,11 +28,11 @@ from assay.index.ordering import Scores
 _MOST = 4_096
 """The most a graph is asked for; beyond, an exact scan is cheaper."""
 _SPARE = 50
-NICENESS = 10
+NICENESS = 5
 """How far the thread that grows a graph steps back."""
-_THREADS = 4
-"""Threads that add to a graph that has to be there soon. The first asks for the interpreter at every vector, and
-beside busy threads waits for it milliseconds each time; the others never do."""
+_THREADS = 8
+"""Threads that add to a graph that has to be there soon, each an equal part. The first asks for the interpreter at
+every vector, and beside busy threads waits for it milliseconds each time; the others never do."""
 _PAGES_WAITING = 4
 """Pages of vectors that may wait for the graph."""
 
