@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -194,9 +194,15 @@ class _Used(NamedTuple):
 
 def _family(process: int) -> list[int]:
     """A process, its children and theirs."""
-    threads = Path(f"/proc/{process}/task").iterdir()
-    children = [int(one) for thread in threads for one in (thread / "children").read_text(encoding="utf-8").split()]
+    children = [child for thread in Path(f"/proc/{process}/task").iterdir() for child in _begun_by(thread)]
     return [process, *(one for child in children for one in _family(child))]
+
+
+def _begun_by(thread: Path) -> list[int]:
+    # A thread may have ended since it was listed; its children are another's then.
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return [int(one) for one in (thread / "children").read_text(encoding="utf-8").split()]
+    return []
 
 
 def _resident(process: int) -> float:

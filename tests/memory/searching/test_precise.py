@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.memory.searching import precise
 from assay.memory.searching.precise import Precise, inverse_frequencies, inverse_frequency
 from assay.memory.searching.query import parse
 from assay.storage.full_text import AnalysedPassage
@@ -101,6 +102,19 @@ def test_a_score_lies_in_the_unit_interval_and_is_above_zero_exactly_for_a_match
     score = Precise(parsed, FLAT).score(passage.lines())
     assert 0.0 <= score <= 1.0 + 1e-12
     assert (score > 0.0) == bool(parsed.term_set & {*title, *triggers, *body})
+
+
+@given(
+    title=WORDS, triggers=WORDS, body=WORDS, query=st.sampled_from(["write lock", "lock store write", '"lock write"'])
+)
+def test_terms_looked_for_one_by_one_score_as_those_of_a_field_taken_apart(
+    title: list[str], triggers: list[str], body: list[str], query: str
+) -> None:
+    lines = AnalysedPassage(1, *map(" ".join, (title, triggers, body))).lines()
+    one_by_one = Precise(parse(query), FLAT).score(lines)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(precise, "_FEW", 0)
+        assert Precise(parse(query), FLAT).score(lines) == one_by_one
 
 
 @given(title=WORDS, body=WORDS)
