@@ -364,20 +364,28 @@ def gate(
     *,
     baseline: RunResult | str | Path | None = "baseline.json",
     strict: bool = False,
+    metric: str | None = None,
     allow_lost: int = 0,
     floors: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Verdict:
     """Hold a run against its floors and its baseline; `passed` says it in a word, printing it says why.
 
-    `baseline=None` asks only what needs none. What cannot be decided is not passed; a baseline that is missing or
+    `baseline=None` asks only what needs none. `metric` names the one whose change decides, tested alone; without it
+    every metric does, corrected by Holm. What cannot be decided is not passed; a baseline that is missing or
     measured otherwise raises `NoBaseline` or `NotComparable`.
     """
     from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - numpy is loaded when something is judged
 
     settings = _settings(None, {})
     place = wiring.lookup_of(settings)
-    options = GateOptions(strict=strict, lost=allow_lost, floors={**settings.floors, **(floors or {})}, seed=seed)
+    options = GateOptions(
+        strict=strict,
+        lost=allow_lost,
+        floors={**settings.floors, **(floors or {})},
+        metric=metric or settings.gate_metric or None,
+        seed=seed,
+    )
     return judge(place.run(run), None if baseline is None else place.baseline(baseline), options)
 
 

@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--assay-run", default="latest", metavar="RUN", help="The run to judge (latest).")
     group.addoption("--assay-baseline", default="baseline.json", metavar="FILE", help="What it is held against.")
     group.addoption("--assay-strict", action="store_true", help="Any drop beyond what is allowed fails.")
+    group.addoption("--assay-metric", default=None, metavar="NAME", help="The one metric that decides (all of them).")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -97,7 +98,10 @@ class GateCollector(pytest.Collector):
         option = self.config.getoption
         try:
             verdict = _ask(
-                option("--assay-run"), baseline=option("--assay-baseline"), strict=bool(option("--assay-strict"))
+                option("--assay-run"),
+                baseline=option("--assay-baseline"),
+                strict=bool(option("--assay-strict")),
+                metric=option("--assay-metric"),
             )
         except AssayError as problem:
             yield RuleItem.from_parent(self, name="comparable", problem=problem)

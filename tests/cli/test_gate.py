@@ -170,3 +170,17 @@ def test_a_fresh_clone_needs_the_baseline_file_and_the_new_run_alone(run: Run, t
     (clone / "baseline.json").write_bytes((tmp_path / "baseline.json").read_bytes())
     told = run("gate", "--runs", str(clone), "--baseline", str(clone / "baseline.json"))
     assert told.code == 1
+
+
+def test_one_metric_can_be_named_to_decide_on_the_command_line_and_in_the_settings(run: Run, tmp_path: Path) -> None:
+    lists = [poor(n) if n in {3, 7, 9, 11, 13, 15} else good(n) for n in range(CASES)]
+    kept(run_of(golden(), lists, name="six", run_id="run-9"), RUNS)
+    assert run("gate", "six", "--metric", "mrr").code == 1
+    alone = run("gate", "six", "--metric", "recall@5", "--json")
+    assert alone.code == 0
+    beside = next(one for one in alone.json["rules"] if one["about"] == "mrr")
+    assert (beside["status"], beside["rule"]) == ("not_applicable", "relative")
+    (tmp_path / "assay.toml").write_text('[gate]\nmetric = "recall@5"\n', encoding="utf-8")
+    assert run("gate", "six").code == 0
+    assert run("gate", "six", "--metric", "mrr").code == 1
+    assert run("gate", "six", "--metric", "p95").code == 2

@@ -171,3 +171,37 @@ def test_labels_for_other_queries_are_refused(rng: np.random.Generator) -> None:
 
 def test_no_metrics_give_no_comparisons(rng: np.random.Generator) -> None:
     assert compare_all({}, rng=rng) == {}
+
+
+def found_at(places: list[int], *, gold: int = 1) -> tuple[list[float], list[float]]:
+    """recall@5 and precision@5 of queries with one gold document at these places."""
+    recall = [1.0 if place <= 5 else 0.0 for place in places]
+    return recall, [one * gold / 5 for one in recall]
+
+
+def test_holm_counts_metrics_that_are_functions_of_each_other_once() -> None:
+    before, after = found_at([1] * 30), found_at([9] * 6 + [1] * 24)
+    recall = Pairs(control=before[0], treatment=after[0], over="these")
+    precision = Pairs(control=before[1], treatment=after[1], over="these")
+    misses = Pairs(
+        control=[1 - one for one in before[0]],
+        treatment=[1 - one for one in after[0]],
+        higher_is_better=False,
+        over="these",
+    )
+    alone = compare_all({"recall@5": recall}, rng=np.random.default_rng(3), rules=QUICK)["recall@5"]
+    together = compare_all(
+        {"recall@5": recall, "precision@5": precision, "miss_rate": misses}, rng=np.random.default_rng(3), rules=QUICK
+    )
+    assert {one.p_adjusted for one in together.values()} == {alone.p_adjusted}
+    assert {one.verdict for one in together.values()} == {"worse"}
+    assert together["precision@5"].delta == pytest.approx(-0.2 / 5)
+    assert together["miss_rate"].delta == pytest.approx(0.2)
+
+
+def test_metrics_over_other_queries_or_with_other_values_are_tests_of_their_own(rng: np.random.Generator) -> None:
+    one, other = shifted(rng, 40, 0.05), shifted(rng, 40, 0.05)
+    twin = Pairs(control=one.control, treatment=one.treatment, over="other queries")
+    found = compare_all({"a": one, "b": other, "c": twin}, rng=rng, rules=QUICK)
+    plain = [found[name].p or 0.0 for name in "abc"]
+    assert [found[name].p_adjusted for name in "abc"] == pytest.approx(holm(plain).tolist())

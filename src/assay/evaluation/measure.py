@@ -180,6 +180,7 @@ def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
         control=before.values[both],
         treatment=after.values[both],
         higher_is_better=spec.entry.better is not Better.LOWER,
+        over=both.tobytes(),
     )
 
 

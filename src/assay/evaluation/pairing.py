@@ -61,13 +61,14 @@ def paired(before: Reading, after: Reading, metric: str) -> Pairs:
         treatment=[right[case] for case in cases],
         higher_is_better=not lower_is_better(metric),
         bounds=_bounds(metric),
+        over=tuple(cases),
     )
 
 
 def metric_changes(
     pairs: Mapping[str, Pairs], *, rng: np.random.Generator, rules: Rules | None = None
 ) -> dict[str, MetricChange]:
-    """Each metric with its means over the pairs and what the test says, with Holm over all of them."""
+    """Each metric with its means over the pairs and what the test says, with Holm over the distinct ones."""
     arrays = {name: (np.asarray(one.control), np.asarray(one.treatment)) for name, one in pairs.items()}
     most = max((len(left) for left, _ in arrays.values()), default=0)
     found = compare_all(pairs, rng=rng, rules=rules or rules_for(most))

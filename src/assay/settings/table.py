@@ -171,6 +171,9 @@ class Settings:
     judge_floor: float = _setting(
         "judge.floor", "The weighted kappa with people from which a judge may decide a gate.", 0.6
     )
+    gate_metric: str = _setting(
+        "gate.metric", "The one metric whose change decides `assay gate`. Unset: every metric, corrected by Holm.", ""
+    )
     learning_shadow_days: int = _setting(
         "learning.shadow_days", "For this many days learned triggers are only written down; at least 7.", 7
     )

@@ -1,9 +1,9 @@
 """Statistics: arrays in, frozen values out, chance an argument. Needs numpy and nothing else.
 
 `comparison` the verdict on two systems; `bootstrap`, `intervals`, `permutation`, `t_test`, `effect_size`, `power`,
-`multiple` what it is made of; `sequential`, `bayes`, `interleaving` decisions while data arrive; `rank_agreement` two
-lists; `agreement`, `ppi`, `calibration` judges and humans. `clusters` owns what a cluster is, `checks` what may enter,
-`special` the distributions.
+`multiple`, `distinct` what it is made of; `sequential`, `bayes`, `interleaving` decisions while data arrive;
+`rank_agreement` two lists; `agreement`, `ppi`, `calibration` judges and humans. `clusters` owns what a cluster is,
+`checks` what may enter, `special` the distributions.
 """
 
 from assay.statistics.agreement import Agreement, cohen_kappa, krippendorff_alpha
@@ -19,6 +19,7 @@ from assay.statistics.calibration import (
 )
 from assay.statistics.clusters import Units, units_of
 from assay.statistics.comparison import Comparison, Pairs, Rules, Verdict, compare, compare_all
+from assay.statistics.distinct import first_of_each_test
 from assay.statistics.effect_size import EffectSize, Score, effect_size, wins_ties_losses
 from assay.statistics.interleaving import Credit, Drafted, SignTest, credit, sign_test, sign_test_of, team_draft
 from assay.statistics.intervals import DIFFERENCE, UNIT, Bounds, Interval, clopper_pearson, mean_interval, wilson
@@ -88,6 +89,7 @@ __all__ = [
     "compare_all",
     "credit",
     "effect_size",
+    "first_of_each_test",
     "fit_temperature",
     "holm",
     "jaccard",

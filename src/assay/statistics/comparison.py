@@ -1,16 +1,17 @@
 """The honest verdict on two systems that answered the same queries.
 
-The p-value is the sign-flip permutation test's, adjusted by Holm over all metrics compared together; the interval
-beside it is not adjusted and decides nothing. `better` and `worse` speak of the direction that is good for the metric.
-`unresolvable` means that no outcome of this metric could have reached significance with this many queries, the other
-metrics being as they are: silence there is no evidence of anything, and the sentence says how many queries would be.
+The p-value is the sign-flip permutation test's, adjusted by Holm over the distinct metrics compared together (metrics
+that are functions of each other are one test, see `distinct`); the interval beside it is not adjusted and decides
+nothing. `better` and `worse` speak of the direction that is good for the metric. `unresolvable` means that no outcome
+of this metric could have reached significance with this many queries, the other metrics being as they are: silence
+there is no evidence of anything, and the sentence says how many queries would be.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from assay.errors import BadValue
 from assay.statistics.bootstrap import RESAMPLES, bootstrap_mean
 from assay.statistics.checks import Floats, numbers, open_share, positive, same_length, whole
 from assay.statistics.clusters import Labels, Units, units_of
+from assay.statistics.distinct import first_of_each_test
 from assay.statistics.effect_size import EffectSize, Score, effect_size, wins_ties_losses
 from assay.statistics.intervals import DIFFERENCE, Interval, as_bounds
 from assay.statistics.multiple import holm
@@ -39,6 +41,8 @@ class Pairs:
     higher_is_better: bool = True
     bounds: Sequence[float] | None = DIFFERENCE
     """The range of one difference; None for a metric without limits, such as a latency."""
+    over: Hashable = None
+    """What identifies the queries, so that metrics which are one test are seen; None: not said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +77,7 @@ class Comparison:
     interval: Interval | None
     p: float | None
     p_adjusted: float | None
-    """After Holm over the metrics compared together."""
+    """After Holm over the distinct metrics compared together."""
     p_floor: float | None
     """The smallest p that this many units can give."""
     score: Score
@@ -121,22 +125,27 @@ def compare(
 def compare_all(
     metrics: Mapping[str, Pairs], *, rng: np.random.Generator, rules: Rules | None = None
 ) -> dict[str, Comparison]:
-    """Compare two systems on several metrics at once, with Holm over all that can be tested."""
+    """Compare two systems on several metrics at once, with Holm over the distinct ones that can be tested."""
     rules = rules or Rules()
+    firsts = first_of_each_test(metrics)
     differences = {name: _differences(name, pairs) for name, pairs in metrics.items()}
     units = {name: units_of(differences[name], pairs.clusters) for name, pairs in metrics.items()}
-    measured = {
-        name: _Measured(
-            pairs, differences[name], units[name], _test(differences[name], pairs, rules, len(metrics), rng)
-        )
+    # Metrics that are functions of each other share one test, and count once for Holm.
+    tests = {
+        name: _test(differences[name], pairs, rules, len(set(firsts.values())), rng)
         for name, pairs in metrics.items()
-        if units[name].count >= 2
+        if firsts[name] == name and units[name].count >= 2
     }
-    standings = _standings({name: found.test for name, found in measured.items()})
+    standings = _standings(tests)
+    measured = {
+        name: _Measured(pairs, differences[name], units[name], _in_own_unit(tests[firsts[name]], units[name]))
+        for name, pairs in metrics.items()
+        if firsts[name] in tests
+    }
     return {
-        name: _judged(measured[name], standings[name], rules, rng)
+        name: _judged(measured[name], standings[firsts[name]], rules, rng)
         if name in measured
-        else _too_few(differences[name], units[name], len(measured) + 1, rules, higher=pairs.higher_is_better)
+        else _too_few(differences[name], units[name], len(tests) + 1, rules, higher=pairs.higher_is_better)
         for name, pairs in metrics.items()
     }
 
@@ -145,6 +154,11 @@ def _test(differences: Floats, pairs: Pairs, rules: Rules, tests: int, rng: np.r
     # Drawn flips must never be what hides a finding, however many metrics share the alpha.
     flips = max(rules.flips, math.ceil(10 * tests / rules.alpha))
     return sign_flip_test(differences, rng=rng, flips=flips, clusters=pairs.clusters)
+
+
+def _in_own_unit(test: PermutationTest, units: Units) -> PermutationTest:
+    """The test of the first metric of its kind, with the mean that this one has on its own scale."""
+    return test if test.mean == units.mean else replace(test, mean=units.mean)
 
 
 def _standings(tests: Mapping[str, PermutationTest]) -> dict[str, _Standing]:

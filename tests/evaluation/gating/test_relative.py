@@ -7,8 +7,9 @@ import math
 import pytest
 from tests.evaluation.made import level, reading
 
+from assay.errors import NotComparable, UnknownMetric
 from assay.evaluation.comparing import compare_two
-from assay.evaluation.gating import GateOptions, Question, Status
+from assay.evaluation.gating import GateOptions, Question, Status, judge
 from assay.evaluation.gating.relative import judge_relative, worsening
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
@@ -96,3 +97,43 @@ def test_a_metric_that_arises_nowhere_does_not_apply() -> None:
     run = reading({"mrr": {"a": 1.0}, "recall@5": {"a": not_applicable("nothing to find")}})
     found = {one.about: one for one in judge_relative(Question(run=run, compared=compare_two(run, run)))}
     assert found["recall@5"].status is Status.NOT_APPLICABLE
+
+
+def with_a_loss() -> tuple[Reading, Reading]:
+    """recall@5 falls in 7 of 30 cases; four other metrics go up and down by as much, each its own way."""
+    names = [f"q{n:02}" for n in range(30)]
+    others = {f"ndcg@{k}": {name: 0.2 + (n * k % 7) / 10 for n, name in enumerate(names)} for k in (3, 7, 11, 13)}
+    moved = {
+        metric: {name: value + (-1) ** n / 100 for n, (name, value) in enumerate(values.items())}
+        for metric, values in others.items()
+    }
+    before = reading({"recall@5": dict.fromkeys(names, 1.0), **others})
+    after = reading({"recall@5": {name: float(n >= 7) for n, name in enumerate(names)}, **moved})
+    return before, after
+
+
+def test_a_deciding_metric_is_tested_alone_and_the_others_decide_nothing() -> None:
+    before, after = with_a_loss()
+    question = Question(run=after, compared=compare_two(before, after), options=GateOptions(metric="recall@5"))
+    found = {one.about: one for one in judge_relative(question)}
+    deciding = found.pop("recall@5")
+    assert deciding.status is Status.FAIL
+    assert "(Holm)" not in deciding.sentence
+    assert deciding.evidence["p_adjusted"] == pytest.approx(2 / 2**7, abs=0.004)
+    assert {one.status for one in found.values()} == {Status.NOT_APPLICABLE}
+    assert all(one.sentence.endswith("; recall@5 decides, not this") for one in found.values())
+
+
+def test_without_a_deciding_metric_holm_weighs_on_each() -> None:
+    before, after = with_a_loss()
+    question = Question(run=after, compared=compare_two(before, after))
+    found = {one.about: one for one in judge_relative(question)}
+    assert found["recall@5"].status is Status.INCONCLUSIVE
+
+
+def test_a_deciding_metric_that_nobody_measured_is_refused_with_those_that_were() -> None:
+    with pytest.raises(NotComparable, match=r"decided by mrr, which was not measured") as refused:
+        judge(level(0.8), level(0.8), GateOptions(metric="mrr"))
+    assert "ndcg@5" in (refused.value.remedy or "")
+    with pytest.raises(UnknownMetric):
+        GateOptions(metric="nDGC")

@@ -23,6 +23,10 @@ BaselineOption = Annotated[
 ]
 NoBaselineOption = Annotated[bool, typer.Option("--no-baseline", help="Ask only what needs no baseline, as floors.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Any drop beyond what is allowed fails, noise or not.")]
+MetricOption = Annotated[
+    str | None,
+    typer.Option("--metric", metavar="NAME", help="The one metric that decides; default: all, corrected by Holm."),
+]
 LostOption = Annotated[int, typer.Option("--allow-lost", metavar="N", min=0, help="Cases that may be lost.")]
 JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, a test a rule.")]
 SummaryOption = Annotated[bool, typer.Option("--summary", help="Add to the step's summary ($GITHUB_STEP_SUMMARY).")]
@@ -54,6 +58,7 @@ def register(app: typer.Typer) -> None:
         baseline: BaselineOption = "baseline.json",
         no_baseline: NoBaselineOption = False,
         strict: StrictOption = False,
+        metric: MetricOption = None,
         allow_lost: LostOption = 0,
         junit: JunitOption = None,
         summary: SummaryOption = False,
@@ -71,7 +76,13 @@ def register(app: typer.Typer) -> None:
         from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
 
         place = lookup(surface, runs)
-        options = GateOptions(strict=strict, lost=allow_lost, floors=surface.settings.floors, seed=seed)
+        options = GateOptions(
+            strict=strict,
+            lost=allow_lost,
+            floors=surface.settings.floors,
+            metric=metric or surface.settings.gate_metric or None,
+            seed=seed,
+        )
         against = None if no_baseline else baseline
         if self_test:
             one, other = _two(place, run, baseline)

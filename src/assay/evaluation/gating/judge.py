@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from assay.errors import NothingMeasured
+from collections.abc import Sequence
+
+from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating.question import GateOptions, Question
 from assay.evaluation.gating.rules import rules_of
@@ -23,6 +25,7 @@ def ask(run: Reading, baseline: Reading | None, options: GateOptions | None = No
     options = options or GateOptions()
     refuse_nothing(run)
     compared = None if baseline is None else compare_two(baseline, run, seed=options.seed)
+    _refuse_unmeasured(options.metric, run.metrics if compared is None else tuple(compared.metrics))
     return Question(run=run, compared=compared, options=options)
 
 
@@ -35,6 +38,15 @@ def answer(question: Question) -> Verdict:
         dataset=run.dataset,
         rules=tuple(verdict for rule in rules_of(run.dataset) for verdict in rule(question)),
     )
+
+
+def _refuse_unmeasured(metric: str | None, measured: Sequence[str]) -> None:
+    """A deciding metric that nobody measured decides nothing."""
+    if metric is not None and metric not in measured:
+        raise NotComparable(
+            f"the gate is to be decided by {metric}, which was not measured",
+            remedy=f"Measured were: {', '.join(measured)}. Name one of them, or run again with --metrics {metric}.",
+        )
 
 
 def refuse_nothing(run: Reading) -> None:

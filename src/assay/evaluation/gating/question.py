@@ -30,7 +30,13 @@ class GateOptions:
     """The share of cases that may have no value through no fault of the system."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What must be reached, by metric, beside what the dataset demands; what is said here counts."""
+    metric: str | None = None
+    """The one metric whose change since the baseline decides, named before the run; None: every metric, with Holm."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.metric is not None:
+            object.__setattr__(self, "metric", str(MetricSpec.parse(self.metric)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,18 +3,24 @@
 Two conditions, so that noise raises no alarm: the drop is beyond the allowed share, and the paired test over the cases
 (Holm over all metrics) calls it worse. A drop beyond the share that is not significant is `inconclusive`: it may be
 real, and this dataset is too small to tell. With `strict` the first condition alone fails.
+
+Where one deciding metric was named beforehand, it is tested alone, without Holm; the others are listed and decide
+nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from assay.evaluation.comparing import Compared
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import GateOptions, Question
 from assay.evaluation.gating.verdict import RuleVerdict, Status
-from assay.evaluation.pairing import MetricChange
+from assay.evaluation.pairing import MetricChange, metric_changes, paired
 from assay.evaluation.readings import lower_is_better
 from assay.metrics.spec import MetricSpec
 
@@ -31,9 +37,25 @@ def judge_relative(question: Question) -> Iterator[RuleVerdict]:
             continue
         if change.before is None or change.after is None:
             yield _unpaired(metric, question.compared)
-        else:
-            worse = worsening(metric, change.before, change.after)
-            yield _judge(metric, change, worse, question.options)
+            continue
+        deciding = question.options.metric
+        if deciding == metric:
+            change = _tested_alone(metric, question.compared, question.options)  # noqa: PLW2901 - the same, alone
+        worse = worsening(metric, change.before or 0.0, change.after or 0.0)
+        judged = _judge(metric, change, worse, question.options)
+        yield judged if deciding in (None, metric) else _beside(judged, str(deciding))
+
+
+def _tested_alone(metric: str, compared: Compared, options: GateOptions) -> MetricChange:
+    """The change of a metric that was named beforehand: the number of the others does not weigh on it."""
+    pairs = {metric: paired(compared.control, compared.treatment, metric)}
+    return metric_changes(pairs, rng=np.random.default_rng(options.seed))[metric]
+
+
+def _beside(judged: RuleVerdict, deciding: str) -> RuleVerdict:
+    """A metric that is shown while another one decides."""
+    sentence = f"{judged.sentence}; {deciding} decides, not this"
+    return replace(judged, status=Status.NOT_APPLICABLE, sentence=sentence)
 
 
 def has_share(metric: str) -> bool:
@@ -105,7 +127,8 @@ def _sentence(metric: str, change: MetricChange, options: GateOptions, *, unprov
     moved = f"{metric} {'fell' if after < before else 'rose'} from {before:.{digits}f} to {after:.{digits}f}"
     sign = "+" if lower_is_better(metric) else "-"
     allowed = f"allowed {sign}{options.drop * 100:g} %"
-    return f"{moved}{_percent(change)}, {allowed}{_p(change)}{_doubt(change) if unproven else ''}"
+    p = _p(change, alone=options.metric == metric)
+    return f"{moved}{_percent(change)}, {allowed}{p}{_doubt(change) if unproven else ''}"
 
 
 def _percent(change: MetricChange) -> str:
@@ -119,11 +142,12 @@ def _percent(change: MetricChange) -> str:
     return f"{shown} [{limits.low / before * 100:+.1f}, {limits.high / before * 100:+.1f}]"
 
 
-def _p(change: MetricChange) -> str:
+def _p(change: MetricChange, *, alone: bool) -> str:
     p = change.comparison.p_adjusted
     if p is None:
         return ""
-    return f", p = {p:.4f} (Holm)" if p >= 0.00005 else f", p = {p:.1e} (Holm)"
+    shown = f"{p:.4f}" if p >= 0.00005 else f"{p:.1e}"
+    return f", p = {shown}{'' if alone else ' (Holm)'}"
 
 
 def _doubt(change: MetricChange) -> str:
