@@ -17,10 +17,15 @@ from assay.records import (
     Draft,
     Edge,
     EdgeKind,
+    Erased,
     Filters,
     FolderMode,
+    Forget,
     Format,
     Intent,
+    MemoryFilter,
+    MemoryList,
+    MemoryStatus,
     Mode,
     SaveOutcome,
     SearchRequest,
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from assay.memory.graph import Why
     from assay.memory.health import HealthReport
     from assay.memory.ingesting import IngestReport
+    from assay.memory.saving.forgotten import ForgottenMemory
     from assay.memory.showing import ShownMemory
     from assay.records.research_log import StoredResearch
     from assay.records.researched import ResearchAnswer
@@ -194,8 +200,48 @@ class Memory:
         """What caused, enabled or supports a memory, and what stands behind that in turn."""
         return self.engine.why(self.scope, memory_id)
 
+    def list(
+        self,
+        *,
+        folder: str | None = None,
+        tags: Sequence[str] = (),
+        tier: Tier | str | None = None,
+        status: MemoryStatus | str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> MemoryList:
+        """One page of memories, newest first, with how many there are; `after` is `next_after` of the page before."""
+        wanted = MemoryFilter(
+            folder=folder,
+            tags=tuple(tags),
+            tier=None if tier is None else one_of(Tier)(tier, "tier"),
+            status=None if status is None else one_of(MemoryStatus)(status, "status"),
+            since=since,
+        )
+        return self.engine.list_memories(self.scope, wanted, after=after, limit=limit)
+
+    def update(self, memory_id: str, *, automated: bool = False, **changes: Any) -> SaveOutcome:
+        """Save a new version of a memory that takes its place.
+
+        `changes` are title, body, triggers, tags, folder, tier, format, context_type or metadata; what is not given
+        stays. As with `save`, `automated` says that a program writes on its own.
+        """
+        given = {name: tuple(value) if name in ("triggers", "tags") else value for name, value in changes.items()}
+        outcome = self.engine.saver.update(
+            self.scope, memory_id, given, automated=automated, tool="assay.Memory.update"
+        )
+        self.engine.keep_up(self.scope)
+        return outcome
+
+    def forget(self, memory_id: str, *, reversible: bool = False, versions: bool = False) -> Erased | ForgottenMemory:
+        """Erase a memory to the last byte; with `reversible`, hide it from every search until it is restored."""
+        if reversible:
+            return self.engine.saver.forget(self.scope, memory_id)
+        return self.engine.forget(self.scope, Forget(memory_ids=(memory_id,), versions=versions))
+
     def restore(self, memory_id: str) -> SaveOutcome:
-        """Bring a superseded memory back, or take a merge apart."""
+        """Bring back a forgotten, quarantined or superseded memory, or take a merge apart."""
         return self.engine.saver.restore(self.scope, memory_id)
 
     def health(self) -> HealthReport:

@@ -114,6 +114,18 @@ class Saved:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ListedMemories:
+    """One page of a list of memories, newest first."""
+
+    memories: tuple[Mapping[str, Any], ...]
+    total: int
+    """Of all pages."""
+    by_status: Mapping[str, int]
+    next_cursor: str | None
+    """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
     """One metric of a run; a value that could not be computed is None."""
 
@@ -191,12 +203,26 @@ class Client:
         """One memory as a whole; with a session, that counts as a read."""
         return self.get(f"/api/memory/{_part(memory_id)}", session_id=session_id)
 
-    def memories(self, *, folder: str | None = None) -> Iterator[Mapping[str, Any]]:
-        """Every memory, page after page."""
-        return self._pages("/api/memory", "memories", folder=folder)
+    def memories(self, **filters: Any) -> Iterator[Mapping[str, Any]]:
+        """Every memory, newest first, page after page; filters are folder, tag, tier, status and since."""
+        return self._pages("/api/memory", "memories", **filters)
 
-    def forget(self, memory_id: str, *, versions: bool = False) -> Mapping[str, Any]:
-        """Erase a memory to the last byte."""
+    def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> ListedMemories:
+        """One page of memories, newest first, with how many there are; filters as for `memories`."""
+        return _value(ListedMemories, self.get("/api/memory", limit=limit, cursor=cursor, **filters))
+
+    def update(self, memory_id: str, **changes: Any) -> Saved:
+        """Save a new version of a memory that takes its place; fields that are not given stay."""
+        return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/update", changes))
+
+    def restore(self, memory_id: str) -> Saved:
+        """Bring back a forgotten memory; with admin access also a quarantined, superseded or merged one."""
+        return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/restore", {}))
+
+    def forget(self, memory_id: str, *, reversible: bool = False, versions: bool = False) -> Mapping[str, Any]:
+        """Erase a memory to the last byte; with `reversible`, hide it from every search until it is restored."""
+        if reversible:
+            return self.post(f"/api/memory/{_part(memory_id)}/forget", {})
         return self._asked("DELETE", f"/api/memory/{_part(memory_id)}?{urlencode({'versions': versions})}")
 
     def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Mapping[str, Any]:
@@ -260,7 +286,7 @@ class Client:
     def get(self, path: str, **query: Any) -> Mapping[str, Any]:
         """Read any address of the API; what is None is not asked."""
         given = {name: _written(value) for name, value in query.items() if value is not None}
-        return self._asked("GET", f"{path}?{urlencode(given)}" if given else path)
+        return self._asked("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send something to any address of the API; what is None is left out."""

@@ -6,6 +6,7 @@ AssayError
     SettingError          an unknown key, a value of the wrong kind, an unreadable settings file
     RecordNotFound        nothing is stored under that id in this scope
     RecordExists          that id or key is already taken in this scope
+    NotAllowed            this caller may not do that to what is stored there
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
@@ -107,6 +108,10 @@ class RecordNotFound(InputError):
 
 class RecordExists(InputError):
     """That id or key is already taken in this scope."""
+
+
+class NotAllowed(InputError):
+    """This caller may not do that to what is stored there."""
 
 
 class CheckpointNotFound(InputError):

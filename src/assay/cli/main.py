@@ -40,6 +40,7 @@ from assay.cli.commands import (
     ladder,
     learn,
     link,
+    list_,
     mcp,
     measure,
     metrics,
@@ -60,6 +61,7 @@ from assay.cli.commands import (
     task,
     token,
     tune,
+    update,
     validate,
     version,
     why,
@@ -87,7 +89,24 @@ def _root(context: typer.Context, **given: Any) -> None:
         typer.echo(context.get_help())
 
 
-MEMORY = (save, search, ask, show, ingest, link, why, restore, health, flag, index, tune, session, task)
+MEMORY = (
+    save,
+    update,
+    search,
+    ask,
+    list_,
+    show,
+    ingest,
+    link,
+    why,
+    restore,
+    health,
+    flag,
+    index,
+    tune,
+    session,
+    task,
+)
 LEARNING = (validate, rate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
 KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, serve, token, mcp, version)

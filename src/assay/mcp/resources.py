@@ -9,7 +9,8 @@ from mcp_types import Resource, ResourceTemplate
 from assay.errors import RecordNotFound
 from assay.mcp.framing import framed, neutral
 from assay.mcp.tools.keeping import health_found
-from assay.records import Scope
+from assay.memory.saving.rights import check_readable
+from assay.records import MemoryStatus, Scope
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
@@ -46,6 +47,7 @@ def listed(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resour
     shown = [
         Resource(uri=f"{MEMORY}{one.id}", name=one.id, title=neutral(one.title), mime_type="text/markdown")
         for one in page[:PAGE]
+        if one.status is not MemoryStatus.FORGOTTEN
     ]
     return ([] if after else [_HEALTH]) + shown, page[PAGE - 1].id if len(page) > PAGE else None
 
@@ -58,5 +60,6 @@ def read(engine: Engine, scope: Scope, uri: str) -> tuple[str, str]:
         raise RecordNotFound(f"there is no resource {uri!r}", remedy=f"Read {HEALTH} or {MEMORY}ID.")
     with engine.store.reading(scope) as work:
         memory = work.memories.get(uri.removeprefix(MEMORY))
+    check_readable(memory)
     more = "" if len(memory.body) <= LONGEST else "\n\n(it goes on; read the rest with memory_load)"
     return "text/markdown", framed(f"# {memory.title}\n\n{memory.body[:LONGEST]}{more}", what=MEMORY)

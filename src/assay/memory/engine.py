@@ -25,6 +25,8 @@ from assay.records import (
     EdgeKind,
     Erased,
     Forget,
+    MemoryFilter,
+    MemoryList,
     Scope,
     SearchRequest,
     SessionSummary,
@@ -194,6 +196,21 @@ class Engine:
 
         with self.store.reading(scope) as work:
             return show(work, memory_id)
+
+    def list_memories(
+        self, scope: Scope, wanted: MemoryFilter, *, after: str | None = None, limit: int = 50
+    ) -> MemoryList:
+        """One page of the memories that a filter lets through, newest first, and how many there are in all."""
+        with self.store.reading(scope) as work:
+            rows = work.memories.matching(wanted, after=after, limit=limit + 1)
+            by_status = work.memories.count_matching(wanted)
+        page = tuple(rows[:limit])
+        return MemoryList(
+            memories=page,
+            total=sum(by_status.values()),
+            by_status=by_status,
+            next_after=page[-1].id if len(rows) > limit else None,
+        )
 
     def link(
         self, scope: Scope, source_id: str, kind: EdgeKind, target_id: str, *, strength: float = 1.0, evidence: str = ""

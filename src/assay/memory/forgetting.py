@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 
 from assay.errors import RecordNotFound
 from assay.index import Indexes
+from assay.memory.saving import forgotten
 from assay.memory.saving.structure import RESERVED
 from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titled
+from assay.records.plain import plain
 from assay.storage import Marks, Store, Work
 from assay.storage.erasing import Searched, search
 from assay.storage.known_files import files_holding, strike_files
@@ -127,6 +129,7 @@ class Forgetting:
         rows = Counter({"memories": len(found.memories)})
         rows["memory_saves"] += _unmerge(work, found.merges)
         rows["learned_terms"] += _unlearn(work, found)
+        rows["edges"] += _drop_kept_edges(work, found)
         rows["eval_queries"] += work.erasure.remove_queries(found.queries)
         rows += work.erasure.strike(found.marks)
         if what.writer is not None:
@@ -272,6 +275,18 @@ def _unlearn(work: Work, found: _Found) -> int:
             terms |= {(memory.id, one) for one in learned if one not in kept}
             work.memories.update(replace(memory, learned_triggers=kept))
     return work.erasure.remove_terms(terms)
+
+
+def _drop_kept_edges(work: Work, found: _Found) -> int:
+    """Take edges out of forgotten memories that stay, when they lead to what goes or their evidence names it."""
+    dropped = 0
+    for memory in _every(work):
+        kept = forgotten.kept_edges(memory)
+        gone = [edge for edge in kept if found.marks.in_value(plain(edge))]
+        if gone:
+            work.memories.update(forgotten.drop_edges(memory, gone))
+            dropped += len(gone)
+    return dropped
 
 
 def _pieces(memories: Iterable[MemoryRecord]) -> tuple[str, ...]:

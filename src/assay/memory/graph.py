@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay.errors import BadValue
+from assay.memory.saving.rights import check_readable
 from assay.records import Edge, EdgeKind, Scope
 from assay.storage import Store, Work
 
@@ -63,6 +64,8 @@ def link(store: Store, scope: Scope, edge: Edge) -> None:
     if edge.source_id == edge.target_id:
         raise BadValue(f"an edge from {edge.source_id!r} to itself says nothing", remedy="Name two different memories.")
     with store.writing(scope) as work:
+        for end in filter(None, map(work.memories.find, (edge.source_id, edge.target_id))):
+            check_readable(end)
         work.edges.put(edge)
         detail = {"kind": str(edge.kind), "target": edge.target_id, "strength": edge.strength}
         work.audit.append("memory.link", edge.source_id, detail)

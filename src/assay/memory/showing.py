@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from assay.records import Chunk, Edge, MemoryRecord
+from assay.records import Chunk, Edge, MemoryRecord, MemoryStatus
 from assay.storage import Work
 from assay.storage.repositories.saves import SaveRecord
+
+if TYPE_CHECKING:
+    from assay.memory.saving.forgotten import ForgottenMemory
 
 
 class ShownEdge(NamedTuple):
@@ -31,11 +34,14 @@ class ShownMemory:
     """The decisions that led to it, oldest first."""
     quarantined: tuple[str, ...] = ()
     """Why no search finds it; nothing when searches do."""
+    forgotten: ForgottenMemory | None = None
+    """Since when it is hidden from every search, and by whom; None when it is not."""
 
 
 def show(work: Work, memory_id: str) -> ShownMemory:
     """The memory, its chunks, edges, versions and the saves behind it."""
-    from assay.memory.saving.quarantine import reasons  # noqa: PLC0415 - a search does not wait for what saves
+    from assay.memory.saving import forgotten  # noqa: PLC0415 - a search does not wait for what saves
+    from assay.memory.saving.quarantine import reasons  # noqa: PLC0415 - the same
 
     memory = work.memories.get(memory_id)
     return ShownMemory(
@@ -45,6 +51,7 @@ def show(work: Work, memory_id: str) -> ShownMemory:
         versions=tuple(work.memories.by_source(memory.source_id)) if memory.source_id else (),
         saves=tuple(reversed(work.saves.of(memory_id))),
         quarantined=reasons(memory),
+        forgotten=forgotten.describe(memory) if memory.status is MemoryStatus.FORGOTTEN else None,
     )
 
 

@@ -28,7 +28,17 @@ from assay.records.evidence import (
 from assay.records.history import AuditEntry, Change, LogPosition, Operation, RowKind
 from assay.records.ids import IdFactory
 from assay.records.indexed import IndexedDocument, IndexVersions
-from assay.records.memory import Chunk, Edge, EdgeKind, Format, MemoryRecord, Tier
+from assay.records.memory import (
+    Chunk,
+    Edge,
+    EdgeKind,
+    Format,
+    MemoryFilter,
+    MemoryList,
+    MemoryRecord,
+    MemoryStatus,
+    Tier,
+)
 from assay.records.rate import Rate
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
 from assay.records.saving import Draft, Mask, Nearest, Quality, QualityPart, SaveOutcome, Step
@@ -114,7 +124,10 @@ __all__ = [
     "LogPosition",
     "LoggedQuery",
     "Mask",
+    "MemoryFilter",
+    "MemoryList",
     "MemoryRecord",
+    "MemoryStatus",
     "Mode",
     "Nearest",
     "Operation",

@@ -35,6 +35,24 @@ class Format(StrEnum):
     JSON = "JSON"
 
 
+class MemoryStatus(StrEnum):
+    """Whether a memory holds now, and if not, why."""
+
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+    """A newer memory took its place."""
+    QUARANTINED = "quarantined"
+    """Kept out of every search until a person releases it."""
+    FORGOTTEN = "forgotten"
+    """Hidden from every search until it is restored, or erased for good."""
+
+
+RESERVED = "assay"
+"""The key of a memory's metadata under which Assay keeps its own notes, such as why it is in quarantine."""
+QUARANTINED_MARK = "quarantined"
+FORGOTTEN_MARK = "forgotten"
+
+
 class EdgeKind(StrEnum):
     """How one memory relates to another."""
 
@@ -96,6 +114,52 @@ class MemoryRecord:
         require(self, values.count, "validation_count", "access_count", "frequency", "version")
         require(self, values.moment, "created_at", "updated_at", "valid_from")
         allow(self, values.moment, "superseded_at")
+
+    @property
+    def status(self) -> MemoryStatus:
+        """Whether it holds now; the store's `Memories.matching` decides the same in SQL."""
+        if self.superseded_at is None:
+            return MemoryStatus.CURRENT
+        marks = self.metadata.get(RESERVED, {})
+        if self.superseded_at == self.valid_from and FORGOTTEN_MARK in marks:
+            return MemoryStatus.FORGOTTEN
+        if self.superseded_at == self.valid_from and QUARANTINED_MARK in marks:
+            return MemoryStatus.QUARANTINED
+        return MemoryStatus.SUPERSEDED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryFilter:
+    """Which memories a list shows. Every condition that is given has to hold."""
+
+    folder: str | None = None
+    """This folder and the folders below it; `""` is the top folder alone."""
+    tags: tuple[str, ...] = ()
+    """All of them."""
+    tier: Tier | None = None
+    status: MemoryStatus | None = None
+    since: datetime | None = None
+    """Changed at this time or later."""
+
+    def __post_init__(self) -> None:
+        allow(self, values.optional_short_label, "folder")
+        require(self, values.labels, "tags")
+        allow(self, one_of(Tier), "tier")
+        allow(self, one_of(MemoryStatus), "status")
+        allow(self, values.moment, "since")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryList:
+    """One page of a list of memories, newest first."""
+
+    memories: tuple[MemoryRecord, ...]
+    total: int
+    """Of all pages."""
+    by_status: Mapping[MemoryStatus, int]
+    """How many of the total have each status; a status that none has is absent."""
+    next_after: str | None
+    """The id after which the next page begins; None on the last page."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,6 +33,8 @@ class Draft:
     """None: made from the content."""
     valid_from: datetime | None = None
     """None: now."""
+    supersedes: str | None = None
+    """The id of the memory whose place it takes; None: the saver decides what it replaces."""
     written_with: str = ""
     automated: bool = False
     """Written by a program on its own; such a draft never replaces a constitutional or hand-written memory."""
@@ -49,6 +51,7 @@ class Draft:
         allow(self, values.short_label, "source_id")
         allow(self, values.label, "source_hash")
         allow(self, values.moment, "valid_from")
+        allow(self, values.identifier, "supersedes")
         require(self, values.flag, "automated")
 
 

@@ -28,6 +28,7 @@ STATUSES: Mapping[type[AssayError], int] = {
     errors.CheckpointNotFound: 404,
     errors.UnknownFlag: 404,
     errors.UnknownSystem: 404,
+    errors.NotAllowed: 403,
     errors.RecordExists: 409,
     errors.NotReady: 409,
     errors.NotComparable: 409,

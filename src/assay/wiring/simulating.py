@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.clock import SystemClock
-from assay.records import MemoryRecord, Scope
+from assay.records import MemoryRecord, MemoryStatus, Scope
 from assay.wiring.engines import open_engine
 from assay.wiring.learning import learning_policy
 from assay.wiring.stores import scope_of
@@ -79,4 +79,4 @@ def _memories(engine: Engine, scope: Scope) -> list[MemoryRecord]:
     with engine.store.reading(scope) as work:
         while page := work.memories.page(after=found[-1].id if found else ""):
             found += page
-    return found
+    return [memory for memory in found if memory.status is not MemoryStatus.FORGOTTEN]

@@ -29,6 +29,10 @@ EverythingOption = Annotated[
 ]
 VersionsOption = Annotated[bool, typer.Option("--versions", help="With ids: the other versions of their sources too.")]
 CheckpointsOption = Annotated[bool, typer.Option("--checkpoints", help="Delete the checkpoints that still hold it.")]
+ReversibleOption = Annotated[
+    bool,
+    typer.Option("--reversible", help="With ids: only hide them from searches; assay restore brings them back."),
+]
 FinishOption = Annotated[bool, typer.Option("--finish", help="Finish an erasure that was cut short.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and touch nothing.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -46,11 +50,18 @@ def register(app: typer.Typer) -> None:
         everything: EverythingOption = False,
         versions: VersionsOption = False,
         checkpoints: CheckpointsOption = False,
+        reversible: ReversibleOption = False,
         finish: FinishOption = False,
         dry_run: DryRunOption = False,
         yes: YesOption = False,
     ) -> None:
-        """Erase for good: rows, words, vectors, logs, archives and index files; then search the files for it."""
+        """Erase for good: rows, words, vectors, logs, archives and index files; then search the files for it.
+
+        With --reversible, hide memories from every search instead, until they are restored or erased.
+        """
+        if reversible:
+            _hide(surface, ids or [], others=bool(person or writer or everything or versions or checkpoints or finish))
+            return
         if finish:
             _finish(surface)
             return
@@ -72,6 +83,19 @@ def register(app: typer.Typer) -> None:
         surface.result(plain(done), "\n".join(_done(done)))
         if done.left:
             raise typer.Exit(StorageError.exit_code)
+
+
+def _hide(surface: Surface, ids: list[str], *, others: bool) -> None:
+    if others or not ids:
+        raise InputError("--reversible forgets memories by id only", remedy="Name one id or more, and nothing else.")
+    with wiring.open_engine(surface.settings, create=False) as engine:
+        done = [engine.saver.forget(surface.scope, memory_id) for memory_id in dict.fromkeys(ids)]
+    lines = [
+        f"{'already forgotten' if one.unchanged else 'forgotten'} {one.memory_id} {one.title!r};"
+        f" bring it back: assay restore {one.memory_id}"
+        for one in done
+    ]
+    surface.result(plain(done), "\n".join(lines))
 
 
 def _finish(surface: Surface) -> None:

@@ -1,4 +1,4 @@
-"""`assay restore`: undo a supersede or merge of one memory."""
+"""`assay restore`: undo the forgetting, quarantine, supersede or merge of one memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
     @command(app, "restore")
     def restore(surface: Surface, memory_id: IdArgument) -> None:
-        """Bring a superseded memory back, or take a merge apart; later saves are not touched."""
+        """Bring back a forgotten, quarantined or superseded memory, or take a merge apart; later saves stay."""
         with wiring.open_engine(surface.settings, create=False) as engine:
             done = engine.saver.restore(surface.scope, memory_id)
         surface.result(plain(done), restored(done))

@@ -55,7 +55,7 @@ def register(app: typer.Typer) -> None:
         """Keep a memory: masked, scored, compared with what is like it, then stored, merged or turned away."""
         draft = Draft(
             title=title,
-            body=_body(surface, file, text),
+            body=read_body(surface, file, text),
             tier=tier,
             triggers=tuple(trigger),
             tags=tuple(tag),
@@ -89,7 +89,7 @@ def _headline(outcome: SaveOutcome) -> str:
     facts = "; ".join(_facts(outcome))
     about = f" ({facts})" if facts else ""
     if outcome.unchanged:
-        return f"unchanged {outcome.memory_id} (the same source with the same content is there)"
+        return f"unchanged {outcome.memory_id} ({outcome.steps[-1].detail})"
     if outcome.decision is SaveDecision.REJECT:
         return f"rejected: {_why_rejected(outcome)}{about}"
     if outcome.decision is SaveDecision.MERGE:
@@ -129,7 +129,8 @@ def _why_rejected(outcome: SaveOutcome) -> str:
     return "; ".join(said) or "the quality is too low"
 
 
-def _body(surface: Surface, file: Path | None, text: str | None) -> str:
+def read_body(surface: Surface, file: Path | None, text: str | None) -> str:
+    """The body that the options give: a text, a file, or standard input."""
     if text is not None:
         if file is not None:
             raise InputError(f"both --text and {file} give a body", remedy="Give one of them.")

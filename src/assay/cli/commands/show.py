@@ -32,10 +32,14 @@ def register(app: typer.Typer) -> None:
 
 def _lines(found: ShownMemory) -> Iterator[str]:
     yield from (f"{found.memory.title}", "")
-    # What is in quarantine never held, so nothing superseded it.
-    facts = (fact for fact in _facts(found.memory) if not (found.quarantined and fact[0] == "superseded"))
+    # What is in quarantine or forgotten is not superseded by anything.
+    set_apart = bool(found.quarantined or found.forgotten)
+    facts = (fact for fact in _facts(found.memory) if not (set_apart and fact[0] == "superseded"))
     yield from grid(list(facts), indent="  ")
     yield from (f"  in quarantine, no search finds it: {reason}" for reason in found.quarantined)
+    if found.forgotten is not None:
+        since, by = found.forgotten.forgotten_at, found.forgotten.forgotten_by
+        yield f"  forgotten {since:%Y-%m-%d %H:%M} by {by}; bring it back: assay restore {found.memory.id}"
     yield from ("", found.memory.body.rstrip(), "")
     yield f"{len(found.chunks)} chunks, {sum(one.token_count for one in found.chunks):,} tokens"
     yield from (f"  {one.position}  {one.token_count:>4}  {one.heading_path}" for one in found.chunks)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.mcp.tool import Tool
-from assay.mcp.tools import evaluating, keeping, learning, loading, saving, searching, tasks
+from assay.mcp.tools import evaluating, keeping, learning, loading, managing, saving, searching, tasks
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
     *searching.TOOLS,
     *loading.TOOLS,
     *saving.TOOLS,
+    *managing.TOOLS,
     *learning.TOOLS,
     *tasks.TOOLS,
     *keeping.TOOLS,

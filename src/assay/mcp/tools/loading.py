@@ -10,6 +10,7 @@ from pydantic import Field
 from assay.mcp.framing import NOTICE, About
 from assay.mcp.policies import READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, SessionId, Tool
+from assay.memory.saving.rights import check_readable
 from assay.records import MemoryRecord, Tier
 
 LONGEST_PART = 100_000
@@ -67,6 +68,7 @@ class Loaded(Result):
 def _load(calling: Calling, given: LoadArguments) -> Loaded:
     if calling.read_only:
         shown = calling.engine.show(calling.scope, given.memory_id)
+        check_readable(shown.memory)
     else:
         shown = calling.engine.load(calling.scope, given.memory_id, session_id=given.session_id)
     joined = [

@@ -23,7 +23,8 @@ Label = Annotated[str, Field(min_length=1, max_length=500)]
 TIERS = tuple(one for one in Tier if one is not Tier.CONSTITUTIONAL)
 
 
-def _for_agents(tier: Tier) -> Tier:
+def check_agent_tier(tier: Tier) -> Tier:
+    """Refuse the tier that only a person may give."""
     if tier not in TIERS:
         raise ValueError("a constitutional memory is for a person to make")
     return tier
@@ -43,7 +44,7 @@ class SaveArguments(Arguments):
     ]
     tier: Annotated[
         Tier,
-        AfterValidator(_for_agents),
+        AfterValidator(check_agent_tier),
         Field(
             description=f"How much it matters: {', '.join(TIERS)}.",
             json_schema_extra={"enum": [one.value for one in TIERS]},
@@ -106,10 +107,11 @@ def _save(calling: Calling, given: SaveArguments) -> Saved:
     )
     outcome = calling.engine.saver.save(calling.scope, draft)
     calling.engine.keep_up(calling.scope)
-    return _saved(outcome)
+    return describe_save(outcome)
 
 
-def _saved(outcome: SaveOutcome) -> Saved:
+def describe_save(outcome: SaveOutcome) -> Saved:
+    """What became of a save, as a tool tells it."""
     rejected = outcome.decision is SaveDecision.REJECT
     said = [step.detail for step in outcome.steps if step.decision == "reject"]
     duplicate = f"a duplicate of {outcome.memory_id}" if outcome.memory_id else "the quality is too low"

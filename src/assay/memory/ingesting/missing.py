@@ -15,11 +15,17 @@ class Known(NamedTuple):
     """The current memory of every source, as hashes of their content."""
 
     hashes: Mapping[str, str | None]
+    forgotten: frozenset[tuple[str, str | None]] = frozenset()
+    """Source and hash of what was forgotten: the same content again does not bring it back."""
 
     @classmethod
     def of(cls, work: Work) -> Known:
         """Every source of the tenant."""
-        return cls(work.memories.current_hashes())
+        return cls(work.memories.current_hashes(), frozenset(work.memories.forgotten_sources()))
+
+    def has(self, source: str, source_hash: str | None) -> bool:
+        """Whether a source is there with this very content, or was forgotten with it."""
+        return self.hashes.get(source) == source_hash or (source, source_hash) in self.forgotten
 
     def below(self, sources: Iterable[str]) -> list[str]:
         """The known ones among these sources and the records of these files."""

@@ -170,7 +170,7 @@ class _Run:
             self._skipped.append(Skip(place=file.rel_path, reason="record", detail=told))
             return False
         self.seen.add(source)
-        if self._known.hashes.get(source) != draft.source_hash:
+        if not self._known.has(source, draft.source_hash):
             return True
         self._fates[Fate.UNCHANGED] += 1
         return False

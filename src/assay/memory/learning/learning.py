@@ -23,6 +23,7 @@ from assay.memory.learning.rollback import RolledBack, Which, roll_back
 from assay.memory.learning.standing import FLAG, Standing, standing
 from assay.memory.learning.triggers import Triggers
 from assay.memory.learning.validation import Validating, Vote
+from assay.memory.saving.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.memory.showing import ShownMemory, show
 from assay.records import Scope
@@ -84,6 +85,7 @@ class Learning:
         """Read a memory whole; in a session that counts as a read."""
         with self._store.reading(scope) as work:
             found = show(work, memory_id)
+        check_readable(found.memory)
         if session_id is not None:
             self.observe(scope, Observation(session_id=session_id, memory_id=memory_id))
         with self._store.writing(scope) as work:

@@ -16,7 +16,7 @@ from assay.memory.learning.noise import CHOICES
 from assay.memory.learning.policy import Facts, Policy, Refusal
 from assay.memory.learning.principals import Principals
 from assay.memory.learning.validation import NO_SESSION, rank_of
-from assay.records import FeedbackEvent, MemoryRecord
+from assay.records import FeedbackEvent, MemoryRecord, MemoryStatus
 from assay.records.learning import ChangeKind, LearnedTerm, Safeguard, TermEvidence, TermState
 from assay.storage import Work
 from assay.storage.repositories.usage import UsedQuery
@@ -75,7 +75,7 @@ class Triggers:
 
     def _learn(self, work: Work, event: FeedbackEvent, now: datetime) -> int:
         memory = None if event.memory_id is None else work.memories.find(event.memory_id)
-        if memory is None:
+        if memory is None or memory.status is MemoryStatus.FORGOTTEN:
             return 0
         choice = _choice(work, memory, event)
         refused = self._policy.refusal(choice.facts, now)

@@ -18,6 +18,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.memory.learning.policy import Policy, counted
 from assay.memory.learning.principals import Principals
 from assay.memory.learning.promotion import promoted
+from assay.memory.saving.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.records import EventType, FeedbackEvent, MemoryRecord, Origin, Scope, Tier, values
 from assay.records.learning import ChangeKind, Safeguard, Validated
@@ -90,6 +91,7 @@ class Validating:
         key = vote.event_key or self._key(vote, about)
         with self._store.writing(scope) as work:
             memory = work.memories.get(vote.memory_id)
+            check_readable(memory)
             event = self._event(scope, vote, about, key)
             if work.feedback.record([event]).repeated:
                 return _unmoved(memory, vote, about, key, "it was recorded before", repeated=True)

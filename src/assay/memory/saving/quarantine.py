@@ -14,9 +14,10 @@ from datetime import datetime
 from assay.memory.saving.structure import RESERVED
 from assay.memory.saving.trust import Doubt
 from assay.records import MemoryRecord
+from assay.records.memory import QUARANTINED_MARK
 from assay.storage import Work
 
-MARK = "quarantined"
+MARK = QUARANTINED_MARK
 
 
 def set_apart(memory: MemoryRecord, doubts: Sequence[Doubt]) -> MemoryRecord:

@@ -1,4 +1,4 @@
-"""Undoing one supersede, one merge or one quarantine, and nothing that came after it.
+"""Undoing one supersede, one merge, one quarantine or one forgetting, and nothing that came after it.
 
 A superseded memory holds again. What superseded it stays too, so the `supersedes` edge becomes a `contradicts` edge:
 two notes that speak against each other must not stand side by side unmarked. Taking a merge apart gives the memory back
@@ -12,13 +12,24 @@ from dataclasses import replace
 from typing import Any
 
 from assay.clock import Clock
-from assay.errors import InputError
-from assay.memory.saving import quarantine, structure
+from assay.errors import InputError, NotAllowed
+from assay.memory.saving import forgotten, quarantine, rights, structure
 from assay.memory.saving.decisions import Decision
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.structure import RESERVED
 from assay.memory.saving.writing import Plan, Writing, tokens_of
-from assay.records import Draft, Edge, EdgeKind, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step, Tier
+from assay.records import (
+    Draft,
+    Edge,
+    EdgeKind,
+    MemoryRecord,
+    MemoryStatus,
+    SaveDecision,
+    SaveOutcome,
+    Scope,
+    Step,
+    Tier,
+)
 from assay.storage import SaveRecord, Store, Work
 
 
@@ -31,11 +42,18 @@ class Restorer:
         self._clock = clock
         self._model = model
 
-    def restore(self, scope: Scope, memory_id: str) -> SaveOutcome:
-        """Release a memory from quarantine, undo its supersede, or else the last merge into it."""
+    def restore(self, scope: Scope, memory_id: str, *, automated: bool = False) -> SaveOutcome:
+        """Bring a forgotten memory back, release one from quarantine, undo its supersede, or the last merge into it.
+
+        A program (`automated`) may only bring back what a program of the same principal forgot.
+        """
         with self._store.reading(scope) as work:
             memory = work.memories.get(memory_id)
             merged = _last_merge(work, memory) if memory.superseded_at is None else None
+        if automated:
+            _check_program(memory, scope)
+        if memory.status is MemoryStatus.FORGOTTEN:
+            return self._reveal(scope, memory)
         if quarantine.reasons(memory):
             return self._release(scope, memory)
         if memory.superseded_at is not None:
@@ -65,6 +83,34 @@ class Restorer:
                 steps=(Step("restore", "supersede", "holds again; what superseded it stays"),),
             )
             self._note(work, outcome, {"undone": "supersede"})
+        return outcome
+
+    def _reveal(self, scope: Scope, hidden: MemoryRecord) -> SaveOutcome:
+        """Cut, embed and index what was forgotten, and put its edges back."""
+        text = Draft(title=hidden.title, body=hidden.body, format=hidden.format)
+        [prepared] = self._preparer.embedded(scope, [self._preparer.checked(text, scored=False)])
+        model = self._model() if prepared.vectors is not None else None
+        with self._store.writing(scope) as work:
+            memory = work.memories.get(hidden.id)
+            if memory.status is not MemoryStatus.FORGOTTEN:
+                raise InputError(f"the memory {memory.id!r} was restored already", remedy="Look at it again.")
+            shown, pieces = forgotten.reveal(memory, self._clock.now()), prepared.chunks(memory.id)
+            if shown.superseded_at is None:
+                _check_room(work, memory, prepared.tokens)
+            if model is not None and work.vectors.active() is None:
+                work.vectors.activate(model)
+            work.memories.update(shown, pieces, vectors=prepared.chunk_vectors(), model=model)
+            edges = forgotten.restore_edges(work, memory)
+            found = "searches find it" if shown.superseded_at is None else "it is superseded, as it was before"
+            outcome = SaveOutcome(
+                save_id=self._store.ids.new("sv"),
+                decision=SaveDecision.STORE,
+                memory_id=memory.id,
+                version=memory.version,
+                chunks=len(pieces),
+                steps=(Step("restore", "reveal", f"no longer forgotten; {found}"),),
+            )
+            self._note(work, outcome, {"undone": "forget", "edges": edges})
         return outcome
 
     def _release(self, scope: Scope, doubted: MemoryRecord) -> SaveOutcome:
@@ -122,6 +168,17 @@ class Restorer:
 
     def _note(self, work: Work, outcome: SaveOutcome, detail: dict[str, Any]) -> None:
         work.audit.append("memory.restore", str(outcome.memory_id), {"save_id": outcome.save_id, **detail})
+
+
+def _check_program(memory: MemoryRecord, scope: Scope) -> None:
+    """Refuse a program whatever it did not do itself: a person's decision to forget is not a program's to undo."""
+    rights.check_change(memory, scope, "restore", automated=True)
+    if memory.status is not MemoryStatus.FORGOTTEN or not forgotten.read_mark(memory)["automated"]:
+        state = "forgotten by a person" if memory.status is MemoryStatus.FORGOTTEN else str(memory.status)
+        raise NotAllowed(
+            f"the memory {memory.id!r} is {state}; a program may only restore what a program forgot",
+            remedy=f"Ask a person to run `assay restore {memory.id}`, or use a token with admin access.",
+        )
 
 
 def _took_over(edge: Edge, memory_id: str) -> bool:

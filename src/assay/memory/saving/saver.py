@@ -7,11 +7,11 @@ of the save, or none. Two writers with the same thought are put one after the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
@@ -20,6 +20,7 @@ from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory.saving import copying, quarantine
 from assay.memory.saving.decisions import Decision, decide
+from assay.memory.saving.forgotten import ForgottenMemory, forget
 from assay.memory.saving.gate import UNGATED, Policy, policy_for
 from assay.memory.saving.neighbours import (
     Judge,
@@ -32,6 +33,7 @@ from assay.memory.saving.neighbours import (
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.restoring import Restorer
+from assay.memory.saving.updating import already, check_current, draft_of_update
 from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
 from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step
 from assay.storage import Standing, Store, Work
@@ -139,10 +141,23 @@ class Saver:
                     on_done(draft, result)
                 yield draft, result
 
-    def restore(self, scope: Scope, memory_id: str) -> SaveOutcome:
-        """Undo the supersede or the last merge of one memory; later saves are not touched."""
+    def restore(self, scope: Scope, memory_id: str, *, automated: bool = False) -> SaveOutcome:
+        """Undo the forgetting, the quarantine, the supersede or the last merge of one memory, and nothing later."""
         restorer = Restorer(store=self._store, preparer=self._preparer, clock=self._clock, model=self._model)
-        return restorer.restore(scope, memory_id)
+        return restorer.restore(scope, memory_id, automated=automated)
+
+    def forget(self, scope: Scope, memory_id: str, *, automated: bool = False, reason: str = "") -> ForgottenMemory:
+        """Hide a memory from every search until it is restored; `assay.memory.forgetting` erases one for good."""
+        return forget(self._store, scope, memory_id, clock=self._clock, automated=automated, reason=reason)
+
+    def update(
+        self, scope: Scope, memory_id: str, changes: Mapping[str, Any], *, automated: bool = False, tool: str = ""
+    ) -> SaveOutcome:
+        """Save a new version of a memory that takes its place; fields that `changes` does not name stay."""
+        with self._store.reading(scope) as work:
+            memory = work.memories.get(memory_id)
+        draft = draft_of_update(memory, scope, changes, automated=automated, tool=tool)
+        return already(memory) if draft is None else self.save(scope, draft)
 
     def _policy(self, scope: Scope, identity: str) -> Policy:
         return policy_for(
@@ -285,12 +300,17 @@ class Saver:
 
 
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
+    if prepared.draft.supersedes is not None:
+        return check_current(work.memories.get(prepared.draft.supersedes))
     source = prepared.draft.source_id
     return None if source is None else work.memories.current_of_source(source)
 
 
 def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryRecord | None:
     """What is there of the same source with the same content, in quarantine too."""
+    if prepared.draft.supersedes is not None:
+        # An update keeps the source's hash, so that taking the same file in again does not undo it.
+        return None
     if there is not None and there.source_hash == prepared.source_hash:
         return there
     doubted = prepared.doubts and prepared.draft.automated

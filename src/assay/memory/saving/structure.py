@@ -12,10 +12,9 @@ from typing import Any
 
 from assay.errors import BadValue
 from assay.hashing import canonical_json
-from assay.records import Draft, Format
+from assay.records import Draft, Format, memory
 
-RESERVED = "assay"
-"""The key of a memory's metadata under which saving keeps what it has to know later."""
+RESERVED = memory.RESERVED
 MOST_TRIGGERS = 50
 MOST_TAGS = 100
 MOST_METADATA = 100_000

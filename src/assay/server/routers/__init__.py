@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.server.routers import (
+    changing,
     datasets,
     evaluations,
     flags,
@@ -28,6 +29,7 @@ RESOURCES: tuple[Resource, ...] = (
     health.RESOURCE,
     learning.RESOURCE,
     memory.RESOURCE,
+    changing.RESOURCE,
     sessions.RESOURCE,
     runs.RESOURCE,
     datasets.RESOURCE,

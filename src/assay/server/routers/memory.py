@@ -9,8 +9,20 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from assay.memory.graph import Reason
+from assay.memory.saving.rights import check_readable
 from assay.memory.showing import ShownMemory
-from assay.records import Draft, EdgeKind, Forget, Format, MemoryRecord, SaveDecision, SaveOutcome, Tier
+from assay.records import (
+    Draft,
+    EdgeKind,
+    Forget,
+    Format,
+    MemoryFilter,
+    MemoryRecord,
+    MemoryStatus,
+    SaveDecision,
+    SaveOutcome,
+    Tier,
+)
 from assay.records.access import Access
 from assay.server import paging
 from assay.server.errors import Refused
@@ -99,13 +111,7 @@ class SaveDone(Result):
 @RESOURCE.post("", ADD, 507)
 def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
     """Keep a memory: the answer says whether it was stored, merged, took another's place or was turned away."""
-    if body.tier is Tier.CONSTITUTIONAL and not asked.grant.access.includes(Access.ADMIN):
-        raise Refused(
-            403,
-            "access_too_low",
-            "a constitutional memory comes with every answer, and needs admin access",
-            remedy="Choose another tier, or use a token with admin access.",
-        )
+    check_tier(asked, body.tier)
     given = {name: getattr(body, name) for name in SaveBody.model_fields}
     # Who may only write is taken for a program: what is no note is then kept out of search, not just warned of.
     given["automated"] = body.automated or not asked.grant.access.includes(Access.ADMIN)
@@ -113,6 +119,17 @@ def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
     outcome = asked.engine.saver.save(asked.scope, draft)
     asked.engine.keep_up(asked.scope)
     return saved(outcome)
+
+
+def check_tier(asked: Asking, tier: Tier | None) -> None:
+    """Refuse to let less than admin access make a memory constitutional."""
+    if tier is Tier.CONSTITUTIONAL and not asked.grant.access.includes(Access.ADMIN):
+        raise Refused(
+            403,
+            "access_too_low",
+            "a constitutional memory comes with every answer, and needs admin access",
+            remedy="Choose another tier, or use a token with admin access.",
+        )
 
 
 def saved(outcome: SaveOutcome) -> SaveDone:
@@ -149,6 +166,7 @@ class MemoryLine(Result):
 
     memory_id: str
     title: str
+    status: MemoryStatus
     tier: Tier
     folder: str
     rel_path: str
@@ -162,25 +180,37 @@ class MemoryLine(Result):
 
 
 class MemoryPage(Result):
-    """Memories in the order of their ids."""
+    """Memories, newest first."""
 
     memories: list[MemoryLine]
+    total: int = Field(description="Of all pages.")
+    by_status: dict[MemoryStatus, int] = Field(description="How many of the total have each status.")
     next_cursor: str | None
 
 
 @RESOURCE.get("", READ)
-def list_memories(
+def list_memories(  # noqa: PLR0917 - one parameter of the query each, all given by name
     asked: Asked,
     cursor: Cursor = None,
     limit: Limit = 50,
-    folder: Annotated[str | None, Query(max_length=500, description="Only this folder.")] = None,
+    folder: Annotated[
+        str | None, Query(max_length=500, description="Only this folder and the folders below it.")
+    ] = None,
+    tag: Annotated[list[Label] | None, Query(max_length=MOST_LABELS, description="Only with all these tags.")] = None,
+    tier: Annotated[Tier | None, Query(description="Only this tier.")] = None,
+    status: Annotated[MemoryStatus | None, Query(description="Only memories with this status.")] = None,
+    since: Annotated[Moment | None, Query(description="Only memories changed at this time or later.")] = None,
 ) -> MemoryPage:
-    """Every memory, page by page."""
+    """Every memory, page by page, newest first; forgotten and superseded ones say so."""
     after = paging.read(LIST, cursor, paging.text, "")
-    with asked.engine.store.reading(asked.scope) as work:
-        rows = work.memories.page(after=after, limit=limit + 1, folder=folder)
-    shown, following = paging.page(LIST, rows, limit, lambda one: one.id)
-    return MemoryPage(memories=[_line(one) for one in shown], next_cursor=following)
+    wanted = MemoryFilter(folder=folder, tags=tuple(tag or ()), tier=tier, status=status, since=since)
+    page = asked.engine.list_memories(asked.scope, wanted, after=after or None, limit=limit)
+    return MemoryPage(
+        memories=[_line(one) for one in page.memories],
+        total=page.total,
+        by_status=dict(page.by_status),
+        next_cursor=None if page.next_after is None else paging.written(LIST, page.next_after),
+    )
 
 
 def _line(memory: MemoryRecord) -> MemoryLine:
@@ -241,7 +271,10 @@ def get_memory(
 ) -> MemoryShown:
     """One memory as a whole, with what it is joined to."""
     if session_id is None:
-        return _shown(asked.engine.show(asked.scope, memory_id))
+        shown = asked.engine.show(asked.scope, memory_id)
+        if not asked.grant.access.includes(Access.ADMIN):
+            check_readable(shown.memory)
+        return _shown(shown)
     return _shown(asked.engine.load(asked.scope, memory_id, session_id=session_id))
 
 

@@ -16,6 +16,7 @@ READ = Policy(name="read", access=Access.READ, idempotent=True)
 ADD = Policy(name="add", access=Access.WRITE)
 ADD_ONCE = Policy(name="add once", access=Access.WRITE, idempotent=True)
 SET = Policy(name="set", access=Access.WRITE, destructive=True, idempotent=True)
+CHANGE = Policy(name="change", access=Access.WRITE, destructive=True)
 MEASURE = Policy(name="measure", access=Access.WRITE, takes_long=True)
 """Costs time and leaves something behind: a run, a researched answer, an analysis."""
 GOVERN = Policy(name="govern", access=Access.ADMIN, destructive=True, idempotent=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import bindparam, delete, func, literal_column, or_, select, update
+from sqlalchemy import bindparam, delete, func, literal_column, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordExists, RecordNotFound
-from assay.records import Chunk, MemoryRecord, Operation, RowKind, values
+from assay.records import Chunk, MemoryFilter, MemoryRecord, MemoryStatus, Operation, RowKind, values
+from assay.storage.repositories import memory_filters
 from assay.storage.repositories.base import Bound, Repository, among, mine, sheltered
 from assay.storage.repositories.changes import Changes, Line
 from assay.storage.repositories.chunk_writing import ChunkVector, ChunkWriter, Saved, check
@@ -175,6 +176,29 @@ class Memories(Repository):
             wanted = wanted.where(memories.c.folder == folder)
         return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
 
+    def matching(self, wanted: MemoryFilter, *, after: str | None = None, limit: int = PAGE) -> list[MemoryRecord]:
+        """Up to `limit` memories that a filter lets through, newest first (by id), beginning after one of them."""
+        chosen = self._select(memories, *memory_filters.conditions(self._connection, wanted))
+        if after is not None:
+            chosen = chosen.where(memories.c.id < after)
+        rows = self._connection.execute(chosen.order_by(memories.c.id.desc()).limit(limit))
+        return [from_row(MemoryRecord, row, memories) for row in rows]
+
+    def count_matching(self, wanted: MemoryFilter) -> dict[MemoryStatus, int]:
+        """How many memories a filter lets through, by status; a status that none has is absent."""
+        status = memory_filters.status_of(self._connection).label("status")
+        chosen = select(status).where(self._mine(memories), *memory_filters.conditions(self._connection, wanted))
+        inner = chosen.subquery()
+        counted = select(inner.c.status, func.count()).group_by(inner.c.status)
+        found = {MemoryStatus(row[0]): int(row[1]) for row in self._connection.execute(counted)}
+        return {one: found[one] for one in MemoryStatus if one in found}
+
+    def forgotten_sources(self) -> set[tuple[str, str | None]]:
+        """Source id and content hash of every forgotten memory: taking a file in again must not bring it back."""
+        hidden = (memories.c.source_id.is_not(None), memory_filters.is_forgotten(self._connection))
+        wanted = select(memories.c.source_id, memories.c.source_hash).where(self._mine(memories), *hidden)
+        return {(row.source_id, row.source_hash) for row in self._connection.execute(wanted)}
+
     def mentioning(self, words: str, *, limit: int = 20) -> list[MemoryRecord]:
         """Memories whose title or body contains these words, letter for letter but for ASCII case; by id."""
         words = values.optional_label(words, "words")
@@ -185,8 +209,9 @@ class Memories(Repository):
         return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
 
     def count(self) -> int:
-        """How many memories there are."""
-        counted = select(func.count()).select_from(memories).where(self._mine(memories))
+        """How many memories there are; forgotten ones do not count."""
+        known = (self._mine(memories), not_(memory_filters.is_forgotten(self._connection)))
+        counted = select(func.count()).select_from(memories).where(*known)
         return int(self._connection.execute(counted).scalar_one())
 
     def chunks_of(self, memory_id: str) -> list[Chunk]:

@@ -10,16 +10,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, cast, exists, func, select, type_coerce
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
-from assay.hashing import canonical_json
 from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories import candidates
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.candidates import Candidate, CandidateMemory
 from assay.storage.repositories.full_text import full_text
+from assay.storage.repositories.memory_filters import tagged
 from assay.storage.tables import chunks, memories
-from assay.storage.types import TextType
 
 FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
@@ -77,7 +76,6 @@ _INDEXED = (
     chunks.c.text,
 )
 _FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
-_TAGS = type_coerce(memories.c.tags, TextType)
 _TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
 _SHOWN = (
     select(
@@ -164,7 +162,7 @@ class Passages(Repository):
         self, *, tags: Sequence[str] = (), entity_type: str | None = None, context_type: str | None = None
     ) -> list[int]:
         """The numbers of memories that have every one of these tags and are of these types."""
-        wanted = select(memories.c.number).where(self._mine(memories), *map(self._tagged, tags))
+        wanted = select(memories.c.number).where(self._mine(memories), *(tagged(self._connection, tag) for tag in tags))
         if entity_type is not None:
             wanted = wanted.where(memories.c.entity_type == entity_type)
         if context_type is not None:
@@ -185,15 +183,3 @@ class Passages(Repository):
 
     def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)
-
-    def _tagged(self, tag: str) -> ColumnElement[bool]:
-        """The tag's JSON stands somewhere in the list's, which is quick to see; then that it is an item of it."""
-        written = canonical_json(tag)
-        tag_given = bindparam(None, tag, type_=TextType)
-        if self._connection.dialect.name == "sqlite":
-            items = func.json_each(_TAGS).table_valued("value")
-            is_item = exists(select(items.c.value).where(items.c.value == tag_given))
-            return and_(func.instr(_TAGS, written) > 0, is_item)
-        from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - see `rows.insert`
-
-        return and_(func.strpos(_TAGS, written) > 0, func.jsonb_exists(cast(_TAGS, JSONB), tag_given))

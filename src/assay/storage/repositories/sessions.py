@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, not_, select
 
 from assay.errors import RecordNotFound
 from assay.records import FeedbackEvent, Judgment, KnownFile, LoggedQuery, Origin, TaskRecord
 from assay.storage.repositories.base import Repository
+from assay.storage.repositories.memory_filters import is_forgotten
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import eval_feedback, eval_judgments, eval_queries, known_files, memories, tasks
 
@@ -47,9 +48,9 @@ class SessionRows(Repository):
         return [from_row(Judgment, row, eval_judgments) for row in self._connection.execute(wanted)]
 
     def titles(self, memory_ids: Iterable[str]) -> dict[str, str]:
-        """The titles of those memories that are there."""
+        """The titles of those memories that are there and not forgotten."""
         wanted = select(memories.c.id, memories.c.title).where(
-            self._mine(memories), self._among(memories.c.id, memory_ids)
+            self._mine(memories), self._among(memories.c.id, memory_ids), not_(is_forgotten(self._connection))
         )
         return {row.id: row.title for row in self._connection.execute(wanted)}
 

@@ -1,0 +1,34 @@
+"""Who may change a memory after it was saved. Every surface asks here, so every surface refuses in the same words.
+
+A person (the command line, `assay.Memory`, a token with admin access) may change any memory of the tenant. A program
+(an MCP agent, a token with write access) may change what its own principal wrote, and neither constitutional memories
+nor what a person wrote by hand.
+"""
+
+from __future__ import annotations
+
+from assay.errors import NotAllowed
+from assay.memory.saving.structure import RESERVED
+from assay.records import MemoryRecord, MemoryStatus, Scope, Tier
+
+
+def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bool) -> None:
+    """Refuse a change that this writer may not make; `verb` is `forget`, `update` or `restore`."""
+    if not automated:
+        return
+    if memory.tier is Tier.CONSTITUTIONAL:
+        why = f"the memory {memory.id!r} is constitutional, and only a person may {verb} it"
+    elif memory.written_by != scope.principal:
+        why = f"the memory {memory.id!r} was not written by {scope.principal!r}, who may {verb} only its own memories"
+    elif not memory.metadata.get(RESERVED, {}).get("automated", False):
+        why = f"the memory {memory.id!r} was written by hand, and only a person may {verb} it"
+    else:
+        return
+    command = f"assay forget {memory.id} --reversible" if verb == "forget" else f"assay {verb} {memory.id}"
+    raise NotAllowed(why, remedy=f"Ask a person to run `{command}`, or use a token with admin access.")
+
+
+def check_readable(memory: MemoryRecord) -> None:
+    """Refuse to read a forgotten memory to whoever is not looking after the store."""
+    if memory.status is MemoryStatus.FORGOTTEN:
+        raise NotAllowed(f"the memory {memory.id!r} is forgotten", remedy="Restore it first, if it is needed again.")
