@@ -16,6 +16,10 @@ NAMES = {
     "memory_match_triggers": "read",
     "memory_load": "read",
     "memory_save": "add",
+    "memory_list": "read",
+    "memory_update": "change",
+    "memory_forget": "change once",
+    "memory_restore": "add once",
     "memory_validate": "add once",
     "memory_observe": "add once",
     "memory_health": "read",
@@ -80,6 +84,8 @@ def test_only_reading_tools_say_that_they_change_nothing() -> None:
     assert {name for name, one in told.items() if one and one.destructive_hint} == {
         "checkpoint_restore",
         "checkpoint_delete",
+        "memory_update",
+        "memory_forget",
     }
     assert not any(one.open_world_hint for one in told.values() if one)
 

@@ -48,6 +48,7 @@ def test_a_read_only_server_leaves_out_whatever_writes(tmp_path: Path) -> None:
             "memory_context",
             "memory_match_triggers",
             "memory_load",
+            "memory_list",
             "memory_health",
             "memory_causal_why",
             "checkpoint_list",
