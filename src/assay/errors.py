@@ -19,7 +19,8 @@ AssayError
     UnresolvedAnchors     gold anchors name places that the notes no longer have (exit 2)
     NotReady              something has to happen first; what is missing is named (exit 2)
     NotComparable         two runs were measured with different instruments; the field is named (exit 2)
-    NoBaseline            there is no baseline at that place, or what is there is none (exit 2)
+    NoBaseline            the baseline file does not exist or is not a baseline (exit 2)
+    BrokenSeal            a file of a run or a baseline was changed after Assay wrote it (exit 2)
   StorageError            the store cannot do it now (exit 4)
     StoreNotFound         there is no store at that place yet
     NotAStore             the file, folder or address is something else
@@ -173,7 +174,13 @@ class NotComparable(InputError):
 
 
 class NoBaseline(InputError):
-    """There is no baseline at that place, or what is there is none."""
+    """The baseline file does not exist or is not a baseline."""
+
+    exit_code = 2
+
+
+class BrokenSeal(InputError):
+    """A file of a run or a baseline was changed after Assay wrote it."""
 
     exit_code = 2
 

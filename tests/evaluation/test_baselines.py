@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from tests.evaluation.made import golden, good, poor, reading, run_of
 
-from assay.errors import BadValue, InputError, NoBaseline
+from assay.errors import BadValue, BrokenSeal, InputError, NoBaseline
 from assay.evaluation.baselines import Baseline, baseline_json, load_baseline, write_baseline
-from assay.evaluation.gating import judge
+from assay.evaluation.gating import Status, judge
 from assay.evaluation.readings import Reading, reading_of
+from assay.evaluation.running.seals import add_seal
 from assay.metrics.outcomes import not_applicable, system_failed
 from assay.records.runs import CaseStatus
 
@@ -67,7 +68,7 @@ def test_a_reviewer_sees_one_line_a_case_sorted_and_the_same_bytes_every_time(tm
     assert text == (tmp_path / "two.json").read_text(encoding="utf-8")
     lines = [line.strip() for line in text.splitlines() if '"status"' in line]
     assert [line[:3] for line in lines] == ['"a"', '"b"', '"c"']
-    assert json.loads(text) == baseline_json(Baseline(reading=WHOLE, blessed_at=AT, note="first"))
+    assert json.loads(text) == add_seal(baseline_json(Baseline(reading=WHOLE, blessed_at=AT, note="first")))
     assert json.loads(text)["metrics"]["mrr"] == (1 / 3 + 0.1) / 2
 
 
@@ -114,3 +115,22 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
         write_baseline(path / "below.json", Baseline(reading=WHOLE, blessed_at=AT))
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("old", "new"), [("0.1", "0.9"), ('"host": "here"', '"host": "there"'), ("timeout", "ok")])
+def test_a_baseline_that_was_edited_is_refused_by_name(old: str, new: str, tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    assert kept(path, WHOLE).reading.sealed
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(BrokenSeal, match=r"baseline\.json was changed after Assay wrote it") as problem:
+        load_baseline(path)
+    assert (problem.value.exit_code, "assay baseline bless" in problem.value.remedy) == (2, True)
+
+
+def test_a_baseline_of_version_0_1_has_no_seal_and_decides_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(json.dumps(baseline_json(Baseline(reading=WHOLE, blessed_at=AT))), encoding="utf-8")
+    found = load_baseline(path).reading
+    assert not found.sealed
+    said = {one.sentence for one in judge(WHOLE, found).of(Status.INCONCLUSIVE) if one.rule == "seal"}
+    assert said == {"the baseline now has no seal: whether it was edited cannot be told; bless a run again"}

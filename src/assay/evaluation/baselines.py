@@ -1,20 +1,22 @@
 """The blessed baseline: one JSON file that people review like code, and all that a later gate needs.
 
 It holds each metric's mean, every case's values and outcomes, both fingerprints, times and the host. Means are there
-for the reader of a diff; the paired test reads the cases. It is written only when somebody blesses a run.
+for the reader of a diff; the paired test reads the cases. It is written only when somebody blesses a run, and carries a
+seal (`running.seals`): a file that was edited since is refused.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, BadValue, InputError, NoBaseline
+from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline
 from assay.evaluation.readings import Reading
+from assay.evaluation.running import seals
 from assay.formats.files import write_lines
 from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
@@ -39,7 +41,7 @@ class Baseline:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write the file whole or not at all: one case a line, sorted, so that a diff shows which cases changed."""
-    whole = baseline_json(baseline)
+    whole = seals.add_seal(baseline_json(baseline))
     cases = [f"    {_text(case)}: {_text(one)}" for case, one in whole.pop("cases").items()]
     head = indented(whole).rstrip().removesuffix("}").rstrip()
     write_lines(path, [head, ',\n  "cases": {\n', ",\n".join(cases), "\n  }\n}\n"])
@@ -68,14 +70,16 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read the file; anything that is not a baseline is `NoBaseline`, with exit code 2."""
+    """Read the file; raises `NoBaseline` for anything else and `BrokenSeal` for a baseline that was edited."""
     if not path.is_file():
         raise NoBaseline(
             f"there is no baseline {path}",
             remedy="Make one with `assay baseline bless`, or give another with --baseline.",
         )
     try:
-        return _read({name: placed.value for name, placed in read_object(path).items()})
+        return _read(path, {name: placed.value for name, placed in read_object(path).items()})
+    except BrokenSeal:
+        raise
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as problem:
         reason = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
         raise NoBaseline(
@@ -110,13 +114,18 @@ def _value(outcome: Outcome) -> float | str:
     return outcome.kind.value if outcome.value is None else outcome.value
 
 
-def _read(found: Mapping[str, Any]) -> Baseline:
+def _read(path: Path, found: Mapping[str, Any]) -> Baseline:
     if found.get("kind") != _KIND:
         raise BadValue(f"its kind is {found.get('kind')!r}, not {_KIND!r}", remedy="Is it another file?")
     if found["version"] != VERSION:
         raise BadValue(f"its version is {found['version']!r}, not {VERSION}", remedy="Bless a run anew.")
+    sealed = seals.check_seal(
+        found, path, "Take it from version control again, or bless a run: `assay baseline bless RUN`."
+    )
     return Baseline(
-        reading=_reading(found), blessed_at=datetime.fromisoformat(found["blessed_at"]), note=found.get("note", "")
+        reading=replace(_reading(found), sealed=sealed),
+        blessed_at=datetime.fromisoformat(found["blessed_at"]),
+        note=found.get("note", ""),
     )
 
 

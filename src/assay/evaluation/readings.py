@@ -53,6 +53,8 @@ class Reading:
     """The text of each case, where it is known."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the dataset demands, by metric."""
+    sealed: bool = True
+    """Whether an edit of its files would show; files that version 0.1 wrote have no seal."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -113,6 +115,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         scoped=_scoped(run.cases),
         queries=queries or {},
         floors=run.floors,
+        sealed=run.sealed,
     )
 
 

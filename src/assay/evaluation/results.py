@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra, UnknownMetric
-from assay.evaluation.running.folder import RunFolder, write_whole
+from assay.evaluation.running.folder import RunFolder
 from assay.evaluation.running.lines import Plain, manifest_json, plain
+from assay.evaluation.running.seals import SEAL
 from assay.formats.writing import write_trec_run
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.operations import LatencySummary
@@ -60,6 +60,8 @@ class RunResult:
     """Of case ids, rankings, outcomes and values; not of times."""
     folder: Path | None = None
     """Where its files are; None: it was never written."""
+    sealed: bool = True
+    """Whether its files carry seals; those that version 0.1 wrote do not, and an edit of them cannot be seen."""
 
     @property
     def name(self) -> str:
@@ -133,10 +135,9 @@ class RunResult:
         return self.save_result(folder)
 
     def save_result(self, folder: Path) -> RunResult:
-        """Write `result.json` beside a manifest and cases that are there already."""
-        text = json.dumps(self.as_json(), indent=1, ensure_ascii=False, allow_nan=False)
-        write_whole(RunFolder(folder).result, text + "\n")
-        return replace(self, folder=folder)
+        """Write `result.json` beside a manifest and cases that are there already, and seal all three."""
+        RunFolder(folder).write_result(self.as_json())
+        return replace(self, folder=folder, sealed=True)
 
     def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:
         """The rankings as a TREC run. Its scores count places, so that every reader sees this order."""
@@ -180,9 +181,10 @@ def _limit(limit: float | None) -> str:
 
 
 def load_run(folder: Path) -> RunResult:
-    """A finished run from its folder."""
+    """Read a finished run from its folder; raises `BrokenSeal` where one of its files was edited."""
     files = RunFolder(folder)
     manifest, found = files.read_manifest(), files.read_result()
+    files.check_cases(found)
     return RunResult(
         manifest=manifest,
         cases=with_skipped(manifest, files.read_cases()),
@@ -196,6 +198,7 @@ def load_run(folder: Path) -> RunResult:
         notes=tuple(found["notes"]),
         result_hash=found["result_hash"],
         folder=folder,
+        sealed=SEAL in found,
     )
 
 

@@ -33,6 +33,7 @@ STATUSES: Mapping[type[AssayError], int] = {
     errors.NotReady: 409,
     errors.NotComparable: 409,
     errors.NoBaseline: 404,
+    errors.BrokenSeal: 409,
     errors.BudgetExhausted: 402,
     errors.MissingExtra: 501,
     errors.InputError: 422,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessions
 from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
+from assay.evaluation.running.folder import list_runs
 from assay.records import Draft
 from assay.records.access import Access
 from assay.records.research_log import ResearchSession
@@ -323,3 +325,20 @@ def split_sessions(services: Services) -> None:
                 prompt_versions=("planner@0" if second else "planner@1",),
             )
             work.research.put(session, {})
+
+
+def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, client: TestClient) -> None:
+    folder = list_runs(filled.lookup.runs)[-1]
+    path = folder / "result.json"
+    whole = path.read_text(encoding="utf-8")
+    content = json.loads(whole)
+    content["metrics"] = {name: {**one, "value": 0.987654} for name, one in content["metrics"].items()}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    try:
+        listed = client.get("/evaluation/runs").text
+        assert "edited after it was written" in listed
+        assert "0.988" not in listed
+        reply = client.get(f"/evaluation/runs/{folder.name}")
+        assert (reply.status_code, "result.json was changed after Assay wrote it" in reply.text) == (409, True)
+    finally:
+        path.write_text(whole, encoding="utf-8")

@@ -96,15 +96,17 @@ def register(app: typer.Typer) -> None:
 
 
 def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
-    """The verdict, with its files; they are written also when there is nothing to compare."""
+    """The verdict, with its files; also a run that cannot be judged replaces the files of the one before."""
     from assay.evaluation.gating.judge import answer, ask  # noqa: PLC0415 - numpy is not for the help
     from assay.evaluation.gating.verdict import refused  # noqa: PLC0415 - the same
 
-    reading = place.run(run)
+    name = run
     try:
+        reading = place.run(run)
+        name = reading.name
         question = ask(reading, None if against is None else place.baseline(against), options)
     except AssayError as problem:
-        outputs.write(refused(problem, run=reading.name, baseline=against), None, baseline=against or "")
+        outputs.write(refused(problem, run=name, baseline=against), None, baseline=against or "")
         raise
     verdict = answer(question)
     outputs.write(verdict, question.compared, baseline=against or "")

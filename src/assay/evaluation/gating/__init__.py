@@ -1,8 +1,8 @@
 """The gate: may this run go in?
 
 `question` what is asked and what is allowed, `verdict` what is answered, `judge` all rules over one question. Each rule
-is a module with one function from a `Question` to its verdicts: `floors`, `relative`, `latency`, `lost`,
-`guarantees`, `failures`, `coverage`, `diagnostic`. `rules` lists them, and the extra ones that a dataset brings along.
+is a module with one function from a `Question` to its verdicts: `sealed`, `coverage`, `floors`, `relative`, `latency`,
+`lost`, `guarantees`, `failures`, `diagnostic`. `rules` lists them, and the extra ones that a dataset brings along.
 """
 
 from assay.evaluation.gating.judge import judge

@@ -17,11 +17,13 @@ from assay.evaluation.gating.latency import judge_latency
 from assay.evaluation.gating.lost import judge_lost
 from assay.evaluation.gating.question import Question
 from assay.evaluation.gating.relative import judge_relative
+from assay.evaluation.gating.sealed import judge_seals
 from assay.evaluation.gating.verdict import RuleVerdict
 
 Rule = Callable[[Question], Iterable[RuleVerdict]]
 
 ALWAYS: tuple[Rule, ...] = (
+    judge_seals,
     judge_coverage,
     judge_floors,
     judge_relative,

@@ -1,5 +1,6 @@
 """The files of a run, and how runs are found: by id, by name, by path, or as `latest`.
 
+What Assay wrote carries a seal (`seals`), and a file that was edited since is refused by every reader.
 `cases.jsonl` only ever grows. Whatever ends a run in the middle of a line leaves a torn last line, which the next
 reader passes over and the next writer cuts off; every line before it counts.
 """
@@ -14,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from assay.errors import AssayError, MalformedFile, RunFailed, RunNotFound
+from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
+from assay.evaluation.running import seals
 from assay.evaluation.running.lines import Plain, case_line, manifest_json, read_case, read_manifest
 from assay.records.evaluations import CaseResult, RunManifest
 
@@ -41,33 +43,57 @@ class RunFolder:
         """Fix what is run over what; makes the folder."""
         with naming_the_file(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        write_whole(self.manifest, json.dumps(manifest_json(manifest), indent=1, ensure_ascii=False) + "\n")
+        sealed = seals.add_seal(manifest_json(manifest))
+        write_whole(self.manifest, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
 
-    def read_manifest(self) -> RunManifest:
-        """What was run over what."""
+    def read_manifest(self, *, checked: bool = True) -> RunManifest:
+        """What was run over what; raises `BrokenSeal` where the file was edited, unless only its name is wanted."""
+        return read_manifest(self._manifest(checked=checked))
+
+    def _manifest(self, *, checked: bool = True) -> Plain:
         if not self.manifest.is_file():
             raise RunNotFound(f"{self.path} holds no run", remedy="Give the folder that holds manifest.json.")
-        return read_manifest(_json(self.manifest))
+        found: Plain = _json(self.manifest)
+        if checked:
+            seals.check_seal(found, self.manifest, "Run again, or take the file from a copy.")
+        return found
+
+    def write_result(self, content: Plain) -> None:
+        """Write everything that was computed, sealed together with the manifest and the cases that are there."""
+        sealed = seals.seal_result(content, self._manifest(), self._case_bytes())
+        write_whole(self.result, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_result(self) -> Plain:
-        """Everything that was computed."""
+        """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
         if not self.result.is_file():
             raise RunNotFound(
                 f"the run in {self.path} was not finished",
                 remedy=f"Finish it: assay run DATASET --resume {self.path.name}.",
             )
         found: Plain = _json(self.result)
+        seals.check_result(found, self._manifest(), self.result)
         return found
 
+    def check_cases(self, result: Plain) -> None:
+        """Refuse cases that are not those a result was computed from."""
+        seals.check_cases(result, self._case_bytes(), self.cases)
+
     def read_cases(self) -> tuple[CaseResult, ...]:
-        """Every whole line, in the order they were written."""
+        """Every whole line, in the order they were written; raises `BrokenSeal` where a line was edited."""
         return tuple(self._cases())
 
+    def _case_bytes(self) -> bytes:
+        return self.cases.read_bytes() if self.cases.is_file() else b""
+
     def _cases(self) -> Iterator[CaseResult]:
-        if not self.cases.is_file():
-            return
-        lines = self.cases.read_bytes().split(b"\n")
-        for number, line in enumerate(lines[:-1], start=1):
+        # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
+        demanded = self.manifest.is_file() and seals.SEAL in self._manifest()
+        for number, line in enumerate(self._case_bytes().split(b"\n")[:-1], start=1):
+            if (intact := seals.check_line(line)) is False or (intact is None and demanded):
+                raise BrokenSeal(
+                    f"{self.cases}, line {number:,} was changed after Assay wrote it",
+                    remedy=f"Take the line out: `assay run DATASET --resume {self.path.name}` asks the case again.",
+                )
             try:
                 yield read_case(json.loads(line))
             except (ValueError, TypeError, KeyError, AssayError) as problem:
@@ -78,7 +104,7 @@ class RunFolder:
 
     def write_cases(self, cases: Iterable[CaseResult]) -> None:
         """All lines at once."""
-        write_whole(self.cases, "".join(f"{case_line(one)}\n" for one in cases))
+        write_whole(self.cases, "".join(f"{seals.seal_line(case_line(one))}\n" for one in cases))
 
 
 def write_whole(path: Path, text: str) -> None:

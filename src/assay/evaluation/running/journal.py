@@ -19,6 +19,7 @@ from assay.clock import Clock
 from assay.errors import RunFailed
 from assay.evaluation.running.folder import RunFolder, naming_the_file
 from assay.evaluation.running.lines import case_line
+from assay.evaluation.running.seals import seal_line
 from assay.records.evaluations import CaseResult
 
 SYNC_S = 0.25
@@ -53,7 +54,7 @@ class Journal:
 
     def add(self, result: CaseResult) -> None:
         """Keep a case. A disk that is full leaves the file as it was before the line."""
-        line = f"{case_line(result)}\n".encode()
+        line = f"{seal_line(case_line(result))}\n".encode()
         with self._lock, naming_the_file(self._files.cases):
             self._write(line)
             if self._clock.monotonic() - self._synced >= SYNC_S:

@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from assay.evaluation.running.seals import SEAL
 from assay.records.anchors import RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
@@ -47,7 +48,8 @@ def case_line(result: CaseResult) -> str:
 def read_case(found: Plain) -> CaseResult:
     """What `case_line` wrote."""
     retrieved = found.get("retrieved")
-    return CaseResult(**{**found, "retrieved": None if retrieved is None else _retrieved(retrieved)})
+    known = {name: value for name, value in found.items() if name != SEAL}
+    return CaseResult(**{**known, "retrieved": None if retrieved is None else _retrieved(retrieved)})
 
 
 def _retrieved(found: Plain) -> Retrieved:
