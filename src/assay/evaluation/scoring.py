@@ -19,6 +19,7 @@ from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.cold_start import NAME as RATIO
 from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
+from assay.evaluation.floors import floors_of
 from assay.evaluation.memory_metrics import leading_tier
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
@@ -63,16 +64,6 @@ def instrument_of(dataset: Dataset, k: int) -> Instrument:
         depth=k,
         dataset=dataset.content_hash,
     )
-
-
-def floors_of(dataset: Dataset) -> dict[str, float]:
-    """What the dataset demands, by metric as it is spelt everywhere."""
-    return named_floors(dataset.floors)
-
-
-def named_floors(floors: Mapping[str, float]) -> dict[str, float]:
-    """Floors by metric as it is spelt everywhere; people also write `latency p95`."""
-    return {str(MetricSpec.parse(name.removeprefix("latency "))): floor for name, floor in floors.items()}
 
 
 def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult]) -> RunResult:

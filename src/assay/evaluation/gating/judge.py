@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.comparing import compare_two
+from assay.evaluation.gating.asked import judge_asked
 from assay.evaluation.gating.question import GateOptions, Question
 from assay.evaluation.gating.rules import rules_of
 from assay.evaluation.gating.verdict import Verdict
@@ -32,11 +33,12 @@ def ask(run: Reading, baseline: Reading | None, options: GateOptions | None = No
 def answer(question: Question) -> Verdict:
     """What every rule says."""
     run, baseline = question.run, question.baseline
+    given = [verdict for rule in rules_of(run.dataset) for verdict in rule(question)]
     return Verdict(
         run=run.name,
         baseline=None if baseline is None else baseline.name,
         dataset=run.dataset,
-        rules=tuple(verdict for rule in rules_of(run.dataset) for verdict in rule(question)),
+        rules=(*given, *judge_asked(question, given)),
     )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assay.errors import BadValue
 from assay.evaluation.comparing import Compared
+from assay.evaluation.floors import named_floors
 from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.readings import Reading
-from assay.evaluation.scoring import named_floors
 from assay.metrics.spec import MetricSpec
+from assay.records import values
+from assay.records.checked import require
 
 FAILURE_CEILINGS = {"error_rate": 0.05}
 """In force unless floors say otherwise; errors, timeouts and empty responses together."""
@@ -37,6 +41,16 @@ class GateOptions:
     def __post_init__(self) -> None:
         if self.metric is not None:
             object.__setattr__(self, "metric", str(MetricSpec.parse(self.metric)))
+        require(self, values.share, "drop", "unjudgeable")
+        require(self, values.count, "lost", "seed")
+        require(self, values.flag, "strict")
+        if self.latency_rise != math.inf:  # infinite: latencies are not asked about
+            values.finite(self.latency_rise, "latency_rise")
+        if self.latency_rise < 0.0:
+            raise BadValue(
+                f"latency_rise {self.latency_rise:g} is below 0", remedy="Give a share of 0 or more, as 0.2."
+            )
+        object.__setattr__(self, "floors", named_floors(self.floors))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,4 +76,4 @@ class Question:
     @property
     def floors(self) -> dict[str, float]:
         """Everything that must be reached; for what is better when lower, a floor is a ceiling."""
-        return {**self.run.floors, **named_floors(self.options.floors)}
+        return {**named_floors(self.run.floors), **self.options.floors}

@@ -21,7 +21,7 @@ PERCENTILES = ("p50", "p95", "p99")
 RATES = ("error_rate", "timeout_rate", "empty_response_rate")
 NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
 """What a reader calls a metric whose own name says too little."""
-DECIDES = ("floor", "relative")
+UNASKED = "quality"
 """Rules without any of which a pass says nothing of quality."""
 _SEEN = 0.0005
 """The smallest change, as a share of the baseline, that a report can show."""
@@ -40,9 +40,9 @@ def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
 
 
 def status_of(verdict: Verdict) -> Status:
-    """The gate's word; a pass of rules that say nothing of quality is no verdict."""
-    decided = any(one.rule in DECIDES and one.status is not Ruled.NOT_APPLICABLE for one in verdict.rules)
-    return Status.NOT_GATED if verdict.passed and not decided else _STATUS[verdict.status]
+    """The gate's word; where all that is wrong is that nothing was asked of quality, there is no verdict."""
+    unasked = {one.rule for one in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
+    return Status.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
 
 
 def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:

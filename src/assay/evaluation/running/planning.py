@@ -17,7 +17,8 @@ from typing import Any
 from assay.errors import BadValue, NotCovered, NothingMeasured
 from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
-from assay.evaluation.scoring import floors_of, instrument_of
+from assay.evaluation.floors import floors_of
+from assay.evaluation.scoring import instrument_of
 from assay.metrics.fingerprint import DEFINITIONS
 from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec, parse_specs
@@ -72,7 +73,7 @@ def plan_run(
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
     specs = options.metrics or default_metrics(dataset)
     measurable(specs)
-    floors_of(dataset)  # a floor on a metric that does not exist is told before the run, not after it
+    floors_of(dataset)  # a floor that cannot be asked is refused before the run, not after it
     k = _depth(specs, options.k)
     return RunManifest(
         run_id=run_id,
