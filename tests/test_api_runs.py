@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.evaluation.made import golden, good, kept, poor, run_of
 
 from assay import compare, gate
 from assay.clock import SystemClock
-from assay.errors import NoBaseline
+from assay.errors import BadValue, NoBaseline
 from assay.evaluation.baselines import Baseline, write_baseline
+from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 
@@ -41,7 +44,23 @@ def test_a_gate_says_whether_a_run_passed_and_why(best: RunResult, worse: RunRes
 
 
 def test_without_a_baseline_only_what_needs_none_is_asked(worse: RunResult, best: RunResult) -> None:
-    assert gate(worse, baseline=None).passed
+    assert gate(worse, baseline=None).exit_code == 2, "nothing is asked of quality"
+    assert gate(worse, baseline=None, floors={"mrr": 0.2}).passed
     assert not gate(worse, baseline=None, floors={"mrr": 0.5}).passed
     with pytest.raises(NoBaseline):
         gate(worse)
+
+
+@pytest.mark.parametrize("floor", [math.nan, math.inf, -math.inf, -5.0, 1.5, "0.9", None, True])
+def test_a_floor_that_is_no_number_in_the_range_of_its_metric_is_refused(worse: RunResult, floor: Any) -> None:
+    with pytest.raises(BadValue, match=r"floor"):
+        gate(worse, baseline=None, floors={"recall@5": floor})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"drop": math.nan}, {"drop": -0.1}, {"unjudgeable": 2.0}, {"latency_rise": math.nan}, {"lost": -1}, {"lost": 1.5}],
+)
+def test_what_a_gate_allows_is_a_number_that_can_be_exceeded(given: dict[str, Any]) -> None:
+    with pytest.raises(BadValue):
+        GateOptions(**given)

@@ -77,6 +77,8 @@ def test_lost_cases_fail_unless_they_are_allowed(run: Run) -> None:
 
 
 def test_floors_of_the_settings_file_are_in_force_without_a_baseline(run: Run, tmp_path: Path) -> None:
+    assert run("gate", "worse", "--no-baseline").code == 2, "nothing is asked of quality yet"
+    (tmp_path / "assay.toml").write_text('[floors]\n"mrr" = 0.5\n', encoding="utf-8")
     assert run("gate", "worse", "--no-baseline").code == 0
     (tmp_path / "assay.toml").write_text('[floors]\n"mrr" = 0.9\nerror_rate = 0.0\n', encoding="utf-8")
     told = run("gate", "worse", "--no-baseline")
@@ -184,3 +186,45 @@ def test_one_metric_can_be_named_to_decide_on_the_command_line_and_in_the_settin
     assert run("gate", "six").code == 0
     assert run("gate", "six", "--metric", "mrr").code == 1
     assert run("gate", "six", "--metric", "p95").code == 2
+
+
+def test_a_gate_that_asks_nothing_of_quality_is_undecided_in_every_output(run: Run, tmp_path: Path) -> None:
+    kept(run_of(golden(), [nothing(n) for n in range(CASES)], name="bad", run_id="run-9"), RUNS)
+    files = ("--junit", "gate.xml", "--comment", "comment.md", "--sarif", "gate.sarif")
+    told = run("gate", "bad", "--no-baseline", "--json", *files)
+    assert (told.code, told.json["status"], told.json["passed"]) == (2, "inconclusive", False)
+    said = next(one["sentence"] for one in told.json["rules"] if one["rule"] == "quality")
+    assert said.startswith("nothing is asked of quality (recall@5 is 0.000, ")
+    assert "assay baseline bless" in said
+    assert "[floors] in assay.toml" in said
+    assert "## Assay gate: INCONCLUSIVE" in (tmp_path / "comment.md").read_text(encoding="utf-8")
+    assert ET.parse(tmp_path / "gate.xml").getroot().get("errors") == "1"
+
+
+@pytest.mark.parametrize("floors", ["p95 = 10000", "error_rate = 0.1", '"recall@5" = 0.0'])
+def test_a_floor_that_no_bad_result_misses_asks_nothing_of_quality(run: Run, tmp_path: Path, floors: str) -> None:
+    kept(run_of(golden(), [nothing(n) for n in range(CASES)], name="bad", run_id="run-9"), RUNS)
+    (tmp_path / "assay.toml").write_text(f"[floors]\n{floors}\n", encoding="utf-8")
+    assert run("gate", "bad", "--no-baseline").code == 2
+
+
+@pytest.mark.parametrize(
+    "floors",
+    ['"recall@5" = nan', '"recall@5" = inf', '"recall@5" = -5', '"recall@5" = 1.2', "p95 = -1", '"recall@5" = "0.9"'],
+)
+def test_a_floor_out_of_range_is_refused_by_every_command_that_reads_floors(
+    run: Run, tmp_path: Path, floors: str
+) -> None:
+    (tmp_path / "assay.toml").write_text(f"[floors]\n{floors}\n", encoding="utf-8")
+    for command in (("gate", "old"), ("gate", "--self-test"), ("report", "old"), ("run", "hotel", "-s", "run:no.trec")):
+        told = run(*command, "--json")
+        assert told.code == 3, command
+        assert "floor" in told.json["error"]["message"], command
+
+
+def test_a_floor_of_the_dataset_out_of_range_is_refused_before_the_run(run: Run, tmp_path: Path) -> None:
+    write_golden(tmp_path / "golden.json", golden(floors={"recall@5": 5.0}))
+    (tmp_path / "mine.py").write_text("def search(query, k):\n    return ['d0-0']\n", encoding="utf-8")
+    told = run("run", "golden.json", "-s", "python:mine:search", "--json")
+    assert (told.code, "the floor 5 of recall@5 is outside" in told.json["error"]["message"]) == (3, True)
+    assert "floors" in run("dataset", "check", "golden.json").out

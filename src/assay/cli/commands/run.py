@@ -106,7 +106,9 @@ def register(app: typer.Typer) -> None:
         """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
         # Numpy is loaded when there is something to measure, not to show the help.
         from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415
+        from assay.evaluation.floors import named_floors  # noqa: PLC0415
 
+        named_floors(surface.settings.floors)  # one that cannot be asked is refused before anything is paid for
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         given = _Given(
             metrics=metrics,
@@ -240,12 +242,13 @@ def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseRe
 
 def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> None:
     from assay.cli.run_table import channel_table, ended, table  # noqa: PLC0415 - see the command
+    from assay.evaluation.floors import named_floors  # noqa: PLC0415 - the same
     from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
 
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
     notes = [_stored(surface, result) for result in results]
-    floors = {**results[0].floors, **surface.settings.floors}
+    floors = {**results[0].floors, **named_floors(surface.settings.floors)}
     first = next(iter(results[0].aggregates), None)
     said = [*map(ended, results), sentence(results, first) if first else ""]
     said += [f"Written to {result.folder}" for result in results]

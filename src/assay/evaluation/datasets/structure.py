@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from assay.errors import AssayError
 from assay.evaluation.datasets.findings import Finding, error, note, some, warning
+from assay.evaluation.floors import floors_of
 from assay.records.datasets import Case, Dataset
 
 FEWEST_CASES = 20
@@ -17,6 +19,7 @@ _TOP_CHUNK = re.compile(r"(?P<document>.+):chunk:\d+")
 def misfits(dataset: Dataset) -> Iterator[Finding]:
     """Everything that does not fit."""
     yield from _sizes(dataset)
+    yield from _floors(dataset)
     yield from _repeated_texts(dataset)
     yield from _edges(dataset)
     for case in dataset.cases:
@@ -49,6 +52,13 @@ def _sizes(dataset: Dataset) -> Iterator[Finding]:
     elif documents < FEWEST_DOCUMENTS:
         message = f"has {documents:,} documents"
         yield warning("few-documents", name, message, "In a small corpus everything is found; add distractors.")
+
+
+def _floors(dataset: Dataset) -> Iterator[Finding]:
+    try:
+        floors_of(dataset)
+    except AssayError as problem:
+        yield error("floors", dataset.name, f"floors: {problem.message}", problem.remedy)
 
 
 def _repeated_texts(dataset: Dataset) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ RATES = ("error_rate", "timeout_rate", "empty_response_rate")
 NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
 """What a reader calls a metric whose own name says too little."""
 UNASKED = "quality"
-"""Rules without any of which a pass says nothing of quality."""
+"""The rule that says that nothing was asked of quality."""
 _SEEN = 0.0005
 """The smallest change, as a share of the baseline, that a report can show."""
 
