@@ -43,6 +43,9 @@ def test_save_search_read_validate_and_ask(client: Client) -> None:
     assert found.ids[0] == saved.memory_id
     assert BODY in found.hits[0].text
     assert found.hits[0].tags == ("make",)
+    client.search("makefile tabs", session_id="s-client")
+    [held] = client.search("makefile tabs", session_id="s-client").held_back
+    assert (held.memory_id, held.title) == (saved.memory_id, "Tabs in Makefiles")
     assert client.memory(str(saved.memory_id))["body"] == BODY
     assert client.validate(str(saved.memory_id), True, query_id=found.query_id)["counted"] == 1
     answer = client.ask("Why do we indent Makefiles with tabs?")

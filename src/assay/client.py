@@ -77,6 +77,17 @@ class PinnedMemory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HeldBackMemory:
+    """A result named without its text: the session was given the text a few searches ago."""
+
+    memory_id: str
+    title: str
+    score: float
+    tokens: int
+    given_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
     """The answer of a search."""
 
@@ -84,7 +95,8 @@ class Found:
     hits: tuple[FoundMemory, ...]
     pinned: tuple[PinnedMemory, ...]
     degraded: tuple[str, ...]
-    deduplicated: tuple[str, ...] = ()
+    held_back: tuple[HeldBackMemory, ...] = ()
+    tokens_saved: int = 0
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -327,6 +339,7 @@ class Client:
 _NESTED: Mapping[tuple[type, str], type] = {
     (Found, "hits"): FoundMemory,
     (Found, "pinned"): PinnedMemory,
+    (Found, "held_back"): HeldBackMemory,
     (FoundMemory, "passages"): FoundPassage,
     (Run, "metrics"): Measured,
 }

@@ -17,6 +17,7 @@ from assay.records import (
     Explanation,
     Filters,
     FusionMethod,
+    HeldBack,
     Hit,
     HitPassage,
     Intent,
@@ -102,6 +103,9 @@ def hit(**changed: Any) -> Hit:
     return replace(made, **changed)
 
 
+HELD = HeldBack(memory_id="m_7", title="Login lifetime", score=0.61, tokens=40, given_by="eq_0")
+
+
 def result(*hits: Hit, **changed: Any) -> SearchResult:
     made = SearchResult(
         query_id="eq_1",
@@ -183,7 +187,7 @@ def test_pinned_memories_come_first_and_superseded_ones_say_so() -> None:
         ({}, {}, "--mode deep"),
         ({}, {"filters": Filters(folder="x")}, "without the filters"),
         ({}, {"channels": (Channel.TRIGGER,)}, "without --channel"),
-        ({"deduplicated": ("m_1",)}, {"session_id": "s"}, "given in this session already"),
+        ({"held_back": (HELD,)}, {"session_id": "s"}, "was given earlier in this session"),
     ],
 )
 def test_an_empty_result_says_what_to_try(changed: dict[str, Any], asked: dict[str, Any], hint: str) -> None:
@@ -192,3 +196,9 @@ def test_an_empty_result_says_what_to_try(changed: dict[str, Any], asked: dict[s
 
 def test_what_was_degraded_is_shown() -> None:
     assert "degraded: no embedder" in printed(result(hit(), degraded=("no embedder",)))
+
+
+def test_a_result_that_was_given_earlier_is_named_with_its_title_and_id() -> None:
+    told = printed(result(hit(), held_back=(HELD,), tokens_saved=40), session_id="s")
+    assert told.splitlines()[0] == "given earlier in this session  0.610  Login lifetime  m_7"
+    assert "1 not repeated, 40 tokens saved; read again: assay show ID" in told

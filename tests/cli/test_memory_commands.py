@@ -120,11 +120,14 @@ def test_a_search_without_an_embedder_still_answers(run: Run) -> None:
     assert "Session cookies" in told.out
 
 
-def test_a_session_is_not_given_the_same_twice(run: Run) -> None:
-    save(run)
-    assert ids(run("search", "cookie hours", "--session", "s1", "--json"))
+def test_a_session_is_told_what_it_was_given_earlier(run: Run) -> None:
+    saved = save(run)
+    assert ids(run("search", "cookie hours", "--session", "s1", "--json")) == [saved]
     again = run("search", "cookie hours", "--session", "s1")
-    assert "already" in again.out
+    assert again.out.splitlines()[0].startswith("given earlier in this session")
+    assert f"Session cookies  {saved}" in again.out.splitlines()[0]
+    [held] = json.loads(run("search", "cookie hours", "--session", "s1", "--json").out)["held_back"]
+    assert (held["memory_id"], held["title"]) == (saved, "Session cookies")
 
 
 def test_edges_are_made_shown_and_followed(run: Run) -> None:

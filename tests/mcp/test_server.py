@@ -246,6 +246,53 @@ def test_constitutional_memories_come_first_in_a_context_and_count(tmp_path: Pat
     asking(tmp_path, talk)
 
 
+UNRELATED = {
+    "Coffee machine": "The coffee machine on floor two wants a new filter each month.",
+    "Renewal of certificates": "Certificates are renewed by a timer on the gateway each quarter.",
+}
+
+
+def test_a_session_is_told_what_it_was_given_earlier_and_gets_nothing_worse_instead(tmp_path: Path) -> None:
+    async def talk(client: Client) -> None:
+        saved = await told(client, "memory_save", **LESSON)
+        for title, body in UNRELATED.items():
+            await told(client, "memory_save", title=title, body=body)
+        asked = {"query": "why tabs in makefiles", "k": 1, "session_id": "s1"}
+        assert [one["memory_id"] for one in (await told(client, "memory_search", **asked))["hits"]] == [
+            saved["memory_id"]
+        ]
+        again = await told(client, "memory_search", **asked)
+        assert again["hits"] == []
+        assert [(one["memory_id"], one["title"]) for one in again["held_back"]] == [
+            (saved["memory_id"], LESSON["title"])
+        ]
+        text = text_of(await client.call_tool("memory_search", asked))
+        assert f"[given earlier in this session] {LESSON['title']} (id {saved['memory_id']}" in text
+        packed = await told(client, "memory_context", query=asked["query"], session_id="s1")
+        assert [one["memory_id"] for one in packed["held_back"]] == [saved["memory_id"]]
+        text = text_of(await client.call_tool("memory_context", {"query": asked["query"], "session_id": "s1"}))
+        assert f"[given earlier in this session] {LESSON['title']}" in text
+
+    asking(tmp_path, talk)
+
+
+def test_a_context_is_not_filled_with_what_is_unrelated(tmp_path: Path) -> None:
+    async def talk(client: Client) -> None:
+        saved = await told(client, "memory_save", **LESSON)
+        for title, body in UNRELATED.items():
+            await told(client, "memory_save", title=title, body=body)
+        asked = {"query": "we indent makefiles with tabs because make refuses spaces, machine"}
+        found = await told(client, "memory_search", **asked)
+        packed = await told(client, "memory_context", **asked)
+        assert len(found["hits"]) > 1
+        assert [one["memory_id"] for one in packed["hits"]] == [saved["memory_id"]]
+        assert packed["below_cut"] == len(found["hits"]) - 1
+        nothing = text_of(await client.call_tool("memory_context", {"query": "zeppelin timetable"}))
+        assert "Nothing in the memory is close to this question." in nothing
+
+    asking(tmp_path, talk)
+
+
 def test_an_agent_never_replaces_what_a_person_wrote(tmp_path: Path) -> None:
     with host_at(tmp_path) as host:
         by_hand = host.engine.saver.save(SCOPE, Draft(title="Rota", body="Ada is on call in May.", source_id="rota"))

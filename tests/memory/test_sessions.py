@@ -23,11 +23,19 @@ def logged(query_id: str, clock: FixedClock, *ids: str, session: str = "s", orig
 
 
 def test_attention_falls_with_every_further_search_and_ends() -> None:
-    history = History((Turn("eq_1", ("a", "b")), Turn("eq_2", ("c",)), Turn("eq_3", ("a",))))
+    history = History((Turn("eq_1", ("a", "b", "noise"), 2), Turn("eq_2", ("c",), 1), Turn("eq_3", ("a",), 1)))
     assert history.attention() == pytest.approx({"a": 1.0, "c": DECAY, "b": DECAY**2})
     long_ago = History((Turn("eq_0", ("old",)), *(Turn(f"eq_{place}", ("new",)) for place in range(1, TURNS + 1))))
     assert set(long_ago.attention()) == {"new"}
     assert long_ago.given() == {"old", "new"}
+
+
+def test_only_what_was_near_the_top_of_the_last_searches_is_in_view() -> None:
+    history = History((Turn("eq_1", ("a", "b", "c"), 2), Turn("eq_2", ("d", "e"), 0), Turn("eq_3", ("f", "g"))))
+    assert history.in_view(3) == {"a": "eq_1", "b": "eq_1", "f": "eq_3"}
+    assert history.in_view(2) == {"f": "eq_3"}
+    assert history.in_view(0) == {}
+    assert history.holding(("x", "y")).in_view(1) == {"x": "", "y": ""}
 
 
 def test_a_session_without_searches_is_cold() -> None:

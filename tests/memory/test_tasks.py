@@ -151,7 +151,7 @@ def test_a_session_is_summed_up(home: Home, scope: Scope, clock: FixedClock) -> 
         assert (totals.total_searches, totals.total_memories_accessed, totals.re_search_rate) == (2, 1, 0.5)
         assert totals.avg_mrr == 0.5
         assert totals.session_duration_minutes == 2
-        assert totals.held_back == len(two.deduplicated) > 0
+        assert totals.held_back == len(two.held_back) > 0
         assert totals.tokens_saved == one.tokens_saved + two.tokens_saved > 0
         assert found.memories[0].memory_id == one.ids[1]
         assert found.memories[0].read

@@ -149,6 +149,7 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "eval_category": KNOWN_OR_LABEL,
         "tokens_saved": KNOWN_OR_WHOLE,
         "held_back": KNOWN_OR_WHOLE,
+        "near_top": KNOWN_OR_WHOLE,
         "candidates": [[ChannelCandidates(channel="twin", ids=(), scores=())] * 2],
     },
     "Judgment": {

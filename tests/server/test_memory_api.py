@@ -54,6 +54,18 @@ def test_what_is_saved_is_found_and_read_whole(client: TestClient, oven: str) ->
     assert client.get(f"/api/memory/{oven}").json()["body"] == OVEN["body"]
 
 
+def test_a_session_is_told_what_it_was_given_earlier(client: TestClient, oven: str) -> None:
+    asked = {"query": "why poll the oven", "session_id": "s-held", "k": 1}
+    first = sent(client, "/api/memory/search", asked)
+    again = sent(client, "/api/memory/search", asked)
+    assert again["hits"] == []
+    [held] = again["held_back"]
+    assert (held["memory_id"], held["title"], held["given_by"]) == (oven, OVEN["title"], first["query_id"])
+    assert again["tokens_saved"] == held["tokens"] > 0
+    packed = sent(client, "/api/memory/context", {"query": asked["query"], "session_id": "s-held"})
+    assert [one["memory_id"] for one in packed["held_back"]] == [oven]
+
+
 def test_a_verdict_on_a_memory_counts_once(client: TestClient, oven: str) -> None:
     query = sent(client, "/api/memory/search", {"query": "oven pushes"})["query_id"]
     given = {"was_useful": True, "query_id": query, "event_key": "verdict-1"}

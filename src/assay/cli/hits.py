@@ -21,13 +21,23 @@ _WORD = re.compile(r"\w+")
 
 def shown(found: SearchResult, request: SearchRequest) -> Text:
     """The whole answer."""
-    parts = [_pinned(found), *(_hit(hit, request) for hit in found), _about(found, request)]
+    parts = [_pinned(found), _held_back(found), *(_hit(hit, request) for hit in found), _about(found, request)]
     return Text("\n").join(part for part in parts if part.plain)
 
 
 def _pinned(found: SearchResult) -> Text:
     lines = [
         Text.assemble(("always  ", "bold yellow"), one.title, ("  " + one.memory_id, "dim")) for one in found.pinned
+    ]
+    return Text("\n").join(lines)
+
+
+def _held_back(found: SearchResult) -> Text:
+    lines = [
+        Text.assemble(("given earlier in this session  ", "bold"), (f"{one.score:.3f}  ", "cyan"), one.title).append(
+            "  " + one.memory_id, style="dim"
+        )
+        for one in found.held_back
     ]
     return Text("\n").join(lines)
 
@@ -123,9 +133,9 @@ def _about(found: SearchResult, request: SearchRequest) -> Text:
     lines = [Text(f"degraded: {reason}", style="yellow") for reason in found.degraded]
     if not found.hits:
         lines.append(Text(_nothing(found, request)))
-    if found.deduplicated:
-        told = f"{len(found.deduplicated)} already given in this session, {found.tokens_saved:,} tokens saved"
-        lines.append(Text(told, style="dim"))
+    if found.held_back:
+        saved = f"{len(found.held_back)} not repeated, {found.tokens_saved:,} tokens saved; read again: assay show ID"
+        lines.append(Text(saved, style="dim"))
     lines.append(Text(_timing(found), style="dim"))
     return Text("\n").join(lines)
 
@@ -141,8 +151,8 @@ def _timing(found: SearchResult) -> str:
 
 def _nothing(found: SearchResult, request: SearchRequest) -> str:
     """What to try when nothing came back."""
-    if found.deduplicated:
-        return "Nothing new: everything that matches was given in this session already."
+    if found.held_back:
+        return "Nothing else: everything that matches was given earlier in this session."
     filters = request.filters
     narrowed = filters.folder or filters.tiers or filters.tags or filters.since or filters.until or filters.as_of
     if narrowed:

@@ -1,7 +1,8 @@
 """What an agent should have in its context for a task: the constitutional memories, then the best of a search.
 
 All of it within a token budget. Constitutional memories come first and whole, since they hold whatever the question is;
-the search gets what is left. Its best passage is given in any case, so the whole may go over: `over` says by how much.
+the search gets what is left, and only results above the relevance cut: a budget is a limit, not something to fill. The
+best passage is given in any case, so the whole may go over: `over` says by how much.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest)
     if budget is None:
         raise BadValue("a context without a token budget has no limit", remedy="Give a token budget.")
     left = max(budget - _pinned_tokens(store, scope), 0)
-    found = searcher.search(scope, replace(request, token_budget=left, filters=_others(request.filters)))
+    found = searcher.search(
+        scope, replace(request, token_budget=left, relevant_only=True, filters=_others(request.filters))
+    )
     given = sum(one.tokens for one in found.pinned) + sum(hit.tokens for hit in found.hits)
     return Packed(found=found, budget=budget, tokens=given)
 

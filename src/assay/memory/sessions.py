@@ -1,11 +1,14 @@
-"""Sessions: what a session was given so far, and what it therefore attends to.
+"""Sessions: what a session was given so far, what it still has in view, and what it therefore attends to.
 
 The query log is the history; a process adds the searches that its log has not written yet. Only searches of origin
 `use` count: a canary or an evaluation leaves no trace in a session.
 
-Attention is working memory: what the last search gave has attention 1, and each further search multiplies it by
-`DECAY`, so that it halves in about three searches; beyond `TURNS` searches it is forgotten. A memory that was given
-is not given again, so attention acts on what surrounds it.
+A result is in view when it was near the top of one of the session's last searches. What is in view is named in later
+results and not given again; everything else is given as often as it is found. See `design/session-hold-back.md`.
+
+Attention is working memory: what was near the top of the last search has attention 1, and each further search
+multiplies it by `DECAY`, so that it halves in about three searches; beyond `TURNS` searches it is forgotten. Attention
+acts on what surrounds a memory and never on the memory itself: a result must not rise because it was shown before.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ DECAY = 0.8
 TURNS = 20
 """How many searches back a session remembers what it attended to."""
 HISTORY = 500
-"""How many searches back a result counts as already given."""
+"""How many searches back a session remembers at all."""
 PAST = 200
 """How many searches of a tenant are looked at for what was found together."""
 SESSIONS = 1_000
@@ -34,6 +37,13 @@ class Turn(NamedTuple):
 
     query_id: str
     memory_ids: tuple[str, ...]
+    near_top: int | None = None
+    """How many of them, from the first, were near the top; None: not known, then the first one counts."""
+
+    @property
+    def foremost(self) -> tuple[str, ...]:
+        """Those near the top."""
+        return self.memory_ids[: 1 if self.near_top is None else self.near_top]
 
 
 class History(NamedTuple):
@@ -47,20 +57,30 @@ class History(NamedTuple):
         return not self.turns
 
     def holding(self, memory_ids: tuple[str, ...]) -> History:
-        """The same with memories that the caller says it holds, as the last that it was given."""
-        return History((*self.turns, Turn("", memory_ids))) if memory_ids else self
+        """The same with memories that the caller says it holds, as if the last search had them near its top."""
+        return History((*self.turns, Turn("", memory_ids, len(memory_ids)))) if memory_ids else self
+
+    def in_view(self, searches: int) -> dict[str, str]:
+        """What was near the top of one of the last searches, each with the newest search that gave it."""
+        recent = self.turns[-searches:] if searches else ()
+        return {memory_id: turn.query_id for turn in recent for memory_id in turn.foremost}
 
     def given(self) -> frozenset[str]:
         """Every memory it was given."""
         return frozenset(one for turn in self.turns for one in turn.memory_ids)
 
     def attention(self) -> dict[str, float]:
-        """What it attends to, in (0, 1]: the most recently given memories most."""
+        """What it attends to, in (0, 1]: what was near the top most recently most."""
         held: dict[str, float] = {}
         for back, turn in enumerate(reversed(self.turns[-TURNS:])):
-            for one in turn.memory_ids:
+            for one in turn.foremost:
                 held.setdefault(one, DECAY**back)
         return held
+
+
+def _when(turn: Turn) -> str:
+    """What orders searches: ids of queries grow with time."""
+    return turn.query_id
 
 
 def earlier(turns: tuple[Turn, ...], before: str | None) -> tuple[Turn, ...]:
@@ -90,12 +110,14 @@ class Sessions:
 
     def history(self, work: Work, scope: Scope, session_id: str) -> History:
         """What the session was given, by this process and by every other whose log is written."""
-        written = [Turn(row.query_id, row.result_ids) for row in work.queries.of_session(session_id, limit=HISTORY)]
+        logged = work.queries.of_session(session_id, limit=HISTORY)
+        written = [Turn(row.query_id, row.result_ids, row.near_top) for row in logged]
         known = {turn.query_id for turn in written}
         with self._lock:
             own = tuple(self._own.get((scope.tenant, session_id), ()))
         # Ids of queries grow with time, whichever process made them.
-        return History(tuple(sorted([*written, *(turn for turn in own if turn.query_id not in known)])))
+        every = [*written, *(turn for turn in own if turn.query_id not in known)]
+        return History(tuple(sorted(every, key=_when)))
 
     def newest(self, scope: Scope, session_id: str) -> Turn | None:
         """The last search that this process knows of the session; the log may not have written it yet."""
@@ -108,9 +130,10 @@ class Sessions:
         with self._lock:
             if scope.tenant in self._read:
                 return tuple(self._past[scope.tenant])
-        logged = [Turn(one.query_id, one.result_ids) for one in work.queries.recent(limit=PAST, origin=Origin.USE)]
+        recent = work.queries.recent(limit=PAST, origin=Origin.USE)
+        logged = [Turn(one.query_id, one.result_ids, one.near_top) for one in recent]
         with self._lock:
-            every = sorted({*logged, *self._past.get(scope.tenant, ())})
+            every = sorted({*logged, *self._past.get(scope.tenant, ())}, key=_when)
             self._past[scope.tenant] = deque(every, maxlen=PAST)
             self._read.add(scope.tenant)
             return tuple(self._past[scope.tenant])

@@ -161,7 +161,7 @@ def tier_precision(
 
 
 def dedup_tokens_saved(filtered_tokens: Sequence[int] | None) -> Outcome:
-    """The tokens of the results held back because the session has them already. None: nothing was deduplicated."""
+    """The tokens of the results held back because the session has them already. None: nothing was held back."""
     if filtered_tokens is None:
         return outcomes.not_applicable("session deduplication was off")
     return Outcome.scored(sum(filtered_tokens))

@@ -109,6 +109,8 @@ class LoggedQuery:
     """By not giving again what the session had already been given; None outside a session."""
     held_back: int | None = None
     """How many memories that were; None outside a session."""
+    near_top: int | None = None
+    """How many of the results, from the first, were near the top and so may be held back later; None: not known."""
     candidates: tuple[ChannelCandidates, ...] = ()
 
     def __post_init__(self) -> None:
@@ -124,7 +126,7 @@ class LoggedQuery:
         allow(self, values.json_object, "fusion_weights")
         allow(self, values.finite, "total_latency_ms", "quality_proxy_score")
         require(self, values.flag, "is_eval_corpus")
-        allow(self, values.count, "tokens_saved", "held_back")
+        allow(self, values.count, "tokens_saved", "held_back", "near_top")
         require(self, _one_list_a_channel, "candidates")
 
     @property

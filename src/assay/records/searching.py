@@ -133,6 +133,8 @@ class SearchRequest:
     """What the caller's context already holds of its budget."""
     context_type: str | None = None
     """What the caller works on; memories of that type are raised a little."""
+    relevant_only: bool = False
+    """Leave out results below the relevance cut, rather than give k of them whatever they are."""
     explain: bool = False
     origin: Origin = Origin.USE
     tool_name: str = "search"
@@ -151,7 +153,7 @@ class SearchRequest:
         allow(self, values.label, "context_type")
         require(self, values.short_label, "tool_name")
         allow(self, values.count, "token_budget")
-        require(self, values.flag, "explain")
+        require(self, values.flag, "explain", "relevant_only")
         if self.channels is not None:
             chosen = tuple(dict.fromkeys(one_of(Channel)(one, "channels") for one in self.channels))
             if not chosen:
@@ -281,6 +283,19 @@ class Hit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HeldBack:
+    """A result named without its text, because the session was given the text a few searches ago."""
+
+    memory_id: str
+    title: str
+    score: float
+    tokens: int
+    """Of the passages that were not given again."""
+    given_by: str | None = None
+    """The search that gave it; None: the caller said that it holds it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Pinned:
     """A constitutional memory: with every result, outside ranking and filters."""
 
@@ -351,10 +366,12 @@ class SearchResult:
     """None: the search was not narrowed."""
     cold_start: bool = False
     """The session has no history yet."""
-    deduplicated: tuple[str, ...] = ()
-    """Memories the session has already been given."""
+    held_back: tuple[HeldBack, ...] = ()
+    """Results whose text the session still has in view, best first: named, not given again."""
     tokens_saved: int = 0
     """By not giving them again."""
+    below_cut: int = 0
+    """Results left out because they were below the relevance cut; 0 unless only relevant ones were asked for."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.budget import Deduplicated, deduplicate, fit
+from assay.memory.searching.budget import fit
 from assay.records import Hit, HitPassage, Tier
 
 
@@ -78,8 +78,3 @@ def test_a_larger_budget_never_shows_less(sizes: list[list[int]], budget: int, m
     assert set(shown(small.kept)) <= set(shown(large.kept))
     assert small.tokens - small.overrun <= budget
     assert small.dropped + len(shown(small.kept)) == sum(map(len, sizes))
-
-
-def test_what_the_session_has_been_given_is_removed_in_order() -> None:
-    assert deduplicate(["a", "b", "c", "d"], {"d", "b", "x"}) == Deduplicated(("a", "c"), ("b", "d"))
-    assert deduplicate([], []) == Deduplicated((), ())

@@ -16,6 +16,7 @@ from tests.storage.homes import BOUND_S
 from assay.errors import StorageError
 from assay.index import Indexes, IndexOptions
 from assay.memory.searching.fusion import replay
+from assay.memory.searching.options import SearchOptions
 from assay.records import Channel, EdgeKind, Filters, Mode, Origin, Scope, SearchRequest, SearchResult, Tier
 from assay.storage import Store
 from assay.testing import NOTES, FixedClock, note
@@ -133,21 +134,61 @@ def test_tenants_never_mix(filled: Shelf) -> None:
     assert all("rival" not in hit.text for hit in ours)
 
 
-def test_a_session_is_not_given_the_same_memory_twice_and_the_tokens_are_counted(filled: Shelf) -> None:
+def test_a_session_is_named_what_it_has_in_view_and_the_tokens_are_counted(filled: Shelf) -> None:
     first = filled.search("sign in with PKCE", session_id="s_1", k=1)
-    assert (first.cold_start, first.deduplicated) == (True, ())
+    assert (first.cold_start, first.held_back) == (True, ())
     second = filled.search("sign in with PKCE", session_id="s_1", k=1)
-    assert (second.cold_start, second.deduplicated) == (False, ("m_pkce",))
-    assert second.tokens_saved == filled.embedder.count_tokens(NOTES[0].body)
-    assert ids(second) != ["m_pkce"]
+    [held] = second.held_back
+    assert (held.memory_id, held.title, held.given_by) == ("m_pkce", NOTES[0].title, first.query_id)
+    assert second.cold_start is False
+    assert second.tokens_saved == held.tokens == filled.embedder.count_tokens(NOTES[0].body)
     assert ids(filled.search("sign in with PKCE", session_id="s_2", k=1)) == ["m_pkce"]
+
+
+def test_what_is_held_back_is_not_replaced_by_something_unrelated(filled: Shelf) -> None:
+    """The next note is about something else: nothing takes the place of the one that is held back."""
+    filled.search("sign in with PKCE", session_id="s_1", k=1)
+    again = filled.search("sign in with PKCE", session_id="s_1", k=1)
+    assert ids(again) == []
+    assert [held.memory_id for held in again.held_back] == ["m_pkce"]
+
+
+def test_a_relevant_result_takes_the_place_of_one_that_is_held_back(filled: Shelf) -> None:
+    filled.put(note("m_pkce_2", title="PKCE at sign in", body="A client signs in with PKCE, on the phone too."))
+    filled.search("how does a client sign in with PKCE", session_id="s_1", k=1)
+    again = filled.search("how does a client sign in with PKCE", session_id="s_1", k=1)
+    assert {*ids(again), *(held.memory_id for held in again.held_back)} == {"m_pkce", "m_pkce_2"}
+    assert len(again) == 1
+
+
+def test_what_a_session_was_given_as_noise_is_given_when_it_is_the_answer(filled: Shelf) -> None:
+    noise = filled.search("sign in with PKCE", session_id="s_1")
+    assert "m_cookies" in noise.ids[1:]
+    answer = filled.search("how long does the session cookie live", session_id="s_1")
+    assert answer.ids[0] == "m_cookies"
+
+
+def test_a_result_is_given_again_once_it_is_out_of_view(filled: Shelf) -> None:
+    asked = [filled.search("sign in with PKCE", session_id="s_1", k=1) for _ in range(2 + SearchOptions().in_view)]
+    assert [ids(one) for one in asked] == [["m_pkce"], *([[]] * SearchOptions().in_view), ["m_pkce"]]
+
+
+def test_only_relevant_results_are_given_when_only_those_are_asked_for(filled: Shelf) -> None:
+    some = filled.search("sign in with PKCE", relevant_only=True)
+    every = filled.search("sign in with PKCE")
+    assert ids(some)[0] == ids(every)[0] == "m_pkce"
+    assert len(some) + some.below_cut == len(every)
+    assert some.below_cut > 0
+    least = max(SearchOptions().relevant_share * every[0].score, SearchOptions().relevant_least)
+    assert all(hit.score >= least for hit in some)
 
 
 def test_another_process_knows_what_a_session_was_given_once_the_log_is_written(filled: Shelf) -> None:
     filled.search("sign in with PKCE", session_id="s_1", k=1)
     filled.store.log.flush()
     filled.searcher = filled.searching()
-    assert filled.search("sign in with PKCE", session_id="s_1", k=1).deduplicated == ("m_pkce",)
+    [held] = filled.search("sign in with PKCE", session_id="s_1", k=1).held_back
+    assert held.memory_id == "m_pkce"
 
 
 def test_hits_fit_the_budget_and_the_first_is_always_shown(filled_sqlite: Shelf) -> None:

@@ -30,7 +30,7 @@ def test_what_the_caller_holds_is_not_given_again_and_raises_what_it_is_joined_t
     assert found[0].memory_id == "m_3"
     again = filled.search("kestrel", working_memory=("m_1",))
     assert "m_1" not in again.ids
-    assert again.deduplicated == ("m_1",)
+    assert [(held.memory_id, held.given_by) for held in again.held_back] == [("m_1", None)]
     assert not again.cold_start
 
 

@@ -15,6 +15,7 @@ from assay.records import (
     Channel,
     Filters,
     FolderMode,
+    HeldBack,
     Hit,
     Intent,
     Mode,
@@ -100,6 +101,16 @@ class PinnedMemory(Result):
     tokens: int
 
 
+class HeldBackMemory(Result):
+    """A result named without its text: this session was given the text a few searches ago."""
+
+    memory_id: str
+    """Give it to memory_load to read the text again."""
+    title: str
+    score: float
+    tokens: int
+
+
 class Found(Result):
     """The answer of a search."""
 
@@ -112,8 +123,8 @@ class Found(Result):
     intent: Intent
     degraded: list[str]
     """What could not be asked, and why."""
-    already_given: list[str]
-    """Memories that matched and that this session has been given before."""
+    held_back: list[HeldBackMemory]
+    """Memories that matched and whose text this session was given a few searches ago, best first."""
     tokens_saved: int
 
 
@@ -155,7 +166,7 @@ def _found(result: SearchResult) -> Found:
         mode=result.mode,
         intent=result.intent,
         degraded=list(result.degraded),
-        already_given=list(result.deduplicated),
+        held_back=[_held_back(one) for one in result.held_back],
         tokens_saved=result.tokens_saved,
     )
 
@@ -180,12 +191,17 @@ def _hit(hit: Hit) -> FoundMemory:
     )
 
 
+def _held_back(one: HeldBack) -> HeldBackMemory:
+    return HeldBackMemory(memory_id=one.memory_id, title=one.title, score=one.score, tokens=one.tokens)
+
+
 def _pinned(one: Pinned) -> PinnedMemory:
     return PinnedMemory(memory_id=one.memory_id, title=one.title, text=one.body, tokens=one.tokens)
 
 
 def _as_read(found: Found) -> str:
     parts = [f"[always] {one.title} (id {one.memory_id})\n{one.text}" for one in found.pinned]
+    parts += _reminders(found.held_back)
     parts += [_entry(one) for one in found.hits]
     if not found.hits:
         parts.append(_nothing(found))
@@ -199,9 +215,17 @@ def _entry(one: FoundMemory) -> str:
     return f"[{one.rank}] {one.title} (id {one.memory_id}, score {one.score:.3f}{place}{gone})\n{one.text}"
 
 
+def _reminders(held_back: list[HeldBackMemory]) -> list[str]:
+    """One line for each result whose text is not repeated, and how to read it again."""
+    lines = [
+        f"[given earlier in this session] {one.title} (id {one.memory_id}, score {one.score:.3f})" for one in held_back
+    ]
+    return ["\n".join([*lines, "memory_load reads such a memory again."])] if lines else []
+
+
 def _nothing(found: Found) -> str:
-    if found.already_given:
-        return f"Nothing new; this session has been given {', '.join(found.already_given)} before."
+    if found.held_back:
+        return "Nothing else found."
     return "Nothing found. Try other words, fewer filters or mode deep; memory_health tells whether all works."
 
 
@@ -220,12 +244,16 @@ class ContextArguments(Arguments):
 
 
 class Context(Result):
-    """Constitutional memories first, then the best of a search, within the budget."""
+    """Constitutional memories first, then what is relevant of a search, within the budget."""
 
     about: About
     query_id: str
     pinned: list[PinnedMemory]
     hits: list[FoundMemory]
+    held_back: list[HeldBackMemory]
+    """What is relevant too and whose text this session was given a few searches ago."""
+    below_cut: int
+    """Results left out because they are hardly related to the question."""
     tokens: int
     budget: int
     over_budget: int
@@ -250,6 +278,8 @@ def _context(calling: Calling, given: ContextArguments) -> Context:
         query_id=found.query_id,
         pinned=found.pinned,
         hits=found.hits,
+        held_back=found.held_back,
+        below_cut=packed.found.below_cut,
         tokens=packed.tokens,
         budget=packed.budget,
         over_budget=packed.over,
@@ -258,10 +288,14 @@ def _context(calling: Calling, given: ContextArguments) -> Context:
 
 
 def _context_as_read(context: Context) -> str:
-    told = [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.pinned]
-    told += [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.hits]
-    told = told or ["Nothing found."]
-    return "\n\n".join([*told, f"{context.tokens} of {context.budget} tokens; query_id {context.query_id}"])
+    parts = [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.pinned]
+    parts += _reminders(context.held_back)
+    parts += [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.hits]
+    if not context.hits and not context.held_back:
+        parts.append("Nothing in the memory is close to this question.")
+    parts += [f"Degraded: {reason}" for reason in context.degraded]
+    left_out = f"; {context.below_cut} hardly related left out" if context.below_cut else ""
+    return "\n\n".join([*parts, f"{context.tokens} of {context.budget} tokens{left_out}; query_id {context.query_id}"])
 
 
 class TriggerArguments(Arguments):
@@ -306,8 +340,8 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     Tool(
         name="memory_context",
         title="Context for a task",
-        description="Everything to know for a task, packed into a token budget: standing rules first, then the best of "
-        "a search.",
+        description="Everything to know for a task, packed into a token budget: standing rules first, then what is "
+        "relevant of a search.",
         policy=READ,
         arguments=ContextArguments,
         result=Context,

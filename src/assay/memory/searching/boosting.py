@@ -1,8 +1,8 @@
 """The boost stage: facts about each memory, gathered in few questions, become factors on its score.
 
 Facts come from the row (confidence, context type, age, learned triggers), from the graph (neighbours of the best hits)
-and from the session (what it attends to). A memory that a session was given is not given again, so its attention acts
-on what surrounds it: memories one edge away, and those that other searches gave together with it.
+and from the session (what it attends to). Attention acts on what surrounds a memory that the session was given:
+memories one edge away, and those that other searches gave together with it. It does not raise that memory itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Surroundings:
 
 def spread(work: Work, attention: Mapping[str, float]) -> dict[str, float]:
     """Attention one edge further: a neighbour has that of the memory it is joined to, times the edge's strength."""
-    held: dict[str, float] = dict(attention)
+    held: dict[str, float] = {}
     if attention:
         for one in work.edges.around(list(attention), hops=1, limit=200):
             held[one.memory_id] = max(held.get(one.memory_id, 0.0), attention[one.seed] * one.strength)

@@ -1,4 +1,4 @@
-"""Budget: what is left out so that the hits fit the caller's context, and what a session need not be given again.
+"""Budget: what is left out so that the hits fit the caller's context.
 
 Passages are taken whole, in the order of the hits and within a hit best first, up to the first that does not fit: what
 is behind it is dropped too, so that a larger budget never shows less. The best passage of the first hit is always kept,
@@ -8,7 +8,7 @@ says by how much.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,13 +27,6 @@ class Fitted(NamedTuple):
     """Tokens above the budget: not 0 only when the first passage alone is too long."""
 
 
-class Deduplicated(NamedTuple):
-    """Ids, in their order, parted into what is new to the session and what is not."""
-
-    kept: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
 def fit(
     hits: Sequence[Hit], token_budget: int | None, *, best_first: Mapping[str, Sequence[int]] | None = None
 ) -> Fitted:
@@ -49,15 +42,6 @@ def fit(
     offered = sum(len(hit.passages) for hit in hits)
     shown = sum(len(positions) for positions in taken.values())
     return Fitted(kept, tokens, dropped=offered - shown, overrun=max(tokens - token_budget, 0))
-
-
-def deduplicate(ids: Iterable[str], seen: Collection[str]) -> Deduplicated:
-    """What the session has not been given yet, and what it has."""
-    known = frozenset(seen)
-    every = tuple(ids)
-    return Deduplicated(
-        kept=tuple(one for one in every if one not in known), removed=tuple(one for one in every if one in known)
-    )
 
 
 def _taken(

@@ -1,14 +1,21 @@
-"""The final-rank stage: what the session has not been given yet, the first k of it, with texts, within the budget."""
+"""The final-rank stage: the first k results with their texts, within the budget.
+
+A result that the session still has in view is named and not given again. Its place is taken only by a further result
+above the relevance cut: holding something back never brings up something worse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from assay.memory.searching.budget import Fitted, fit
 from assay.memory.searching.explain import explanation
+from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.ranking import Ranked, Ranking
-from assay.records import Channel, Hit, HitPassage, SearchRequest, Tier
+from assay.memory.searching.relevance import Cut, cut_of
+from assay.records import Channel, HeldBack, Hit, HitPassage, SearchRequest, Tier
 from assay.storage import ShownPassage, Work
 
 PASSAGES = 3
@@ -22,44 +29,69 @@ class Shown(NamedTuple):
     unboosted: tuple[float, ...]
     """The hits' scores before boosts."""
     fitted: Fitted
-    deduplicated: tuple[str, ...]
-    """Memories that the session has, which would otherwise be among the hits."""
+    held_back: tuple[HeldBack, ...]
     tokens_saved: int
+    below_cut: int
 
 
 class _Picked(NamedTuple):
     fresh: list[Ranked]
-    repeated: list[Ranked]
+    held: list[Ranked]
+    below_cut: int
 
 
-def finish(work: Work, ranking: Ranking, request: SearchRequest, given: Collection[str]) -> Shown:
-    """The hits of a ranking."""
-    picked = _pick(ranking.order, request.k, given)
-    shown = work.passages.shown([passage for one in picked.fresh for passage in _shown_passages(one)])
+def finish(
+    work: Work, ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], options: SearchOptions
+) -> Shown:
+    """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
+    picked = _pick(ranking, request, in_view, options)
+    passages = [passage for one in picked.fresh for passage in _shown_passages(one)]
+    shown = work.passages.shown([*passages, *(one.memory.best.number for one in picked.held)])
     hits = [
         _hit(place, one, ranking, shown, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
     ]
     budget = _budget(request)
     fitted = fit(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
     unboosted = {one.row.memory_id: ranking.unboosted(one) for one in picked.fresh}
+    held_back = tuple(_held_back(one, ranking, shown, in_view) for one in picked.held)
     return Shown(
         hits=fitted.kept,
         unboosted=tuple(unboosted[hit.memory_id] for hit in fitted.kept),
         fitted=fitted,
-        deduplicated=tuple(one.row.memory_id for one in picked.repeated),
-        tokens_saved=sum(
-            ranking.rows[number].token_count for one in picked.repeated for number in _shown_passages(one)
-        ),
+        held_back=held_back,
+        tokens_saved=sum(held.tokens for held in held_back),
+        below_cut=picked.below_cut,
     )
 
 
-def _pick(order: Sequence[Ranked], k: int, given: Collection[str]) -> _Picked:
-    picked = _Picked([], [])
-    for one in order:
-        if len(picked.fresh) == k:
-            break
-        (picked.repeated if one.row.memory_id in given else picked.fresh).append(one)
-    return picked
+def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], options: SearchOptions) -> _Picked:
+    """The first k places, of which some are held back; relevant results further down take the places of those."""
+    cut = cut_of(max(map(ranking.score, ranking.order), default=0.0), ranking.rules.method, options)
+    first = ranking.order[: request.k]
+    places = [one for one in first if not request.relevant_only or _passes(one, ranking, cut)]
+    held = [one for one in places if one.row.memory_id in in_view]
+    fresh = [one for one in places if one.row.memory_id not in in_view]
+    further: Iterable[Ranked] = (
+        one for one in ranking.order[request.k :] if one.row.memory_id not in in_view and _passes(one, ranking, cut)
+    )
+    return _Picked([*fresh, *islice(further, len(held))], held, len(first) - len(places))
+
+
+def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
+    return cut.passes(ranking.score(one), _channels(one))
+
+
+def _held_back(
+    one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], in_view: Mapping[str, str]
+) -> HeldBack:
+    memory_id = one.row.memory_id
+    return HeldBack(
+        memory_id=memory_id,
+        title=shown[one.memory.best.number].title,
+        score=ranking.score(one),
+        tokens=sum(ranking.rows[number].token_count for number in _shown_passages(one)),
+        given_by=in_view[memory_id] or None,
+    )
 
 
 def _budget(request: SearchRequest) -> int | None:

@@ -22,6 +22,7 @@ def logged_query(
     lists: Lists,
     passage_ids: Mapping[int, str],
     rrf_k: int,
+    near_top: int,
     at: datetime,
 ) -> LoggedQuery:
     """The record of one search. `lists` are those that were fused, by number; `passage_ids` names the numbers."""
@@ -41,7 +42,8 @@ def logged_query(
         quality_proxy_score=result.telemetry.quality_proxy_score,
         trace_id=result.trace_id,
         tokens_saved=result.tokens_saved if request.session_id else None,
-        held_back=len(result.deduplicated) if request.session_id else None,
+        held_back=len(result.held_back) if request.session_id else None,
+        near_top=near_top,
         candidates=tuple(_candidates(channel, offered, passage_ids) for channel, offered in lists.items()),
     )
 

@@ -104,9 +104,10 @@ class Pipeline:
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
-            shown = finish(self._setting.work, ranking, self._request, self._setting.history.given())
+            shown = finish(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
+            stage.detail |= {"held_back": len(shown.held_back), "below_cut": shown.below_cut}
         ran = {str(channel): self._fusing.weights[channel] for channel in Channel if channel in ranking.lists}
         return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason)
 
@@ -198,8 +199,8 @@ class Pipeline:
         return done
 
     def _places_that_count(self, plan: Plan) -> int:
-        """How many of the first places are shown, passed over because the session has them, or reranked."""
-        shown = self._request.k + len(self._setting.history.given())
+        """How many of the first places are shown, passed over because the session has them in view, or reranked."""
+        shown = self._request.k + len(self._in_view)
         reranks = plan.rerank or self._setting.cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
@@ -324,6 +325,11 @@ class Pipeline:
 
     def _enabled(self, flag: str) -> bool:
         return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
+
+    @cached_property
+    def _in_view(self) -> Mapping[str, str]:
+        """What the session need not be given again, each with the search that gave it."""
+        return self._setting.history.in_view(self._options.in_view)
 
     @cached_property
     def _plan(self) -> Plan:

@@ -27,6 +27,7 @@ from assay.memory.searching.modes import ModeChoice
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.pinned import PinnedMemories
 from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
+from assay.memory.searching.relevance import count_near_top
 from assay.memory.searching.rerank import CrossEncoder
 from assay.memory.searching.telemetry import Circumstances, telemetry
 from assay.memory.searching.trace import Stopwatch, Trace
@@ -195,20 +196,22 @@ class Searcher:
             excluded_folders=answer.reach.excluded,
             chosen_folders=answer.reach.chosen,
             cold_start=asked.request.session_id is not None and around.history.cold,
-            deduplicated=shown.deduplicated,
+            held_back=shown.held_back,
             tokens_saved=shown.tokens_saved,
+            below_cut=shown.below_cut,
         )
 
     def _leave(self, asked: Asked, answer: Answer, result: SearchResult) -> None:
         """What a search leaves behind, once it is complete. Nothing here can fail it."""
         scope, request = asked.scope, asked.request
-        self._quietly("query log", lambda: self._log(asked, answer, result))
+        near_top = count_near_top(result, self._options)
+        self._quietly("query log", lambda: self._log(asked, answer, result, near_top))
         if request.origin is Origin.USE:
-            self._sessions.note(scope, request.session_id, Turn(result.query_id, result.ids))
+            self._sessions.note(scope, request.session_id, Turn(result.query_id, result.ids, near_top))
         for observe in self._observers:
             self._quietly("observer", partial(observe, scope, request, result))
 
-    def _log(self, asked: Asked, answer: Answer, result: SearchResult) -> None:
+    def _log(self, asked: Asked, answer: Answer, result: SearchResult, near_top: int) -> None:
         ranking = answer.ranking
         line = logged_query(
             asked.request,
@@ -216,6 +219,7 @@ class Searcher:
             lists=ranking.lists,
             passage_ids={number: row.passage_id for number, row in ranking.rows.items()},
             rrf_k=self._options.rrf_k,
+            near_top=near_top,
             at=asked.now,
         )
         self._store.log.append(asked.scope, line)

@@ -53,7 +53,7 @@ def telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float], aro
         avg_relevance_score=mean,
         top_result_score=max(scores, default=None),
         boost_impact_delta=_mean_change(scores, unboosted),
-        extraction_count_in_session=len(around.history.given()) + len(hits),
+        extraction_count_in_session=len(around.history.given() | {hit.memory_id for hit in hits}),
         quality_proxy_score=quality_proxy(scores, total),
     )
 

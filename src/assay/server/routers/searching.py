@@ -11,6 +11,7 @@ from assay.records import (
     Channel,
     Filters,
     FolderMode,
+    HeldBack,
     Hit,
     Intent,
     Mode,
@@ -123,6 +124,16 @@ class PinnedMemory(Result):
     tokens: int
 
 
+class HeldBackMemory(Result):
+    """A result named without its text: the session was given the text a few searches ago."""
+
+    memory_id: str
+    title: str
+    score: float
+    tokens: int
+    given_by: str | None = Field(description="The search that gave its text.")
+
+
 class SearchFound(Result):
     """The answer of a search."""
 
@@ -138,7 +149,9 @@ class SearchFound(Result):
     chosen_folders: list[str] | None
     excluded_folders: list[str]
     cold_start: bool
-    deduplicated: list[str] = Field(description="What matched and this session has been given before.")
+    held_back: list[HeldBackMemory] = Field(
+        description="What matched and whose text this session was given a few searches ago, best first."
+    )
     tokens_saved: int
     latency_ms: float
     stages: list[dict[str, Any]] | None = Field(description="With explain: every step, and how long it took.")
@@ -168,7 +181,7 @@ def found(result: SearchResult, *, explain: bool = False) -> SearchFound:
         chosen_folders=None if result.chosen_folders is None else list(result.chosen_folders),
         excluded_folders=list(result.excluded_folders),
         cold_start=result.cold_start,
-        deduplicated=list(result.deduplicated),
+        held_back=[_held_back(one) for one in result.held_back],
         tokens_saved=result.tokens_saved,
         latency_ms=result.telemetry.total_latency_ms,
         stages=plain(result.stages) if explain else None,
@@ -196,6 +209,12 @@ def _hit(hit: Hit) -> FoundMemory:
     )
 
 
+def _held_back(one: HeldBack) -> HeldBackMemory:
+    return HeldBackMemory(
+        memory_id=one.memory_id, title=one.title, score=one.score, tokens=one.tokens, given_by=one.given_by
+    )
+
+
 def _pinned(one: Pinned) -> PinnedMemory:
     return PinnedMemory(memory_id=one.memory_id, title=one.title, body=one.body, tokens=one.tokens)
 
@@ -211,11 +230,15 @@ class ContextBody(Body):
 
 
 class ContextFound(Result):
-    """Constitutional memories first, then the best of a search, within the budget."""
+    """Constitutional memories first, then what is relevant of a search, within the budget."""
 
     query_id: str
     pinned: list[PinnedMemory]
     hits: list[FoundMemory]
+    held_back: list[HeldBackMemory] = Field(
+        description="What is relevant too and whose text this session was given a few searches ago."
+    )
+    below_cut: int = Field(description="Results left out because they are hardly related to the question.")
     tokens: int
     budget: int
     over_budget: int = Field(description="Not 0 only when what must be given is more than the budget.")
@@ -239,6 +262,8 @@ def pack_context(asked: Asked, body: ContextBody) -> ContextFound:
         query_id=packed.found.query_id,
         pinned=[_pinned(one) for one in packed.found.pinned],
         hits=[_hit(one) for one in packed.found.hits],
+        held_back=[_held_back(one) for one in packed.found.held_back],
+        below_cut=packed.found.below_cut,
         tokens=packed.tokens,
         budget=packed.budget,
         over_budget=packed.over,

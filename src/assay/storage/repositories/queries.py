@@ -31,11 +31,12 @@ class SessionQuery(NamedTuple):
     query_id: str
     result_ids: tuple[str, ...]
     created_at: datetime
+    near_top: int | None
 
 
 _ASKED = eval_queries.c
 _OF_SESSION = (
-    select(_ASKED.id, _ASKED.query_id, _ASKED.result_ids, _ASKED.created_at)
+    select(_ASKED.id, _ASKED.query_id, _ASKED.result_ids, _ASKED.created_at, _ASKED.near_top)
     .where(mine(eval_queries), _ASKED.session_id == bindparam("session_id"), _ASKED.id > bindparam("after_id"))
     .where(_ASKED.origin == bindparam("origin"))
     .order_by(_ASKED.id.desc())
@@ -105,7 +106,7 @@ class Queries(Repository):
         """The newest queries of a session that were written after one of them, oldest first."""
         given = {"session_id": session_id, "after_id": after_id, "origin": str(origin), "limit": limit}
         found = [
-            SessionQuery(row.id, row.query_id, tuple(row.result_ids), row.created_at)
+            SessionQuery(row.id, row.query_id, tuple(row.result_ids), row.created_at, row.near_top)
             for row in self._rows(_OF_SESSION, **given)
         ]
         return found[::-1]

@@ -32,6 +32,7 @@ eval_queries = Table(
     Column("eval_category", TextType),
     Column("tokens_saved", WholeType),
     Column("held_back", WholeType),
+    Column("near_top", WholeType),
 )
 
 eval_candidates = Table(
