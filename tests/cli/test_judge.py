@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evaluations import Retrieved
 from assay.systems.protocol import System
-from assay.testing.fault_server import Handler, replying, serving
+from assay.testing.fault_server import FAULTS, FaultService, Handler, envelope, replying, sending, serving
 
 CASES = 12
 
@@ -39,11 +40,21 @@ class Answering(System):
         return Retrieved(ids=("d1",), answer=GivenAnswer(text=f"It says {int(case.id[1:]) % 6}."))
 
 
+def shown_answer(handler: Handler) -> str:
+    """The answer a judge is shown."""
+    messages = (handler.heard.body or {}).get("messages", [{}, {}])
+    shown = re.search(r"<<<ANSWER \w+>>>\n(.*?)\n<<<END", str(messages[1].get("content", "")), re.DOTALL)
+    return shown[1] if shown else ""
+
+
 def scoring(handler: Handler) -> None:
     """A judge that reads the score from the answer."""
-    messages = (handler.heard.body or {}).get("messages", [{}])
-    shown = re.search(r"<<<ANSWER \w+>>>\n(.*?)\n<<<END", str(messages[-1].get("content", "")), re.DOTALL)
-    said = re.search(r"says (\d)", shown[1] if shown else "")
+    sending(scored(handler))(handler)
+
+
+def scored(handler: Handler) -> bytes:
+    """What the judge sends that reads the score from the answer."""
+    said = re.search(r"says (\d)", shown_answer(handler))
     score = int(said[1]) if said else 0
     more = 1 if (handler.heard.body or {}).get("model") == "kinder:1b" else 0
     body: dict[str, object] = {"reason": "r", "score": min(5, score + more)}
@@ -51,7 +62,7 @@ def scoring(handler: Handler) -> None:
     asked = (handler.heard.body or {}).get("response_format", {}).get("json_schema", {}).get("name")
     body = {"reason": "r", "abstained": False} if asked == "abstention" else body
     body = {"reason": "r", "score": score} if asked == "correctness" else body
-    replying(json.dumps(body))(handler)
+    return envelope(json.dumps(body))
 
 
 @pytest.fixture
@@ -146,3 +157,186 @@ def test_a_server_that_is_gone_leaves_a_run_without_verdicts_and_says_so(
     told = run("judge", "run", "--about", "groundedness")
     assert told.code == 0
     assert f"verdicts   {CASES} unavailable" in told.out
+
+
+def served_as(name: str) -> Callable[[Handler], None]:
+    """The scoring judge behind a server that puts another name on its replies."""
+
+    def act(handler: Handler) -> None:
+        sending(json.dumps({**json.loads(scored(handler)), "model": name}).encode())(handler)
+
+    return act
+
+
+def wavering() -> Callable[[Handler], None]:
+    """A judge that is near the truth and says another score each time it is asked the same."""
+    asked: dict[str, int] = {}
+
+    def act(handler: Handler) -> None:
+        case = str((handler.heard.body or {}).get("messages"))
+        asked[case] = asked.get(case, -1) + 1
+        found = re.search(r"says (\d)", shown_answer(handler))
+        score = 0 if found is None else int(found[1]) + (1 if int(found[1]) < 5 else -1) * (asked[case] % 2)
+        verdict = {"supported_claims": [], "unsupported_claims": [], "reason": "r", "score": score}
+        replying(json.dumps(verdict))(handler)
+
+    return act
+
+
+def use(service: FaultService, monkeypatch: pytest.MonkeyPatch, name: str = "strict:1b") -> None:
+    monkeypatch.setenv("ASSAY_MODEL_URL", service.url)
+    monkeypatch.setenv("ASSAY_MODEL_NAME", name)
+
+
+def test_a_wavering_judge_decides_no_gate_and_everything_says_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(wavering()) as service:
+        use(service, monkeypatch)
+        told = run("judge", "calibrate", "--labels", str(labels(Path("labels.jsonl"))))
+        assert told.code == 2
+        assert "diagnostic only" in told.out
+        assert "the same verdict each time on 0 of 20 cases" in told.out
+        assert "0 of 20 cases that were asked again" in run("judge", "list").out
+        told = run("judge", "run", "--about", "groundedness")
+    assert "do not listen: its judge is below the floor: it gave the same verdict each time on 0 of 20" in told.out
+    Path("assay.toml").write_text("[floors]\ngroundedness = 1.0\n", encoding="utf-8")
+    told = run("gate", "--no-baseline")
+    assert told.code == 2
+    assert "cannot decide it" in told.out
+
+
+def test_a_calibration_is_not_renewed_from_kept_replies(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_MODEL_DEADLINE_S", "5")
+    given = str(labels(Path("labels.jsonl")))
+    with serving(scoring) as service:
+        use(service, monkeypatch)
+        assert run("judge", "calibrate", "--labels", given).code == 0
+        calls = len(service.heard)
+        told = run("judge", "calibrate", "--labels", given)
+        assert "fresh by faulty, 0 from the cache" in told.out
+        assert len(service.heard) - calls >= 36
+        url = service.url
+    monkeypatch.setenv("ASSAY_MODEL_URL", url)
+    monkeypatch.setenv("ASSAY_MODEL_DEADLINE_S", "0.2")
+    told = run("judge", "calibrate", "--labels", given)
+    assert told.code == 2
+    assert "0 verdicts on 36 labelled cases" in told.err
+
+
+def test_another_model_under_the_same_name_is_not_listened_to(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(served_as("strict-2026-01")) as service:
+        use(service, monkeypatch)
+        assert run("judge", "calibrate", "--labels", str(labels(Path("labels.jsonl")))).code == 0
+        told = run("judge", "run", "--about", "groundedness")
+        assert "served by  strict-2026-01 (strict:1b was asked)" in told.out
+        assert "gates      listen to it" in told.out
+    with serving(served_as("strict-2026-02")) as service:
+        monkeypatch.setenv("ASSAY_MODEL_URL", service.url)
+        told = run("judge", "run", "--about", "groundedness", "--fresh", "--json")
+    (judge,) = told.json["judges"]
+    assert judge["served"] == ["strict-2026-02"]
+    assert not judge["gates"]
+    assert judge["why"] == "strict-2026-02 replied, and strict-2026-01 was calibrated"
+
+
+def test_runs_judged_by_two_served_models_are_not_compared(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_system(dataset(), Answering(), running=Running(runs=Path(".assay/runs"))).run_id for _ in range(2)]
+    for run_id, served in zip(runs, ("strict-2026-01", "strict-2026-02"), strict=True):
+        with serving(served_as(served)) as service:
+            use(service, monkeypatch)
+            assert run("judge", "run", run_id, "--about", "groundedness", "--fresh").code == 0
+    told = run("compare", *runs)
+    assert told.code == 2
+    assert "judge.groundedness.served: strict-2026-01 -> strict-2026-02" in told.err
+
+
+def test_a_name_without_a_version_is_an_alias(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(served_as("some-model")) as service:
+        use(service, monkeypatch, "some-model")
+        told = run("judge", "run", "--about", "groundedness")
+        assert "ALIAS      the model name 'some-model' has no tag or version" in told.out
+        told = run("judge", "calibrate", "--labels", str(labels(Path("labels.jsonl"))))
+    assert told.code == 2
+    assert "not enough: the model name 'some-model' has no tag or version" in told.out
+
+
+def test_copied_labels_count_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [json.loads(line) for line in labels(Path("ten.jsonl"), 10).read_text(encoding="utf-8").splitlines()]
+    copies = [{**row, "id": f"{row['id']}-{number}"} for row in rows for number in range(4)]
+    Path("forty.jsonl").write_text("\n".join(map(json.dumps, copies)), encoding="utf-8")
+    with serving(scoring) as service:
+        use(service, monkeypatch)
+        told = run("judge", "calibrate", "--labels", "forty.jsonl")
+    assert told.code == 2
+    assert "10: 10 scored (30 copies left out)" in told.out
+
+
+def test_every_attempt_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(scoring) as service:
+        use(service, monkeypatch)
+        for number in range(2):
+            few = labels(Path("few.jsonl"), 6 + number)
+            assert run("judge", "calibrate", "--labels", str(few)).code == 2
+        told = run("judge", "calibrate", "--labels", str(labels(Path("labels.jsonl"))))
+        assert "number 3 of this judge, 2 failed before" in told.out
+        told = run("judge", "run", "--about", "groundedness")
+        assert "calibrated 3 times, 2 without success" in told.out
+        told = run("judge", "calibrate", "--labels", "labels.jsonl", "--model", "kinder:1b")
+        assert "1 other judge was tried on 36 of these cases" in told.out
+    listed = run("judge", "list", "--json").json["calibrations"]
+    assert [one["passed"] for one in listed] == [True, True, False, False]
+    assert "evidence" not in listed[0]["figures"]
+
+
+def test_judged_cases_among_the_labels_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [json.loads(line) for line in labels(Path("labels.jsonl")).read_text(encoding="utf-8").splitlines()]
+    own = [{**row, "question": f"How long? {number}"} for number, row in enumerate(rows)]
+    Path("own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
+    with serving(scoring) as service:
+        use(service, monkeypatch)
+        assert run("judge", "calibrate", "--labels", "own.jsonl").code == 0
+        told = run("judge", "run", "--about", "groundedness")
+    assert f"{CASES} of {CASES} judged cases ask questions of its calibration" in told.out
+
+
+def test_requests_tokens_and_cost_of_every_attempt_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_MODEL_PRICE_IN", "1000")
+    monkeypatch.setenv("ASSAY_MODEL_PRICE_OUT", "2000")
+    with serving(FAULTS["server_error"], scoring) as service:
+        use(service, monkeypatch)
+        told = run("judge", "run", "--about", "groundedness", "--json")
+        chats = [one for one in service.heard if one.path.endswith("/chat/completions")]
+    spent = told.json["judges"][0]["spent"]
+    assert spent["requests"] == len(chats)
+    assert (spent["prompt_tokens"], spent["completion_tokens"]) == (10 * spent["fresh"], 5 * spent["fresh"])
+    assert spent["cost_usd"] == pytest.approx(spent["fresh"] * (10 * 1000 + 5 * 2000) / 1_000_000)
+    assert spent["fresh"] > CASES + 5
+    again = run("judge", "run", "--about", "groundedness")
+    assert "from the cache" in again.out
+
+
+def test_failed_requests_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_MODEL_PRICE_IN", "1")
+    monkeypatch.setenv("ASSAY_MODEL_PRICE_OUT", "2")
+    monkeypatch.setenv("ASSAY_MODEL_DEADLINE_S", "0.2")
+    with serving(FAULTS["server_error"]) as service:
+        use(service, monkeypatch)
+        told = run("judge", "run", "--about", "groundedness")
+    assert re.search(r"requests   (\d+) sent, \1 failed", told.out)
+    assert re.search(r"tokens     0 sent, 0 replied; at most [\d,]+ more", told.out)
+    assert re.search(r"cost       0\.0000 USD, at most 0\.\d*[1-9]\d* USD", told.out)
+
+
+def test_failed_judges_leave_bounds_and_no_false_sentence_in_the_gate(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def partly(handler: Handler) -> None:
+        says = re.search(r"says [01]\.", shown_answer(handler))
+        (replying("no verdict") if says else scoring)(handler)
+
+    with serving(partly) as service:
+        use(service, monkeypatch)
+        told = run("judge", "run", "--about", "groundedness")
+    assert "8 cases, 4 without a value   worst to best 2.333 to 4.000" in told.out
+    told = run("gate", "--no-baseline")
+    assert "0 of 12 cases could not be judged under metrics that decide" in told.out
+    assert "4 more under groundedness, which decides nothing" in told.out

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.formats.grid import grid
+from assay.records.outcome import OutcomeKind
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from assay.evaluation.judged import JudgedRun
     from assay.evaluation.judged_scores import JudgeStanding
     from assay.judging.rerun import Rerun
     from assay.judging.spot_check import SpotCheck
-    from assay.records.judging import Calibration
+    from assay.metrics.aggregate import Aggregate
+    from assay.records.judging import Calibration, Usage
 
 _LISTED = 10
 
@@ -26,7 +29,7 @@ def judged_json(judged: JudgedRun) -> dict[str, Any]:
     metrics = {str(spec): one.as_json() for spec, one in judged.result.aggregates.items() if spec.name in names}
     return {
         "run": judged.result.run_id,
-        "judges": [{**asdict(one), "about": one.about.value} for one in judged.standings],
+        "judges": [one.as_json() for one in judged.standings],
         "metrics": metrics,
     }
 
@@ -38,7 +41,7 @@ def judged_lines(judged: JudgedRun) -> Iterator[str]:
 
     names = {name for one in judged.standings for name in JUDGED[one.about]}
     rows = [
-        (str(spec), shown_value(one), f"{one.scored} cases")
+        (str(spec), shown_value(one), *_coverage(one))
         for spec, one in judged.result.aggregates.items()
         if spec.name in names
     ]
@@ -48,13 +51,35 @@ def judged_lines(judged: JudgedRun) -> Iterator[str]:
         yield from ("", *_standing(one))
 
 
+def _coverage(found: Aggregate) -> tuple[str, str]:
+    """How many cases have a value, and how far the mean could move if the others had one."""
+    missing = found.cases - found.scored - found.others.get(OutcomeKind.NOT_APPLICABLE, 0)
+    if not missing:
+        return f"{found.scored} cases", ""
+    ends = ["-" if end is None else f"{end:.3f}" for end in (found.worst, found.best)]
+    return f"{found.scored} cases, {missing} without a value", f"worst to best {ends[0]} to {ends[1]}"
+
+
 def _standing(one: JudgeStanding) -> Iterator[str]:
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(one.outcomes.items())) or "nothing to judge"
     cached = f", {one.cached} from the cache" if one.cached else ""
     yield f"{one.about}: {one.judge} ({one.fingerprint_id})"
     yield f"  verdicts   {counted}{cached}"
-    if one.prompt_tokens or one.completion_tokens:
-        yield f"  tokens     {one.prompt_tokens:,} sent, {one.completion_tokens:,} replied"
+    if one.usage.requests:
+        yield f"  requests   {_requests(one.usage)}"
+        yield f"  tokens     {_tokens(one.usage)}"
+    if one.most_cost_usd is not None and one.usage.requests:
+        yield f"  cost       {_cost(one)}"
+    if one.other_served:
+        yield f"  served by  {', '.join(one.served)} ({one.model} was asked)"
+    if one.alias:
+        yield f"  ALIAS      {one.alias}"
+    if one.attempts:
+        failed = f", {one.failed_attempts} without success" if one.failed_attempts else ""
+        times = "once" if one.attempts == 1 else f"{one.attempts} times"
+        yield f"  calibrated {times}{failed}"
+    if one.among_labels:
+        yield f"  labels     {one.among_labels} of {one.judged} judged cases ask questions of its calibration"
     if one.flagged:
         yield f"  flagged    {one.flagged} cases whose text speaks to the judge"
     if one.void:
@@ -62,21 +87,41 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
     yield f"  gates      {'listen to it' if one.gates else f'do not listen: {one.why}'}"
 
 
+def _requests(usage: Usage) -> str:
+    failed = f", {usage.failed:,} failed" if usage.failed else ""
+    return f"{usage.requests:,} sent{failed}"
+
+
+def _tokens(usage: Usage) -> str:
+    most = usage.most_prompt_tokens + usage.most_completion_tokens
+    more = f"; at most {most:,} more in requests that were not counted" if most else ""
+    return f"{usage.prompt_tokens:,} sent, {usage.completion_tokens:,} replied{more}"
+
+
+def _cost(standing: JudgeStanding) -> str:
+    most = f"at most {standing.most_cost_usd:.4f} USD"
+    if standing.cost_usd is None:
+        return f"not known, the server did not count all tokens; {most}"
+    return f"{standing.cost_usd:.4f} USD" + (f", {most}" if standing.most_cost_usd != standing.cost_usd else "")
+
+
 def calibrated_lines(calibration: Calibration, judge: str) -> Iterator[str]:
     """A calibration for people."""
     seen = calibration.figures
-    verdict = "may decide gates" if calibration.passed else "diagnostic only"
-    yield f"{judge} ({calibration.fingerprint_id}): {verdict} until {calibration.expires_at:%Y-%m-%d}"
+    until = f"may decide gates until {calibration.expires_at:%Y-%m-%d}"
+    yield f"{judge} ({calibration.fingerprint_id}): {until if calibration.passed else 'diagnostic only'}"
     yield from grid(_rows(seen), indent="  ")
     yield from (f"  not enough: {one}" for one in seen["shortcomings"])
 
 
 def _rows(seen: Mapping[str, Any]) -> list[tuple[str, str]]:
     outcomes = ", ".join(f"{count} {kind}" for kind, count in sorted(seen["outcomes"].items()))
+    usage, attempts = seen["usage"], seen["attempts"]
+    copies = f" ({seen['copies']} copies left out)" if seen["copies"] else ""
     consistency, position, verbosity = seen["self_consistency"], seen["position_bias"], seen["verbosity_bias"]
     rows = [
-        ("labelled cases", f"{seen['labelled']}: {outcomes}"),
-        (f"kappa ({seen['kappa_weights']})", _shown(seen["kappa"])),
+        ("labelled cases", f"{seen['labelled']}: {outcomes}{copies}"),
+        (f"kappa ({seen['kappa_weights']})", _shown_at_level(seen["kappa"])),
         ("alpha", _shown(seen["alpha"])),
         ("accuracy", _shown(seen["accuracy"])),
         ("judge minus people", f"{seen['mean_difference']:+.2f}"),
@@ -91,8 +136,34 @@ def _rows(seen: Mapping[str, Any]) -> list[tuple[str, str]]:
     means = seen["means"]
     if "corrected" in means:
         rows.append(("mean, judge alone", f"{means['judge_unlabelled']:.2f} over {means['unlabelled']} cases"))
-        rows.append(("mean, corrected", _shown(means["corrected"])))
+        rows.append(("mean, corrected", f"{_shown(means['corrected'])} if the labels are a random sample"))
+    if "withheld" in means:
+        rows.append(("mean, corrected", f"- {means['withheld']}"))
+    if usage["requests"] or usage["cached"]:
+        served = f" by {', '.join(seen['served'])}" if seen["served"] else ""
+        rows.append(("replies", f"{usage['fresh']} fresh{served}, {usage['cached']} from the cache"))
+    if attempts["number"] > 1 or attempts["other_judges"]:
+        rows.append(("attempts", _attempts(attempts)))
+    if "kappa_of_all_attempts" in seen:
+        rows.append(("kappa, all attempts", _shown_at_level(seen["kappa_of_all_attempts"])))
     return rows
+
+
+def _attempts(attempts: Mapping[str, Any]) -> str:
+    parts = [f"number {attempts['number']} of this judge, {attempts['failed_before']} failed before"]
+    if attempts["left_out_cases"]:
+        parts.append(f"{attempts['left_out_cases']} cases of earlier ones are left out now and still count")
+    if attempts["other_judges"]:
+        others = attempts["other_judges"]
+        judges = "1 other judge was" if others == 1 else f"{others} other judges were"
+        parts.append(f"{judges} tried on {attempts['shared_cases']} of these cases")
+    return "; ".join(parts)
+
+
+def _shown_at_level(agreement: Mapping[str, Any]) -> str:
+    """An agreement; with the level of its interval where several attempts raised it."""
+    level = agreement.get("level", 0.95)
+    return _shown(agreement) if level <= 0.95 else f"{_shown(agreement)} at {level * 100:.4g} %"
 
 
 def _shown(one: Mapping[str, Any]) -> str:
@@ -100,6 +171,55 @@ def _shown(one: Mapping[str, Any]) -> str:
         return "-"
     limits = "" if one.get("low") is None else f" [{one['low']:.2f}, {one['high']:.2f}]"
     return f"{one['value']:.2f}{limits}"
+
+
+def calibration_json(calibration: Calibration) -> dict[str, Any]:
+    """A calibration for machines; the labelled cases themselves stay in the store."""
+    from assay.judging.attempts import EVIDENCE  # noqa: PLC0415 - not for the help
+
+    return {
+        "fingerprint": calibration.fingerprint_id,
+        "judge": dict(calibration.fingerprint),
+        "about": calibration.kind.value,
+        "passed": calibration.passed,
+        "made_at": calibration.made_at.isoformat(),
+        "expires_at": calibration.expires_at.isoformat(),
+        "labels": calibration.labels_hash,
+        "cases": calibration.cases,
+        "figures": {name: value for name, value in calibration.figures.items() if name != EVIDENCE},
+    }
+
+
+def calibration_list_lines(calibrations: Sequence[Calibration], now: datetime) -> Iterator[str]:
+    """Every attempt at calibrating a judge, the newest first, for people."""
+    if not calibrations:
+        yield "No judge was calibrated yet. Calibrate one: assay judge calibrate --labels FILE"
+        return
+    head = ("made", "judge", "id", "labels", "cases", "kappa", "attempt", "gates")
+    yield from grid([head, *(_listed(one, now) for one in calibrations)])
+    for one in calibrations:
+        for reason in one.figures.get("shortcomings", ()):
+            yield f"  {one.made_at:%Y-%m-%d %H:%M} {one.fingerprint_id}: {reason}"
+
+
+def _listed(calibration: Calibration, now: datetime) -> tuple[str, ...]:
+    figures = calibration.figures
+    attempt = figures.get("attempts", {}).get("number")
+    if not calibration.passed:
+        gates = "do not listen"
+    else:
+        gates = "listen until" if calibration.gates_at(now) else "no longer since"
+        gates = f"{gates} {calibration.expires_at:%Y-%m-%d}"
+    return (
+        f"{calibration.made_at:%Y-%m-%d %H:%M}",
+        str(calibration.fingerprint.get("judge", "-")),
+        calibration.fingerprint_id,
+        calibration.labels_hash.removeprefix("sha256:")[:8],
+        str(calibration.cases),
+        _shown(figures.get("kappa", {})),
+        "-" if attempt is None else str(attempt),
+        gates,
+    )
 
 
 def rerun_lines(found: Rerun) -> Iterator[str]:

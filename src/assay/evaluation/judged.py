@@ -22,15 +22,18 @@ from assay.evaluation.judged_scores import JudgeStanding, Verdicts, declined_by,
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.folder import RunFolder
 from assay.judging.any_judge import Judging
-from assay.judging.hearing import OnVerdict, heard
+from assay.judging.attempts import overlap
+from assay.judging.hearing import Hearing, OnVerdict, heard
 from assay.judging.keeping import stored_verdict
+from assay.models.budget import Prices
+from assay.models.fingerprints import alias_reason
+from assay.models.usage import costs_of
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.records.judging import (
     Calibration,
-    JudgedAnswer,
     JudgeInput,
     RubricKind,
     StoredVerdict,
@@ -50,6 +53,10 @@ class Bench:
     clock: Clock
     threads: int = 1
     on_verdict: OnVerdict | None = None
+    prices: Prices | None = None
+    """What tokens cost, where the settings say."""
+    fresh: bool = False
+    """Ask the model again also where its replies are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +134,12 @@ def _heard(
     run_id: str, judge: Judging, shown: Sequence[_Shown], bench: Bench
 ) -> tuple[list[StoredVerdict], JudgeStanding]:
     hearing = heard(
-        judge, [one.input for one in shown], run_id=run_id, threads=bench.threads, on_verdict=bench.on_verdict
+        judge,
+        [one.input for one in shown],
+        run_id=run_id,
+        threads=bench.threads,
+        on_verdict=bench.on_verdict,
+        fresh=bench.fresh,
     )
     given = hearing.given
     at = bench.clock.now()
@@ -137,34 +149,55 @@ def _heard(
     with bench.store.writing(bench.scope) as work:
         work.judging.put_inputs([one.input for one in shown])
         work.judging.put_verdicts(stored)
-        calibration = work.judging.calibration(judge.fingerprint().id)
-    gates, why = _trusted(calibration, at, hearing.void)
-    return stored, _standing(judge, given, void=hearing.void, gates=gates, why=why)
+        attempts = [
+            one for one in work.judging.calibrations_about(judge.about) if one.fingerprint_id == judge.fingerprint().id
+        ]
+    return stored, _standing(judge, hearing, attempts, at, bench.prices)
 
 
-def _trusted(calibration: Calibration | None, at: datetime, void: str) -> tuple[bool, str]:
-    if void:
-        return False, void
+def _distrust(calibration: Calibration | None, at: datetime, hearing: Hearing, alias: str) -> str:
+    """Say why no gate may listen to a judge; empty when one may."""
+    if hearing.void:
+        return hearing.void
     if calibration is None:
-        return False, "its judge was never calibrated"
+        return "its judge was never calibrated"
     if not calibration.passed:
-        return False, f"its judge is below the floor: {'; '.join(calibration.figures.get('shortcomings', []))}"
+        return f"its judge is below the floor: {'; '.join(calibration.figures.get('shortcomings', []))}"
     if not calibration.gates_at(at):
-        return False, f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
-    return True, ""
+        return f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
+    known = calibration.figures.get("served")
+    strangers = [name for name in hearing.served if known is not None and name not in known]
+    if known is not None and strangers:
+        return f"{', '.join(strangers)} replied, and {', '.join(known) or 'no model'} was calibrated"
+    return alias
 
 
-def _standing(judge: Judging, given: Sequence[JudgedAnswer], *, void: str, gates: bool, why: str) -> JudgeStanding:
+def _standing(
+    judge: Judging, hearing: Hearing, attempts: Sequence[Calibration], at: datetime, prices: Prices | None
+) -> JudgeStanding:
+    given, fingerprint = hearing.given, judge.fingerprint()
+    calibration = attempts[-1] if attempts else None
+    model = fingerprint.model
+    alias = alias_reason(model, fingerprint.model_digest, hearing.served) if model else ""
+    why = _distrust(calibration, at, hearing, alias)
+    cost, most_cost = costs_of(hearing.usage, prices)
     return JudgeStanding(
         about=judge.about,
         judge=judge.name,
-        fingerprint_id=judge.fingerprint().id,
+        fingerprint_id=fingerprint.id,
         outcomes=dict(Counter(one.verdict.outcome.value for one in given)),
-        void=void,
-        gates=gates,
+        void=hearing.void,
+        gates=not why,
         why=why,
         flagged=sum(bool(one.flags) for one in given),
-        prompt_tokens=sum(one.prompt_tokens or 0 for one in given if not one.cached),
-        completion_tokens=sum(one.completion_tokens or 0 for one in given if not one.cached),
         cached=sum(one.cached for one in given),
+        usage=hearing.usage,
+        cost_usd=cost,
+        most_cost_usd=most_cost,
+        model=model,
+        served=hearing.served,
+        alias=alias,
+        attempts=len(attempts),
+        failed_attempts=sum(not one.passed for one in attempts),
+        among_labels=0 if calibration is None else overlap(calibration, (one.input.question for one in given)),
     )

@@ -7,7 +7,7 @@ as it was.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.evaluation.results import RunResult
@@ -20,7 +20,7 @@ from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.judging import RubricKind, StoredVerdict, VerdictOutcome
+from assay.records.judging import RubricKind, StoredVerdict, Usage, VerdictOutcome
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.runs import CaseStatus
 
@@ -37,6 +37,9 @@ JUDGED = {
 """Which metrics each kind of judge decides."""
 JUDGE = "judge"
 """Under which a run's instrument names its judges, and its subject says whether gates may listen to them."""
+
+SPENT = "spent"
+"""Under which the subject keeps, for each kind of judge, what judging took: requests, tokens, cost."""
 
 Verdicts = Mapping[tuple[str, int, RubricKind], StoredVerdict]
 
@@ -57,9 +60,80 @@ class JudgeStanding:
     """Why not."""
     flagged: int = 0
     """Cases whose text speaks to the judge."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     cached: int = 0
+    """Verdicts that were read from kept replies alone."""
+    usage: Usage = field(default_factory=Usage)
+    """Every request of this judging: planted cases, second askings, retries and failures included."""
+    cost_usd: float | None = None
+    """Dollars for what the server counted; None: no price is set, or the server did not count."""
+    most_cost_usd: float | None = None
+    """Dollars at most, with what failed requests may have cost."""
+    model: str = ""
+    """The model that was asked for; empty for rules."""
+    served: tuple[str, ...] = ()
+    """The models that replied, as the server names them."""
+    alias: str = ""
+    """Why the model's name does not tell which weights answered; empty: it does."""
+    attempts: int = 0
+    """How often this judge was calibrated."""
+    failed_attempts: int = 0
+    """Calibrations among them that did not license it."""
+    among_labels: int = 0
+    """Judged cases whose questions are among the labels of its calibration."""
+
+    @property
+    def judged(self) -> int:
+        """Cases it was asked about."""
+        return sum(self.outcomes.values())
+
+    @property
+    def other_served(self) -> tuple[str, ...]:
+        """Models that replied under another name than the one that was asked for."""
+        return tuple(name for name in self.served if name != self.model)
+
+    def spent(self) -> dict[str, Any]:
+        """Return requests, tokens and cost, in the one shape of every surface."""
+        return {**self.usage.as_json(), "cost_usd": self.cost_usd, "most_cost_usd": self.most_cost_usd}
+
+    def as_json(self) -> dict[str, Any]:
+        """The one shape of it on every surface."""
+        return {
+            "about": self.about.value,
+            "judge": self.judge,
+            "fingerprint_id": self.fingerprint_id,
+            "outcomes": dict(self.outcomes),
+            "void": self.void,
+            "gates": self.gates,
+            "why": self.why,
+            "flagged": self.flagged,
+            "cached": self.cached,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "spent": self.spent(),
+            "model": self.model,
+            "served": list(self.served),
+            "alias": self.alias,
+            "calibrations": {"attempts": self.attempts, "failed": self.failed_attempts},
+            "among_labels": self.among_labels,
+        }
+
+
+def standing_cautions(standing: JudgeStanding) -> Iterator[str]:
+    """Say what a reader of judged numbers must know of the judge, beside failed verdicts and whether gates listen."""
+    if standing.other_served:
+        yield f"{standing.model} was asked about {standing.about} and {', '.join(standing.other_served)} replied"
+    if standing.alias:
+        yield standing.alias
+    if standing.failed_attempts:
+        yield (
+            f"the judge of {standing.about} was calibrated {standing.attempts} times, "
+            f"{standing.failed_attempts} of them without success"
+        )
+    if standing.among_labels:
+        yield (
+            f"{standing.among_labels} of {standing.judged} judged cases ask questions of the labels that the judge of "
+            f"{standing.about} was calibrated on"
+        )
 
 
 def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
@@ -72,6 +146,17 @@ def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
         if not standing.get("gates")
         for metric in JUDGED[RubricKind(about)]
     }
+
+
+def without_spent(subject: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's subject without what judging took: that is no change of the system."""
+    judges = subject.get(JUDGE)
+    if not isinstance(judges, Mapping):
+        return dict(subject)
+    kept = {
+        about: {name: value for name, value in standing.items() if name != SPENT} for about, standing in judges.items()
+    }
+    return {**subject, JUDGE: kept}
 
 
 def judged_result(
@@ -127,8 +212,8 @@ def _manifest(
 ) -> RunManifest:
     made = instrument_of(dataset, result.manifest.k)
     before = result.manifest.instrument.get(JUDGE) or {}
-    judges = {**before, **{one.about.value: {"id": one.fingerprint_id, "name": one.judge} for one in standings}}
-    trusted = {one.about.value: {"gates": one.gates, "why": one.why} for one in standings}
+    judges = {**before, **{one.about.value: _instrument_entry(one) for one in standings}}
+    trusted = {one.about.value: {"gates": one.gates, "why": one.why, SPENT: one.spent()} for one in standings}
     return replace(
         result.manifest,
         metrics=tuple(map(str, specs)),
@@ -141,6 +226,12 @@ def _manifest(
     )
 
 
+def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
+    """Name a judge: who was asked and, where the server says that somebody else replied, who that was."""
+    served = {"served": ", ".join(standing.served)} if standing.other_served else {}
+    return {"id": standing.fingerprint_id, "name": standing.judge, **served}
+
+
 def _notes(standings: Sequence[JudgeStanding]) -> Iterator[str]:
     for one in standings:
         missing = {kind: count for kind, count in one.outcomes.items() if kind != VerdictOutcome.SCORED}
@@ -149,6 +240,7 @@ def _notes(standings: Sequence[JudgeStanding]) -> Iterator[str]:
         elif missing:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(missing.items()))
             yield f"Of the verdicts about {one.about}, {counted}."
+        yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in standing_cautions(one))
         if not one.gates:
             yield f"{', '.join(JUDGED[one.about])}: diagnostic only, {one.why}."
 

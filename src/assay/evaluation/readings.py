@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from assay.evaluation.judged_scores import without_spent
 from assay.evaluation.results import RunResult
 from assay.metrics.entry import Better
 from assay.metrics.operations import Failures, LatencySummary, failures, latency_summary
@@ -104,7 +105,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         dataset=manifest.dataset,
         dataset_version=manifest.dataset_version,
         instrument=manifest.instrument,
-        subject=manifest.subject,
+        subject=without_spent(manifest.subject),
         host=manifest.host,
         outcomes={str(spec): dict(cases) for spec, cases in run.scores.items()},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},

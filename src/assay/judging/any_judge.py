@@ -31,8 +31,8 @@ class Judging(Protocol):
         """Everything that moves its verdicts."""
         ...
 
-    def judged(self, given: JudgeInput, *, repeat: int = 0) -> JudgedAnswer:
-        """The verdict on one case."""
+    def judged(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
+        """The verdict on one case; `fresh` asks the model even where its reply is kept."""
         ...
 
 
@@ -75,7 +75,13 @@ class AnyJudge:
             parser_version="",
         )
 
-    def judged(self, given: JudgeInput, *, repeat: int = 0) -> JudgedAnswer:
+    def judged(
+        self,
+        given: JudgeInput,
+        *,
+        repeat: int = 0,
+        fresh: bool = False,  # noqa: ARG002 - rules keep no replies
+    ) -> JudgedAnswer:
         """The verdict on one case."""
         return JudgedAnswer(input=given, verdict=self._verdict(given), fingerprint=self.fingerprint(), repeat=repeat)
 

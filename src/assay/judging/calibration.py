@@ -1,8 +1,10 @@
 """How far a judge agrees with people: agreement, self-consistency, two biases, and means corrected by what was found.
 
 The result is an artefact for one fingerprint with an expiry: another model, prompt, rubric or parser is another judge
-and starts anew. Below the floor, or with too few labels or too many missing verdicts, a judge is diagnostic only: its
-scores are shown and no gate listens to them.
+and starts anew. A judge below the floor is diagnostic only: its scores are shown and no gate listens to them. So is one
+with too few labels or too many missing verdicts, one that says something else each time it is asked, one whose replies
+came from a cache, and one whose name does not tell which model answers (`_shortcomings` has all reasons). Earlier
+attempts count (`attempts`): passing at the fourth try on picked labels is no pass.
 """
 
 from __future__ import annotations
@@ -11,20 +13,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.clock import Clock
 from assay.errors import BadValue, NothingMeasured
 from assay.judging.any_judge import Judging
+from assay.judging.attempts import EVIDENCE, Attempts, Evidence, attempts_before
 from assay.judging.canaries import canaries, void_reason
-from assay.judging.labels import Labelled, Labels
+from assay.judging.labels import Labelled, Labels, case_key, question_key
+from assay.models.fingerprints import alias_reason
 from assay.models.limited import side_by_side
-from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind
-from assay.statistics.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
+from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
 from assay.statistics.intervals import Interval, wilson
 from assay.statistics.ppi import ppi_mean
+from assay.statistics.two_samples import mean_difference
 
 LEAST_CASES = 30
 """Fewer labels say too little to let a judge decide anything."""
@@ -32,6 +37,12 @@ LEAST_JUDGED = 0.9
 """The share of cases that must have a verdict."""
 SLACK = 0.2
 """How far below the floor the lower end of kappa's interval may lie."""
+LEAST_SAME = 0.8
+"""The share of repeated cases on which a judge must give the same verdict every time it is asked."""
+LEAST_LABELS = 20
+"""Fewer labels than this correct no mean: one odd label would move it too far."""
+NOT_ALIKE = 0.01
+"""Below this p, the labelled cases are not a random sample of those whose mean is corrected."""
 FILLER = (
     "To put it in other words, and so that nothing is left unclear, this is what can be said about the matter at hand. "
     "The above answers what was asked, in the order in which it was asked, and there is nothing further to add to it."
@@ -73,12 +84,16 @@ def calibrate(
     options: CalibrationOptions | None = None,
     unlabelled: Sequence[float] = (),
     on_case: OnCase | None = None,
+    earlier: Sequence[Calibration] = (),
 ) -> Calibrated:
-    """Hold a judge against people.
+    """Hold a judge against people; the model is asked everything anew, whatever replies are kept.
 
-    `unlabelled` are its scores of further cases that nobody labelled, whose mean is then corrected too.
+    `unlabelled` are its scores of further cases that nobody labelled, whose mean is then corrected too. `earlier` are
+    all calibrations of judges of this kind that were made before, the oldest first: they count.
     """
     options = options or CalibrationOptions()
+    copies, labels = len(labels.cases), labels.distinct()
+    copies -= len(labels.cases)
     asking = _Asking(judge, options, on_case, len(labels.cases))
     judged = asking.all([one.input for one in labels.cases])
     pairs = [(one, said) for one, said in zip(labels.cases, judged, strict=True) if said.score is not None]
@@ -88,8 +103,13 @@ def calibrate(
             f"{judge.name} gave {len(pairs)} verdicts on {len(labels.cases)} labelled cases: {why}",
             remedy="Check model.url and model.name, then calibrate again.",
         )
-    figures = _figures(labels, pairs, asking, unlabelled)
-    figures["outcomes"] = dict(Counter(one.verdict.outcome.value for one in judged))
+    evidence = [_evidence(labels, case, said) for case, said in zip(labels.cases, judged, strict=True)]
+    figures = _figures(labels, pairs, asking, unlabelled, _History(earlier, evidence))
+    figures |= {
+        "outcomes": dict(Counter(one.verdict.outcome.value for one in judged)),
+        "copies": copies,
+        EVIDENCE: [list(item) for item in evidence],
+    }
     fingerprint, now = judge.fingerprint(), clock.now()
     calibration = Calibration(
         fingerprint_id=fingerprint.id,
@@ -115,16 +135,22 @@ class _Asking:
         sample = min(options.sample, cases)
         self._total = cases + sample * (options.repeats + 1) + len(canaries(judge.about, seed=0))
         self._done = 0
+        self.usage = Usage()
+        """Of everything that was asked so far."""
+        self.served: dict[str, None] = {}
+        """The models that replied, as the server names them."""
 
     def all(self, inputs: Iterable[JudgeInput], repeat: int = 0) -> list[JudgedAnswer]:
         """A verdict on each, in order."""
         return [self._counted(one) for one in side_by_side(self._one(repeat), inputs, threads=self.options.threads)]
 
     def _one(self, repeat: int) -> Callable[[JudgeInput], JudgedAnswer]:
-        return lambda given: self.judge.judged(given, repeat=repeat)
+        return lambda given: self.judge.judged(given, repeat=repeat, fresh=True)
 
     def _counted(self, one: JudgedAnswer) -> JudgedAnswer:
         self._done += 1
+        self.usage += one.usage
+        self.served |= dict.fromkeys(one.served)
         if self._on_case is not None:
             self._on_case(min(self._done, self._total), self._total)
         return one
@@ -133,51 +159,130 @@ class _Asking:
 Pairs = Sequence[tuple[Labelled, JudgedAnswer]]
 
 
-def _figures(labels: Labels, pairs: Pairs, asking: _Asking, unlabelled: Sequence[float]) -> dict[str, Any]:
+class _History(NamedTuple):
+    """What is known of a judge before its figures are made."""
+
+    earlier: Sequence[Calibration]
+    evidence: Sequence[Evidence]
+
+    def attempts(self, asking: _Asking, scale: str) -> Attempts:
+        return attempts_before(
+            self.earlier,
+            fingerprint_id=asking.judge.fingerprint().id,
+            cases={item.case for item in self.evidence},
+            scale=scale,
+            served=asking.served,
+        )
+
+
+def _evidence(labels: Labels, case: Labelled, said: JudgedAnswer) -> Evidence:
+    score = None if said.score is None else labels.as_label(said.score, case.input.kind)
+    return Evidence(case_key(case.input), question_key(case.input.question), case.label, score)
+
+
+def _figures(
+    labels: Labels, pairs: Pairs, asking: _Asking, unlabelled: Sequence[float], history: _History
+) -> dict[str, Any]:
     rng, kind = np.random.default_rng(asking.options.seed), asking.judge.about
     people = [one.label for one, _ in pairs]
     said = [labels.as_label(_score(answer), kind) for _, answer in pairs]
     graded = labels.graded and kind is not RubricKind.ABSTENTION
-    kappa = cohen_kappa(people, said, rng=rng, weights="quadratic" if graded else "unweighted")
+    weights: Weights = "quadratic" if graded else "unweighted"
+    scale = "0-5" if graded else "yes/no"
+    attempts = history.attempts(asking, scale)
+    kappa = cohen_kappa(people, said, rng=rng, weights=weights, level=attempts.level)
     alpha = krippendorff_alpha(list(zip(people, said, strict=True)), rng=rng, scale="ordinal" if graded else "nominal")
     sample = _sample(pairs, asking.options, rng)
     planted = asking.all(canaries(kind, seed=asking.options.seed))
     figures = {
-        "scale": "0-5" if graded else "yes/no",
+        "scale": scale,
         "labelled": len(labels.cases),
         "judged": len(pairs),
         "accuracy": _share([one == other for one, other in zip(people, said, strict=True)]),
         "mean_difference": float(np.mean(np.subtract(said, people))),
-        "kappa": _agreement(kappa),
-        "kappa_weights": "quadratic" if graded else "unweighted",
+        "kappa": {**_agreement(kappa), "level": attempts.level},
+        "kappa_weights": weights,
         "alpha": _agreement(alpha),
         "self_consistency": _consistency(sample, asking),
         "position_bias": _moved(sample, asking, _turned_round),
         "verbosity_bias": {**_moved(sample, asking, _padded), "length_correlation": _with_length(pairs, people, said)},
-        "means": _means(labels, kind, people, said, unlabelled),
+        "means": _means(labels, kind, (people, said), unlabelled, rng),
         "void": void_reason(planted),
         "floor": asking.options.floor,
+        "attempts": attempts.as_json(),
+        "usage": asking.usage.as_json(),
+        "served": list(asking.served),
+        "alias": _alias(asking),
     }
+    deciding = kappa
+    if attempts.left_out:
+        known = [(item.label, item.score) for item in attempts.left_out if item.score is not None]
+        both = [*zip(people, said, strict=True), *known]
+        deciding = cohen_kappa(*zip(*both, strict=True), rng=rng, weights=weights, level=attempts.level)
+        figures["kappa_of_all_attempts"] = {**_agreement(deciding), "level": attempts.level}
     if graded:
         figures["within_one"] = _share([abs(one - other) <= 1 for one, other in zip(people, said, strict=True)])
-    return {**figures, "shortcomings": _shortcomings(figures, kappa, asking.options.floor)}
+    shortcomings = [
+        *_too_few(figures),
+        *_too_low(deciding, asking.options.floor, attempts),
+        *_wavers(figures, attempts),
+        *_unsure_who(figures, attempts),
+    ]
+    return {**figures, "shortcomings": shortcomings}
 
 
-def _shortcomings(figures: dict[str, Any], kappa: Agreement, floor: float) -> list[str]:
-    """Why a judge is diagnostic only, each in a sentence; none: it may decide gates."""
+def _alias(asking: _Asking) -> str:
+    """Why the model's name does not tell which weights answered; empty for one that does, and for rules."""
+    judge = asking.judge.fingerprint()
+    return alias_reason(judge.model, judge.model_digest, asking.served) if judge.model else ""
+
+
+# Each of these gives reasons why a judge is diagnostic only, each in a sentence; no reason: it may decide gates.
+
+
+def _too_few(figures: dict[str, Any]) -> list[str]:
     found = []
     if figures["judged"] < LEAST_CASES:
         found.append(f"{figures['judged']} cases have a label and a verdict; {LEAST_CASES} are needed")
     if figures["judged"] < LEAST_JUDGED * figures["labelled"]:
         found.append(f"{figures['labelled'] - figures['judged']} of {figures['labelled']} cases got no verdict")
+    return found
+
+
+def _too_low(kappa: Agreement, floor: float, attempts: Attempts) -> list[str]:
     if kappa.value is None or kappa.low is None:
-        found.append("kappa has no value: only one label was ever used")
-    elif kappa.value < floor:
-        found.append(f"kappa {kappa.value:.2f} is under the floor {floor:.2f}")
-    elif kappa.low < floor - SLACK:
-        found.append(f"kappa may be as low as {kappa.low:.2f}; under {floor - SLACK:.2f} is too unsure")
-    if figures["void"]:
-        found.append(figures["void"])
+        return ["kappa has no value: only one label was ever used"]
+    over = f" over all {kappa.n} cases of {attempts.earlier + 1} attempts" if attempts.left_out else ""
+    if kappa.value < floor:
+        return [f"kappa {kappa.value:.2f}{over} is under the floor {floor:.2f}"]
+    if kappa.low < floor - SLACK:
+        return [f"kappa{over} may be as low as {kappa.low:.2f}; under {floor - SLACK:.2f} is too unsure"]
+    return []
+
+
+def _wavers(figures: dict[str, Any], attempts: Attempts) -> list[str]:
+    """Agreement with itself, over all attempts: asking again until the sample is lucky must not help."""
+    consistency, (hits, asked) = figures["self_consistency"], attempts.same
+    if not consistency["cases"]:
+        return ["no case was asked again, so nobody knows whether it says the same twice"]
+    hits, asked = hits + consistency["same"]["value"] * consistency["cases"], asked + consistency["cases"]
+    if hits < LEAST_SAME * asked - 1e-9:
+        times = f"{hits:.0f} of {asked} cases that were asked again"
+        return [f"it gave the same verdict each time on {times}; {LEAST_SAME:.0%} are needed"]
+    return []
+
+
+def _unsure_who(figures: dict[str, Any], attempts: Attempts) -> list[str]:
+    found = [figures[name] for name in ("void", "alias") if figures[name]]
+    if attempts.void and not figures["void"]:
+        found.append(f"the judge obeyed planted orders in {attempts.void} of {attempts.earlier} earlier calibrations")
+    cached, fresh = figures["usage"]["cached"], figures["usage"]["fresh"]
+    if cached:
+        found.append(
+            f"{cached} of {cached + fresh} replies came from a cache; only fresh replies show what the model says now"
+        )
+    if len(figures["served"]) > 1:
+        found.append(f"{len(figures['served'])} models replied under one name: {', '.join(figures['served'])}")
     return found
 
 
@@ -187,15 +292,19 @@ def _sample(pairs: Pairs, options: CalibrationOptions, rng: np.random.Generator)
 
 
 def _consistency(sample: Sequence[JudgedAnswer], asking: _Asking) -> dict[str, Any]:
-    """How often a judge says the same when asked the same again."""
+    """How often a judge says the same when asked the same again; giving no verdict the next time is not the same."""
     asked = [asking.all([one.input for one in sample], repeat) for repeat in range(1, asking.options.repeats)]
     rounds = [[_score(one), *(again[place].score for again in asked)] for place, one in enumerate(sample)]
-    complete = [[one for one in scores if one is not None] for scores in rounds if None not in scores]
-    if not complete or asking.options.repeats < 2:
+    if not rounds or asking.options.repeats < 2:
         return {"cases": 0, "repeats": asking.options.repeats}
+    complete = [[one for one in scores if one is not None] for scores in rounds if None not in scores]
     spreads = [float(np.std(scores)) for scores in complete]
-    same = _share([len(set(scores)) == 1 for scores in complete])
-    return {"cases": len(complete), "repeats": asking.options.repeats, "same": same, "mean_spread": np.mean(spreads)}
+    return {
+        "cases": len(rounds),
+        "repeats": asking.options.repeats,
+        "same": _share([len(set(scores)) == 1 for scores in rounds]),
+        "mean_spread": float(np.mean(spreads)) if spreads else None,
+    }
 
 
 def _moved(
@@ -228,13 +337,25 @@ def _with_length(pairs: Pairs, people: Sequence[float], said: Sequence[float]) -
 
 
 def _means(
-    labels: Labels, kind: RubricKind, people: Sequence[float], said: Sequence[float], unlabelled: Sequence[float]
+    labels: Labels,
+    kind: RubricKind,
+    both: tuple[Sequence[float], Sequence[float]],
+    unlabelled: Sequence[float],
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """What people would have said on average over cases that only the judge saw."""
+    """What people would have said on average over cases that only the judge saw.
+
+    The correction holds for labels that are a random sample. Nobody can see that in a file; but where the judge scores
+    the labelled cases otherwise than the rest, they are not one, and there is no corrected mean.
+    """
+    people, said = both
     rest = [labels.as_label(one, kind) for one in unlabelled]
     found = {"people": float(np.mean(people)), "judge": float(np.mean(said)), "unlabelled": len(rest)}
-    if len(rest) < 2:
+    if not rest:
         return found
+    withheld = _not_correctable(said, rest, rng)
+    if withheld:
+        return {**found, "judge_unlabelled": float(np.mean(rest)), "withheld": withheld}
     bounds = (0.0, 5.0) if labels.graded and kind is not RubricKind.ABSTENTION else (0.0, 1.0)
     corrected = ppi_mean(people, said, rest, tuned=True, bounds=bounds)
     return {
@@ -243,6 +364,21 @@ def _means(
         "corrected": _interval(corrected.interval),
         "bias": corrected.judge_bias,
     }
+
+
+def _not_correctable(said: Sequence[float], rest: Sequence[float], rng: np.random.Generator) -> str:
+    """Say why a mean cannot be corrected by these labels; empty when it can."""
+    if len(said) < LEAST_LABELS:
+        return f"{len(said)} labels have a verdict; {LEAST_LABELS} are needed to correct a mean"
+    if len(rest) < 2:
+        return f"{len(rest)} cases have a verdict and no label; 2 are needed"
+    seen = mean_difference(rest, said, rng=rng)
+    if seen.p < NOT_ALIKE:
+        return (
+            f"the judge gives the labelled cases {seen.treatment:.2f} and the others {seen.control:.2f} on average "
+            f"(p = {seen.p:.2g}): the labelled cases are not a random sample of them"
+        )
+    return ""
 
 
 def _score(judged: JudgedAnswer) -> float:

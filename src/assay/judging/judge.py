@@ -17,6 +17,7 @@ from assay.judging.parsing import PARSER_VERSION, read_verdict
 from assay.judging.rubric import Rubric
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.structured import Structured, ask_structured
+from assay.models.usage import usage_of_failure
 from assay.records.judging import (
     AbstentionVerdict,
     CorrectnessVerdict,
@@ -83,18 +84,28 @@ class LlmJudge:
             parameters={**model.parameters, **asked_with},
         )
 
-    def judged(self, given: JudgeInput, *, repeat: int = 0) -> JudgedAnswer:
-        """The verdict on one case."""
+    def judged(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
+        """The verdict on one case; `fresh` asks the model even where its reply is kept."""
         refused = self._refused(given)
         if refused is not None:
             return JudgedAnswer(input=given, verdict=refused, fingerprint=self.fingerprint(), repeat=repeat)
         flags = tuple(dict.fromkeys(flag for text in _texts(given) for flag in suspicions(text)))
-        first = self._asked(given, repeat)
+        first = self._asked(given, repeat, fresh=fresh)
         answer = replace(first, flags=flags)
         if not flags or first.score is None:
             return answer
-        second = self._asked(_without_orders(given), repeat)
-        return replace(answer, verdict=_settled(given, first, second, flags), raw=(*first.raw, *second.raw))
+        second = self._asked(_without_orders(given), repeat, fresh=fresh)
+        return replace(
+            answer,
+            verdict=_settled(given, first, second, flags),
+            raw=(*first.raw, *second.raw),
+            latency_ms=_summed_times([first.latency_ms, second.latency_ms]),
+            prompt_tokens=_summed([first.prompt_tokens, second.prompt_tokens]),
+            completion_tokens=_summed([first.completion_tokens, second.completion_tokens]),
+            cached=first.cached and second.cached,
+            served=tuple(dict.fromkeys([*first.served, *second.served])),
+            usage=first.usage + second.usage,
+        )
 
     def _refused(self, given: JudgeInput) -> Verdict | None:
         if not given.answer.strip():
@@ -105,13 +116,21 @@ class LlmJudge:
             return no_verdict(given.kind, VerdictOutcome.SKIPPED, why)
         return None
 
-    def _asked(self, given: JudgeInput, repeat: int) -> JudgedAnswer:
+    def _asked(self, given: JudgeInput, repeat: int, *, fresh: bool) -> JudgedAnswer:
+        request = replace(self.request(given, repeat), fresh=fresh)
         try:
-            found = ask_structured(self._model, self.request(given, repeat), self._read)
-        except BudgetExhausted as problem:
-            return self._without(given, repeat, VerdictOutcome.SKIPPED, problem.message)
+            found = ask_structured(self._model, request, self._read)
         except ModelError as problem:
-            return self._without(given, repeat, VerdictOutcome.UNAVAILABLE, problem.message)
+            skipped = isinstance(problem, BudgetExhausted)
+            outcome = VerdictOutcome.SKIPPED if skipped else VerdictOutcome.UNAVAILABLE
+            verdict = no_verdict(given.kind, outcome, problem.message[:1_000])
+            return JudgedAnswer(
+                input=given,
+                verdict=verdict,
+                fingerprint=self.fingerprint(),
+                repeat=repeat,
+                usage=usage_of_failure(request, problem),
+            )
         verdict = found.value or no_verdict(given.kind, VerdictOutcome.UNREADABLE, found.problem)
         return self._with_costs(given, repeat, verdict, found)
 
@@ -133,10 +152,6 @@ class LlmJudge:
             deadline_s=self._options.deadline_s,
         )
 
-    def _without(self, given: JudgeInput, repeat: int, outcome: VerdictOutcome, why: str) -> JudgedAnswer:
-        verdict = no_verdict(given.kind, outcome, why[:1_000])
-        return JudgedAnswer(input=given, verdict=verdict, fingerprint=self.fingerprint(), repeat=repeat)
-
     def _with_costs(self, given: JudgeInput, repeat: int, verdict: Verdict, found: Structured[Verdict]) -> JudgedAnswer:
         replies = found.replies
         return JudgedAnswer(
@@ -149,6 +164,8 @@ class LlmJudge:
             prompt_tokens=_summed([one.prompt_tokens for one in replies]),
             completion_tokens=_summed([one.completion_tokens for one in replies]),
             cached=all(one.cached for one in replies),
+            served=tuple(dict.fromkeys(one.model for one in replies)),
+            usage=found.usage,
         )
 
 
@@ -249,6 +266,11 @@ def _shown(part: str, given: JudgeInput, mark: str) -> list[str]:
         return [enclosed("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]
     text = str(getattr(given, part))
     return [enclosed(part.upper(), cleaned(text).text, mark)] if text.strip() else []
+
+
+def _summed_times(times: Sequence[float | None]) -> float | None:
+    known = [time for time in times if time is not None]
+    return sum(known) if known else None
 
 
 def _summed(counts: Sequence[int | None]) -> int | None:

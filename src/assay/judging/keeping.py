@@ -111,6 +111,8 @@ def stored_verdict(run_id: str, case_id: str, one: JudgedAnswer, at: datetime, r
             "prompt_tokens": one.prompt_tokens,
             "completion_tokens": one.completion_tokens,
             "cached": one.cached,
+            "served": list(one.served),
+            "usage": one.usage.as_json(),
         },
         created_at=at,
     )

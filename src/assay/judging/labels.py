@@ -4,18 +4,22 @@
 
 A label is a score from 0 to 5, or true and false: for an abstention, whether it declined; for a rubric that scores,
 whether the answer is good, which a judge says with 4 or 5.
+
+A case that stands in the file more than once, under whatever ids, is one case (`Labels.distinct`): a copy says nothing
+new about a judge.
 """
 
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, BadValue, MalformedFile, NothingMeasured
-from assay.hashing import content_hash
+from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import values
 from assay.records.judging import HIGHEST_SCORE, JudgeInput, RubricKind
 
@@ -48,11 +52,43 @@ class Labels:
         """Of inputs and labels, whatever their order."""
         return content_hash(sorted([one.input.input_hash, one.label] for one in self.cases))
 
+    def distinct(self) -> Labels:
+        """Return every case once; raise `BadValue` where copies of one case have different labels."""
+        kept: dict[str, Labelled] = {}
+        for case in self.cases:
+            first = kept.setdefault(case_key(case.input), case)
+            if first.label != case.label:
+                labels = f"{first.label:g} and {case.label:g}"
+                raise BadValue(
+                    f"{first.id!r} and {case.id!r} are the same case with the labels {labels}",
+                    remedy="Give each question and answer one label.",
+                )
+        return Labels(cases=tuple(kept.values()), graded=self.graded)
+
     def as_label(self, score: float, kind: RubricKind) -> float:
         """A judge's score on the scale of the labels."""
         if self.graded or kind is RubricKind.ABSTENTION:
             return score
         return float(score >= GOOD_FROM)
+
+
+def case_key(given: JudgeInput) -> str:
+    """Return a short hash of what a case asks, answers and shows; the same for copies that differ in spaces or case."""
+    texts = [given.question, given.answer, *given.passages, given.reference]
+    return _short_hash([given.kind.value, *map(_normalised, texts)])
+
+
+def question_key(question: str) -> str:
+    """Return a short hash of a question; the same for copies that differ in spaces or case."""
+    return _short_hash([_normalised(question)])
+
+
+def _normalised(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _short_hash(parts: Sequence[str]) -> str:
+    return content_hash(list(parts)).removeprefix(HASH_PREFIX)[:16]
 
 
 def read_labels(path: Path, kind: RubricKind) -> Labels:

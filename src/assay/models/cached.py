@@ -1,7 +1,8 @@
 """Replies that are paid for once: the same question to the same model, asked for the same time, has the same reply.
 
 The key holds everything that moves a reply: messages, schema, parameters, the model's fingerprint, and the repeat, so
-that asking three times for self-consistency asks three times. A reply that was cut off or is empty is not kept.
+that asking three times for self-consistency asks three times. A reply that was cut off or is empty is not kept. A
+request that is marked as fresh is always sent, and its reply replaces the kept one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Replies(Protocol):
         ...
 
     def put(self, key: str, reply: ChatReply) -> None:
-        """Keep a reply."""
+        """Keep a reply; a newer one replaces an older one."""
         ...
 
 
@@ -63,7 +64,7 @@ class CachedModel:
     def complete(self, request: ChatRequest) -> ChatReply:
         """The reply that is kept, or a new one."""
         key = reply_key(request, self._model.fingerprint())
-        kept = self._replies.get(key)
+        kept = None if request.fresh else self._replies.get(key)
         if kept is not None:
             return replace(kept, cached=True, latency_ms=0.0, tries=0, worked_on=0)
         reply = self._model.complete(request)

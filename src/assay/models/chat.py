@@ -32,6 +32,8 @@ class ChatRequest:
     seed: int = 0
     repeat: int = 0
     """Tells one asking of the same question from the next, for the cache."""
+    fresh: bool = False
+    """Ask the model even where a reply is kept; the new reply takes its place."""
     deadline_s: float | None = None
     """How long this call may take in all; None: as long as the model's own settings say."""
     attempts: int | None = None

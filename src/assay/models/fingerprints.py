@@ -2,12 +2,13 @@
 
 A name alone says little: `latest` is another model next month. Such names are refused unless somebody allows them, and
 where a digest is known it is part of the judge's fingerprint, so that exchanged weights are another judge.
+`alias_reason` says whether a name tells which weights answer; a judge behind one that does not decides no gate.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -17,6 +18,10 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.models.endpoint import Endpoint
 
 PROBE_S = 3.0
+OLLAMA = "ollama:"
+"""How digests begin that an Ollama server told."""
+_TAG = re.compile(r"[:@][^/:@]+$")
+_DIGIT = re.compile(r"\d")
 _FLOATING = re.compile(r"(?:^|[:@/_.-])(latest|main|master|current|preview|default)$", re.IGNORECASE)
 
 
@@ -32,6 +37,24 @@ def refuse_floating(name: str, *, allowed: bool) -> None:
             f"the model {name!r} is a floating alias: verdicts of two days could be those of two models",
             remedy="Name a version, such as qwen3:14b, or allow it with --allow-floating.",
         )
+
+
+def alias_reason(name: str, digest: str | None, served: Collection[str] = ()) -> str:
+    """Say why a name does not tell which weights answer; empty when it does.
+
+    `served` are the names the server itself put on its replies: a hosted service that answers to `small-model` often
+    says there that it was `small-model-2026-03-01`, which is a version.
+    """
+    if is_floating(name):
+        return f"the model name {name!r} is an alias that can mean other weights tomorrow"
+    if _TAG.search(name) is not None:
+        return ""
+    if digest is not None:
+        is_ollama = digest.startswith(OLLAMA)
+        return f"the model name {name!r} has no tag, so Ollama reads it as {name}:latest" if is_ollama else ""
+    if _DIGIT.search(name) or (served and all(other != name and _DIGIT.search(other) for other in served)):
+        return ""
+    return f"the model name {name!r} has no tag or version, and its server does not tell which weights it loaded"
 
 
 def digest_of(root: Endpoint, name: str) -> str | None:
@@ -67,7 +90,7 @@ def _ollama(root: Endpoint, name: str) -> str | None:
     digests = [one.get("digest") for one in known if one.get("name") in wanted or one.get("model") in wanted]
     found = next((one for one in digests if isinstance(one, str) and one), None)
     # The digest names weights, template and parameters together; `show` would only list them again.
-    return None if found is None else f"ollama:{found[:80]}"
+    return None if found is None else f"{OLLAMA}{found[:80]}"
 
 
 def _llama_cpp(root: Endpoint, name: str) -> str | None:

@@ -13,6 +13,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from assay.errors import ModelError
 from assay.models.chat import ChatModel, ChatReply, ChatRequest, Message
+from assay.models.usage import usage_of_failure, usage_of_reply
+from assay.records.judging import Usage
 
 T = TypeVar("T")
 ATTEMPTS = 3
@@ -41,6 +43,8 @@ class Structured(Generic[T]):
     """Why nothing could be read; empty when something was."""
     replies: tuple[ChatReply, ...]
     """One, or two when it had to be asked to repair."""
+    usage: Usage
+    """Of every request, also of a repair question that failed."""
 
     @property
     def raw(self) -> tuple[str, ...]:
@@ -56,18 +60,22 @@ def ask_structured(model: ChatModel, request: ChatRequest, read: Callable[[str],
     """
     most = request.attempts or ATTEMPTS
     first = model.complete(replace(request, attempts=most))
+    usage = usage_of_reply(request, first)
     value, problem = _read(first, read)
     if value is not None:
-        return Structured(value=value, replies=(first,))
+        return Structured(value=value, replies=(first,), usage=usage)
     again = _repair(request, first, problem, most)
     if again is None:
-        return Structured(value=None, problem=problem, replies=(first,))
+        return Structured(value=None, problem=problem, replies=(first,), usage=usage)
     try:
         second = model.complete(again)
     except ModelError as failure:
-        return Structured(value=None, problem=f"{problem}; asking again failed: {failure.message}", replies=(first,))
+        problem = f"{problem}; asking again failed: {failure.message}"
+        usage += usage_of_failure(again, failure)
+        return Structured(value=None, problem=problem, replies=(first,), usage=usage)
     value, still = _read(second, read)
-    return Structured(value=value, problem="" if value is not None else still, replies=(first, second))
+    usage += usage_of_reply(again, second)
+    return Structured(value=value, problem="" if value is not None else still, replies=(first, second), usage=usage)
 
 
 def _read(reply: ChatReply, read: Callable[[str], T]) -> tuple[T | None, str]:

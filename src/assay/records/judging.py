@@ -181,6 +181,55 @@ class JudgeFingerprint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What asking a model took: every request that was sent, whether anything came of it or not."""
+
+    requests: int = 0
+    """Requests sent, retries and repair questions included."""
+    failed: int = 0
+    """Requests among them that brought no reply."""
+    cached: int = 0
+    """Replies that were kept from earlier: nothing was sent for them."""
+    unmetered: int = 0
+    """Replies whose tokens the server did not count."""
+    prompt_tokens: int = 0
+    """Tokens sent, as the server counted them; those of failed requests are not known."""
+    completion_tokens: int = 0
+    """Tokens replied, as the server counted them."""
+    most_prompt_tokens: int = 0
+    """At most this many more were sent in requests that failed or were not counted."""
+    most_completion_tokens: int = 0
+    """At most this many more were replied to them."""
+
+    def __post_init__(self) -> None:
+        require(self, values.count, *USAGE_FIELDS)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in USAGE_FIELDS})
+
+    @property
+    def fresh(self) -> int:
+        """Replies that the model gave just now."""
+        return self.requests - self.failed
+
+    def as_json(self) -> dict[str, int]:
+        """The one shape of it on every surface."""
+        return {**{name: getattr(self, name) for name in USAGE_FIELDS}, "fresh": self.fresh}
+
+
+USAGE_FIELDS = (
+    "requests",
+    "failed",
+    "cached",
+    "unmetered",
+    "prompt_tokens",
+    "completion_tokens",
+    "most_prompt_tokens",
+    "most_completion_tokens",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedAnswer:
     """One verdict, and where it came from."""
 
@@ -196,6 +245,10 @@ class JudgedAnswer:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached: bool = False
+    served: tuple[str, ...] = ()
+    """The models that replied, as the server names them; empty for a judge that asks no model."""
+    usage: Usage = field(default_factory=Usage)
+    """All that was sent for this verdict, second askings and failed requests included."""
 
     def __post_init__(self) -> None:
         require(self, values.count, "repeat")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.judging.any_judge import Judging
     from assay.judging.judge import LlmJudge
     from assay.judging.keeping import Period
+    from assay.models.budget import Prices
     from assay.models.chat import ChatModel
     from assay.models.endpoint import EndpointOptions
     from assay.records import Scope
@@ -140,6 +141,15 @@ def _hosts(file: Path) -> dict[str, str]:
         return {str(name): str(host) for name, host in found.items()}
     except (OSError, ValueError, AttributeError) as problem:
         raise SettingError(f"cannot read {file}: {problem}", remedy="Repair or delete it.") from problem
+
+
+def model_prices(settings: Settings) -> Prices | None:
+    """What tokens of the model cost; None unless the settings say both prices."""
+    if settings.model_price_in is None or settings.model_price_out is None:
+        return None
+    from assay.models.budget import Prices  # noqa: PLC0415 - see the package's docstring
+
+    return Prices.per_million(settings.model_price_in, settings.model_price_out)
 
 
 def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatModel, clock: Clock) -> ChatModel:

@@ -10,27 +10,38 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay import wiring
-from assay.cli.judge_lines import calibrated_lines, judged_json, judged_lines, rerun_lines, spot_lines
+from assay.cli.judge_lines import (
+    calibrated_lines,
+    calibration_json,
+    calibration_list_lines,
+    judged_json,
+    judged_lines,
+    rerun_lines,
+    spot_lines,
+)
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import NothingMeasured
 from assay.records.judging import RubricKind
-from assay.wiring.models import JudgeChoice, has_model, open_judging
+from assay.wiring.models import JudgeChoice, has_model, model_prices, open_judging
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
     from assay.judging.any_judge import Judging
+    from assay.judging.labels import Labels
     from assay.records.datasets import Dataset
     from assay.settings import Settings
     from assay.storage import Store
 
 BELOW_THE_FLOOR = 2
+MOST_LISTED = 100
+"""Calibrations that `judge list` shows."""
 AboutOption = Annotated[
     list[RubricKind] | None, typer.Option("--about", help="What to judge; default: all that can be.")
 ]
@@ -43,6 +54,7 @@ LabelsOption = Annotated[Path, typer.Option("--labels", metavar="FILE", help="Ca
 OnRunOption = Annotated[
     str, typer.Option("--on", metavar="RUN", help="Correct the mean of this judged run by what the labels show.")
 ]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Ask the model again also where its replies are kept.")]
 ShareOption = Annotated[float, typer.Option("--share", help="How many verdicts to look at again, from 0 to 1.")]
 
 
@@ -53,6 +65,7 @@ def register(app: typer.Typer) -> None:
     _register_run(group)
     _register_rerun(group)
     _register_calibrate(group)
+    _register_list(group)
     _register_spot_check(group)
 
 
@@ -66,6 +79,7 @@ def _register_run(group: typer.Typer) -> None:
         rubric: RubricOption = "",
         built_in: BuiltinOption = False,
         allow_floating: FloatingOption = False,
+        fresh: FreshOption = False,
         runs: RunsOption = None,
     ) -> None:
         """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
@@ -83,6 +97,8 @@ def _register_run(group: typer.Typer) -> None:
                 clock=SystemClock(),
                 threads=settings.model_concurrency,
                 on_verdict=told,
+                prices=model_prices(settings),
+                fresh=fresh,
             )
             judged = judge_run(result, dataset, judges, bench)
         surface.result(judged_json(judged), "\n".join(judged_lines(judged)))
@@ -150,13 +166,35 @@ def _register_calibrate(group: typer.Typer) -> None:
         choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
         with wiring.open_store(settings) as store, _progress(surface, "questions") as told:
             judge = open_judging(settings, store, surface.scope, about, choice)
-            rest = _scores(surface, store, judge, on, runs) if on else []
-            found = hold(judge, labelled, clock=SystemClock(), options=options, unlabelled=rest, on_case=told)
+            run_id = lookup(surface, runs).result(on).run_id if on else ""
+            rest = _scores(surface, store, judge, labelled, run_id) if on else []
+            with store.reading(surface.scope) as work:
+                earlier = work.judging.calibrations_about(about)
+            found = hold(
+                judge,
+                labelled,
+                clock=SystemClock(),
+                options=options,
+                unlabelled=rest,
+                on_case=told,
+                earlier=earlier,
+            )
             with store.writing(surface.scope) as work:
                 work.judging.put_calibration(found.calibration)
-        surface.result(_calibration_json(found.calibration), "\n".join(calibrated_lines(found.calibration, judge.name)))
+        surface.result(calibration_json(found.calibration), "\n".join(calibrated_lines(found.calibration, judge.name)))
         if not found.calibration.passed:
             raise typer.Exit(BELOW_THE_FLOOR)
+
+
+def _register_list(group: typer.Typer) -> None:
+    @command(group, "list")
+    def list_calibrations(surface: Surface) -> None:
+        """List every calibration of every judge, failed ones included, the newest first."""
+        settings = _settings(surface, allow_floating=False)
+        with wiring.open_store(settings) as store, store.reading(surface.scope) as work:
+            found = work.judging.calibrations(limit=MOST_LISTED)
+        lines = calibration_list_lines(found, SystemClock().now())
+        surface.result({"calibrations": [calibration_json(one) for one in found]}, "\n".join(lines))
 
 
 def _register_spot_check(group: typer.Typer) -> None:
@@ -211,31 +249,28 @@ def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Da
     return result, dataset
 
 
-def _scores(surface: Surface, store: Store, judge: Judging, run: str, runs: Path | None) -> list[float]:
-    """What the judge said of a run that nobody labelled."""
-    run_id = lookup(surface, runs).result(run).run_id
+def _scores(surface: Surface, store: Store, judge: Judging, labels: Labels, run_id: str) -> list[float]:
+    """What the judge said of those cases of a run that nobody labelled."""
+    from assay.judging.labels import case_key  # noqa: PLC0415 - not for the help
+
+    labelled = {case_key(case.input) for case in labels.cases}
     with store.reading(surface.scope) as work:
-        found = work.judging.verdicts(run_id, fingerprint_id=judge.fingerprint().id)
-    scores = [one.score for one in found if one.score is not None and one.kind is judge.about]
-    if not scores:
+        found = [
+            verdict
+            for verdict in work.judging.verdicts(run_id, fingerprint_id=judge.fingerprint().id)
+            if verdict.kind is judge.about
+        ]
+        scores = [
+            verdict.score
+            for verdict in found
+            if verdict.score is not None and case_key(work.judging.input(verdict.input_hash)) not in labelled
+        ]
+    if not any(verdict.score is not None for verdict in found):
         raise NothingMeasured(
-            f"this judge has given no verdict about {judge.about} on the run {run}",
-            remedy=f"Judge it first: assay judge run {run} --about {judge.about}.",
+            f"this judge has given no verdict about {judge.about} on the run {run_id}",
+            remedy=f"Judge it first: assay judge run {run_id} --about {judge.about}.",
         )
     return scores
-
-
-def _calibration_json(calibration: Any) -> dict[str, Any]:
-    return {
-        "fingerprint": calibration.fingerprint_id,
-        "judge": dict(calibration.fingerprint),
-        "about": calibration.kind.value,
-        "passed": calibration.passed,
-        "made_at": calibration.made_at.isoformat(),
-        "expires_at": calibration.expires_at.isoformat(),
-        "cases": calibration.cases,
-        "figures": dict(calibration.figures),
-    }
 
 
 @contextmanager

@@ -27,13 +27,25 @@ def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     share = len(without) / whole
     ceiling = question.options.unjudgeable
     absent = f", {len(missing)} of them are in the baseline only" if missing else ""
+    undecided = _undecided(question, without)
     yield RuleVerdict(
         rule=RULE,
         status=Status.INCONCLUSIVE if beyond(share, ceiling) else Status.PASS,
-        sentence=f"{len(without)} of {whole} cases could not be judged: {share * 100:.1f} %, "
-        f"allowed {ceiling * 100:g} %{absent}",
+        sentence=f"{len(without)} of {whole} cases could not be judged{undecided and ' under metrics that decide'}: "
+        f"{share * 100:.1f} %, allowed {ceiling * 100:g} %{absent}{undecided}",
         evidence={"cases": whole, "unjudgeable": sorted(without), "ceiling": ceiling},
     )
+
+
+def _undecided(question: Question, counted: Collection[str]) -> str:
+    """Name the further cases that failed under metrics of a judge that no gate listens to; empty: there are none."""
+    lost = {
+        metric: len(unjudgeable(question.run, set(question.run.outcomes) - {metric}) - set(counted))
+        for metric in question.diagnostic
+        if metric in question.run.outcomes
+    }
+    told = ", ".join(f"{count} more under {metric}" for metric, count in sorted(lost.items()) if count)
+    return f"; {told}, which decides nothing" if told else ""
 
 
 def unjudgeable(run: Reading, diagnostic: Collection[str] = ()) -> set[str]:

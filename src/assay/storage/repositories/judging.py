@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, func, select, update
 
 from assay.errors import RecordNotFound
-from assay.records.judging import Calibration, JudgeInput, StoredVerdict
+from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row, upsert
 from assay.storage.tables.judging import (
@@ -78,6 +78,12 @@ class JudgeRows(Repository):
         row = self._connection.execute(wanted).one_or_none()
         return None if row is None else from_row(Calibration, row, table)
 
+    def calibrations_about(self, kind: RubricKind) -> list[Calibration]:
+        """Return every calibration of judges of one kind, the oldest first: failed attempts are kept too."""
+        table = judge_calibrations
+        wanted = self._select(table, table.c.kind == kind.value).order_by(table.c.id)
+        return [from_row(Calibration, row, table) for row in self._connection.execute(wanted)]
+
     def calibrations(self, *, limit: int = 100) -> list[Calibration]:
         """The newest first."""
         wanted = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
@@ -94,9 +100,10 @@ class ReplyRows(Repository):
         return found
 
     def put(self, key: str, reply: Mapping[str, Any]) -> None:
-        """Keep a reply, unless one is kept already."""
+        """Keep a reply; a newer one replaces an older one."""
         row = {"tenant": self._tenant, "key": key, "created_at": self._clock.now(), "reply": dict(reply)}
-        self._connection.execute(insert(self._connection, model_replies).values(row).on_conflict_do_nothing())
+        newest = upsert(self._connection, model_replies, key=("tenant", "key"), fresh=("created_at", "reply"))
+        self._connection.execute(newest, [row])
 
 
 class Balance(NamedTuple):
