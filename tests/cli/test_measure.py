@@ -69,7 +69,7 @@ def test_beir_and_trec_judgments_give_the_same_numbers(run: Run) -> None:
 
 def test_the_json_has_everything(run: Run) -> None:
     told = run("measure", "--qrels", "qrels", "--run", "a.trec", "--run", "b.trec.gz", "--per-query", "--json").json
-    assert {"qrels", "queries", "judgments", "dataset", "runs", "comparisons", "notes"} < set(told)
+    assert {"qrels", "queries", "judgments", "dataset", "runs", "comparisons", "caveats"} < set(told)
     one = told["runs"][0]["metrics"]["ndcg@10"]
     assert one["scored"] + sum(one["others"].values()) == 21
     assert one["interval"][0] < one["value"] < one["interval"][1]

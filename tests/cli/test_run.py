@@ -200,6 +200,6 @@ def test_many_reasons_are_counted_and_told_when_asked(run: Run) -> None:
     wanted += ",expansion_impact@5,fusion_reorder_rate@5,scope_miss_rate"
     asked = ("run", "house.json", "--system", "python:ten_lines_engine:search", "--metrics", wanted)
     told = run(*asked)
-    assert "for 7 reasons: --verbose tells them" in told.out
+    assert "for 7 reasons: see --verbose" in told.out
     assert "the query has no causal chain" not in told.out
     assert "the query has no causal chain" in run(*asked, "--verbose").out

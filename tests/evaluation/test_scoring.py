@@ -27,6 +27,7 @@ from assay.metrics.engine import Rules
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.answers import GivenAnswer
+from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset
 from assay.records.equivalence import EquivalenceClasses
 from assay.records.evaluations import Retrieved, Seen
@@ -105,9 +106,10 @@ def test_cases_with_nothing_to_find_are_not_applicable_and_said_once() -> None:
     cases = (*CASES, Case(id="q5", query="who won", grades=grades(pool=0), answerable=False))
     result = scored(dataset(cases=cases), {**LISTS, "q5": ["pool"]}, "mrr,recall@5")
     assert result.per_case("mrr")["q5"].kind == "not_applicable"
-    assert result.notes == (
+    reasons = [caveat.sentence for caveat in caveats_about(result.caveats, CaveatKind.NOT_APPLICABLE)]
+    assert reasons == [
         "1 cases are not applicable under mrr, recall@5: the question has no answer among the documents.",
-    )
+    ]
 
 
 def test_notes_of_cases_are_added_up() -> None:
@@ -184,7 +186,7 @@ def test_answers_bring_their_metrics_and_those_of_a_judge_are_not_zero() -> None
     assert result.value("abstention_accuracy") == 1.0
     assert result.value("hallucination_rate") == 0.0
     judged = result.per_case("correctness")["q1"]
-    assert (judged.kind, judged.reason) == ("not_applicable", "nobody judges answers in this run")
+    assert (judged.kind, judged.reason) == ("not_applicable", "no judge was asked about the answers of this run")
     assert "correctness" not in {str(one) for one in scored(dataset(), LISTS, "mrr").scores}
 
 

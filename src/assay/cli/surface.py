@@ -10,7 +10,7 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any
@@ -20,8 +20,12 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay.records import Scope
+from assay.records.caveats import Caveat, CaveatKind
 from assay.settings import LoadedSettings, Settings, load_settings
 from assay.wiring import scope_of
+
+MOST_REASONS = 5
+"""Reasons why metrics do not apply that are printed without --verbose."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 DbOption = Annotated[str | None, typer.Option("--db", metavar="PATH|URL", help="The store to use.")]
@@ -75,6 +79,23 @@ class Surface:
         """Something nice to know: not with --quiet, not with --json."""
         if not self.common.quiet and not self.common.json:
             self.console.print(text, soft_wrap=True)
+
+    def caveats(self, caveats: Sequence[Caveat], *, about: str = "") -> None:
+        """Print what must be known beside the numbers just shown; not with --json, whose document has it already.
+
+        Unlike notes they are printed with --quiet too. Many reasons why metrics do not apply become one line, unless
+        --verbose asks for all.
+        """
+        if self.common.json:
+            return
+        folded = [caveat for caveat in caveats if caveat.kind is CaveatKind.NOT_APPLICABLE]
+        if self.common.verbose or len(folded) <= MOST_REASONS:
+            folded = []
+        sentences = [caveat.sentence for caveat in caveats if caveat not in folded]
+        if folded:
+            sentences.append(f"Some metrics do not apply to some cases, for {len(folded)} reasons: see --verbose.")
+        for sentence in sentences:
+            self.console.print(f"{about}: {sentence}" if about else sentence, soft_wrap=True)
 
     def result(self, value: Any, shown: RenderableType | str) -> None:
         """The outcome: a JSON document for machines, or something to read."""

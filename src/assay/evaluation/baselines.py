@@ -21,6 +21,7 @@ from assay.formats.files import write_lines
 from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
 from assay.metrics.spec import MetricSpec
+from assay.records.caveats import read_caveat
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.runs import CaseStatus
 
@@ -61,6 +62,7 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
         "latency": _latency(reading),
         "channels": dict(reading.channels),
         "floors": dict(reading.floors),
+        "caveats": [caveat.as_json() for caveat in reading.caveats],
         "instrument": json.loads(canonical_json(dict(reading.instrument))),
         "instrument_hash": content_hash(dict(reading.instrument)),
         "subject": json.loads(canonical_json(dict(reading.subject))),
@@ -154,6 +156,7 @@ def _reading(found: Mapping[str, Any]) -> Reading:
         channels=found["channels"],
         queries={case: one["query"] for case, one in cases.items() if "query" in one},
         floors=found["floors"],
+        caveats=tuple(read_caveat(placed.value) for placed in found.get("caveats", ())),
     )
 
 

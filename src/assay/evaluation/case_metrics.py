@@ -12,6 +12,7 @@ from assay.errors import UnknownMetric
 from assay.evaluation import channel_metrics, cold_start, memory_metrics, write_metrics
 from assay.evaluation.asked import Asked
 from assay.metrics import anchors, answers, outcomes, ranking
+from assay.metrics.answers import NO_JUDGE_ASKED
 from assay.metrics.spec import MetricSpec
 from assay.records.anchors import FolderMode, GoldAnchors, RetrievedChunk
 from assay.records.answers import AnsweredCase, GivenAnswer
@@ -44,7 +45,7 @@ def case_outcome(spec: MetricSpec, case: Case, result: CaseResult, dataset: Data
     if result.retrieved is None:
         return outcomes.system_failed(result.error)
     if spec.name in _JUDGED:
-        return outcomes.not_applicable("nobody judges answers in this run")
+        return outcomes.not_applicable(NO_JUDGE_ASKED)
     asked = Asked(spec, case, result.retrieved, dataset)
     if spec.name in _RETRIEVAL:
         return _RETRIEVAL[spec.name](asked)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
+from assay.evaluation.caveats import withhold
 from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
 from assay.evaluation.pairing import (
     LatencyChange,
@@ -27,6 +28,7 @@ from assay.evaluation.pairing import (
 from assay.evaluation.readings import METRICS, Difference, Reading, differing, lower_is_better, shared_instrument
 from assay.formats.grid import grid
 from assay.metrics.percentiles import mean
+from assay.records.caveats import Caveat
 from assay.records.outcome import OutcomeKind
 from assay.statistics import rank_agreement
 
@@ -82,6 +84,19 @@ class Compared:
     """What differs in the subject."""
 
     @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What a reader must know beside the numbers of both runs; said once where it holds for both."""
+        before, after = self.control, self.treatment
+        shared = [caveat for caveat in before.caveats if caveat in after.caveats]
+        each = [
+            replace(caveat, sentence=f"{reading.name}: {caveat.sentence}")
+            for reading in (before, after)
+            for caveat in reading.caveats
+            if caveat not in shared
+        ]
+        return (*shared, *each)
+
+    @property
     def same_host(self) -> bool:
         """Whether the times were taken on one machine; others say little of each other."""
         return bool(self.control.host) and self.control.host == self.treatment.host
@@ -109,6 +124,7 @@ class Compared:
             "same_host": self.same_host,
             "one_sided": [{**one._asdict(), "metrics": list(one.metrics)} for one in self.one_sided],
             "changed": [one._asdict() for one in self.changed],
+            "caveats": [caveat.as_json() for caveat in self.caveats],
         }
 
     def _each(self) -> Iterable[tuple[str, MetricChange]]:
@@ -168,13 +184,26 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
     return Compared(
         control=control,
         treatment=treatment,
-        metrics=metric_changes(pairs, rng=rng),
+        metrics=_withhold_unjudged(control, treatment, metric_changes(pairs, rng=rng)),
         movers=movers(control, treatment, leading(metrics)),
         agreement=_agreement(control, treatment),
         latency=latency_changes(control, treatment, rng=rng),
         one_sided=_one_sided(control, treatment, metrics),
         changed=differing(control.subject, treatment.subject),
     )
+
+
+def _withhold_unjudged(
+    control: Reading, treatment: Reading, changes: Mapping[str, MetricChange]
+) -> dict[str, MetricChange]:
+    """Withhold the verdicts that unjudged results alone may explain."""
+    return {
+        metric: replace(
+            change,
+            comparison=withhold(change.comparison, control.caveats, treatment.caveats, metric),
+        )
+        for metric, change in changes.items()
+    }
 
 
 def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:

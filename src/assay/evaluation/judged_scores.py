@@ -6,7 +6,7 @@ as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from assay.metrics.breakdown import breakdown
 from assay.metrics.scores import Scores, scores_of
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
+from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.judging import RubricKind, StoredVerdict, Usage, VerdictOutcome
@@ -181,7 +182,7 @@ def judged_result(
         scores=scores,
         aggregates=aggregates,
         breakdowns=_breakdowns(result, asked, columns, dataset),
-        notes=(*(one for one in result.notes if "nobody judges answers" not in one), *_notes(standings)),
+        caveats=(*_kept_caveats(result, concerned), *_judge_caveats(standings)),
         result_hash=result_hash(result.cases, scores),
     )
 
@@ -232,17 +233,34 @@ def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
     return {"id": standing.fingerprint_id, "name": standing.judge, **served}
 
 
-def _notes(standings: Sequence[JudgeStanding]) -> Iterator[str]:
-    for one in standings:
-        missing = {kind: count for kind, count in one.outcomes.items() if kind != VerdictOutcome.SCORED}
-        if one.void:
-            yield f"Verdicts about {one.about} are void: {one.void}."
+def _kept_caveats(result: RunResult, judged: Collection[str]) -> Iterator[Caveat]:
+    """The run's caveats without those that this judging answers: no judge was asked, or an earlier one was."""
+    for caveat in result.caveats:
+        about = {MetricSpec.parse(metric).name for metric in caveat.metrics}
+        if caveat.kind not in (CaveatKind.NO_JUDGE, CaveatKind.JUDGE) or not about & set(judged):
+            yield caveat
+        elif about - set(judged):
+            left = tuple(metric for metric in caveat.metrics if MetricSpec.parse(metric).name not in judged)
+            yield replace(caveat, metrics=left)
+
+
+def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
+    for standing in standings:
+        missing = {kind: count for kind, count in standing.outcomes.items() if kind != VerdictOutcome.SCORED}
+        metrics, of = JUDGED[standing.about], sum(standing.outcomes.values())
+        if standing.void:
+            sentence = f"Verdicts about {standing.about} are void: {standing.void}."
+            yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
         elif missing:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(missing.items()))
-            yield f"Of the verdicts about {one.about}, {counted}."
-        yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in standing_cautions(one))
-        if not one.gates:
-            yield f"{', '.join(JUDGED[one.about])}: diagnostic only, {one.why}."
+            sentence = f"Of the verdicts about {standing.about}, {counted}."
+            yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics, count=sum(missing.values()), of=of)
+        for caution in standing_cautions(standing):
+            sentence = f"{caution[0].upper()}{caution[1:]}."
+            yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
+        if not standing.gates:
+            sentence = f"{', '.join(metrics)}: diagnostic only, {standing.why}."
+            yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
 
 
 def _outcome(spec: MetricSpec, case: Case, result: RunResult, verdicts: Verdicts) -> Outcome:

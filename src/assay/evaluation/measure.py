@@ -8,13 +8,14 @@ numbers at all: an empty run, topics or documents that match nothing are `Nothin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from assay.errors import NothingMeasured
+from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, withhold
 from assay.evaluation.pairing import rules_for
 from assay.formats.qrels import example_document, read_qrels
 from assay.formats.trec import load_run, stream_run
@@ -24,6 +25,7 @@ from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batch
 from assay.metrics.entry import Better
 from assay.metrics.fingerprint import Instrument
 from assay.metrics.spec import MetricSpec
+from assay.records.caveats import Caveat, CaveatKind
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable
 from assay.statistics import Comparison, Pairs, compare_all
@@ -70,8 +72,13 @@ class Measurement:
     judgments: int
     runs: tuple[RunResult, ...]
     comparisons: tuple[RunComparison, ...]
-    notes: tuple[str, ...]
-    """What a reader of the numbers must know, in sentences."""
+    caveats: tuple[Caveat, ...]
+    """What a reader must know beside the numbers."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The caveats in sentences."""
+        return tuple(caveat.sentence for caveat in self.caveats)
 
 
 def measure_files(request: Request) -> Measurement:
@@ -94,7 +101,7 @@ def measure_files(request: Request) -> Measurement:
         judgments=len(qrels.keys),
         runs=runs,
         comparisons=_comparisons(request, runs),
-        notes=tuple(_notes(qrels, runs)),
+        caveats=tuple(_find_caveats(request, qrels, runs)),
     )
 
 
@@ -119,10 +126,11 @@ def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
 
 def _measure_run(request: Request, qrels: QrelTable, instrument: Instrument, name: str, path: Path) -> RunResult:
     specs = with_judged(request.specs)
+    wanted = tuple(dict.fromkeys([*specs, *extra_specs(request.specs, request.rules.level)]))
     try:
-        measured = measure_batches(qrels, stream_run(path), specs, request.rules)
+        measured = measure_batches(qrels, stream_run(path), wanted, request.rules)
     except ScatteredTopics:
-        measured = measure_batches(qrels, load_run(path), specs, request.rules)
+        measured = measure_batches(qrels, load_run(path), wanted, request.rules)
     _refuse_nothing(request, path, measured)
     aggregates = {spec: aggregate(measured.scores[spec], instrument) for spec in specs}
     if not any(aggregates[spec].scored for spec in request.specs):
@@ -170,7 +178,10 @@ def _compare(
     """Query by query, where both have a value; Holm over the metrics asked for."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
     found = compare_all(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
-    return {spec: found[str(spec)] for spec in request.specs}
+    before, after = (
+        ranking_caveats(side.measured, request.specs, request.rules.level) for side in (control, treatment)
+    )
+    return {spec: withhold(found[str(spec)], before, after, str(spec)) for spec in request.specs}
 
 
 def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
@@ -184,29 +195,53 @@ def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
     )
 
 
-def _notes(qrels: QrelTable, runs: Sequence[RunResult]) -> list[str]:
-    notes = []
+def _find_caveats(request: Request, qrels: QrelTable, runs: Sequence[RunResult]) -> Iterator[Caveat]:
     if qrels.negative:
-        notes.append(f"Judgments with a negative grade: {qrels.negative:,}. They count as unjudged, as in trec_eval.")
+        sentence = f"Judgments with a negative grade: {qrels.negative:,}. They count as unjudged, as in trec_eval."
+        yield Caveat(kind=CaveatKind.LABELS, sentence=sentence, count=qrels.negative)
     if qrels.repeated:
-        notes.append(f"Judgments given twice with the same grade: {qrels.repeated:,}. They count once.")
-    return notes + [f"{run.name}: {note}" for run in runs for note in _run_notes(run)]
+        sentence = f"Judgments given twice with the same grade: {qrels.repeated:,}. They count once."
+        yield Caveat(kind=CaveatKind.REPEATS, sentence=sentence, count=qrels.repeated)
+    for run in runs:
+        for caveat in (
+            *_run_caveats(run),
+            *ranking_caveats(run.measured, request.specs, request.rules.level),
+            *_tie_caveats(run),
+        ):
+            yield replace(caveat, sentence=f"{run.name}: {caveat.sentence}")
 
 
-def _run_notes(run: RunResult) -> list[str]:
+def _run_caveats(run: RunResult) -> Iterator[Caveat]:
     measured = run.measured
     fate = "left out of the means" if _skips_absent(run) else "counted as empty rankings"
     vacuous = max(
         (one.others[OutcomeKind.NOT_APPLICABLE] for spec, one in run.aggregates.items() if spec.name != "judged"),
         default=0,
     )
-    notes = (
-        (len(measured.absent), f"judged queries without results, {fate}", measured.absent),
-        (len(measured.unknown), "queries with results and without judgments, left out", measured.unknown),
-        (measured.repeats, "results that repeat a document of their query; the better rank counts", ()),
-        (vacuous, "queries with nothing relevant to find, not applicable", ()),
+    counts = (
+        (CaveatKind.SKIPPED_CASES, len(measured.absent), f"judged queries without results, {fate}", measured.absent),
+        (
+            CaveatKind.LABELS,
+            len(measured.unknown),
+            "queries with results and without judgments, left out",
+            measured.unknown,
+        ),
+        (
+            CaveatKind.REPEATS,
+            measured.repeats,
+            "results that repeat a document of their query; the better rank counts",
+            (),
+        ),
+        (CaveatKind.NOT_APPLICABLE, vacuous, "queries with nothing relevant to find, not applicable", ()),
     )
-    return [f"{count:,} {what}{_some(ids)}." for count, what, ids in notes if count]
+    for kind, count, what, ids in counts:
+        if count:
+            yield Caveat(kind=kind, sentence=f"{count:,} {what}{_some(ids)}.", count=count)
+
+
+def _tie_caveats(run: RunResult) -> Iterator[Caveat]:
+    if run.measured.tied:
+        yield tie_caveat(run.measured.tied, len(run.measured.topics), rule="larger ids first, as in trec_eval")
 
 
 def _skips_absent(run: RunResult) -> bool:

@@ -17,6 +17,7 @@ from assay.metrics.entry import Better
 from assay.metrics.operations import Failures, LatencySummary, failures, latency_summary
 from assay.metrics.percentiles import mean
 from assay.metrics.spec import MetricSpec
+from assay.records.caveats import Caveat
 from assay.records.evaluations import CaseResult
 from assay.records.outcome import Outcome
 from assay.records.runs import CaseRun, CaseStatus
@@ -56,6 +57,8 @@ class Reading:
     """What the dataset demands, by metric."""
     sealed: bool = True
     """Whether an edit of its files would show; files that version 0.1 wrote have no seal."""
+    caveats: tuple[Caveat, ...] = ()
+    """What a reader must know beside the numbers."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -117,6 +120,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         queries=queries or {},
         floors=run.floors,
         sealed=run.sealed,
+        caveats=run.caveats,
     )
 
 

@@ -24,6 +24,7 @@ from assay.metrics.aggregate import Aggregate
 from assay.metrics.operations import LatencySummary
 from assay.metrics.spec import MetricSpec
 from assay.metrics.units import scores_of_ranking
+from assay.records.caveats import Caveat, read_caveat
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.rate import Rate
@@ -54,8 +55,8 @@ class RunResult:
     """`error_rate`, `timeout_rate`, `empty_response_rate`."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the dataset demands, by metric."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the numbers must know, in sentences."""
+    caveats: tuple[Caveat, ...] = ()
+    """What a reader must know beside the numbers."""
     result_hash: str
     """Of case ids, rankings, outcomes and values; not of times."""
     folder: Path | None = None
@@ -100,6 +101,11 @@ class RunResult:
         return spec
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """The caveats in sentences."""
+        return tuple(caveat.sentence for caveat in self.caveats)
+
+    @property
     def counts(self) -> dict[CaseStatus, int]:
         """How many cases ended in each way."""
         found = Counter(one.status for one in self.cases)
@@ -123,7 +129,7 @@ class RunResult:
             "rates": {name: rate_json(one) for name, one in self.rates.items()},
             "counts": {status.value: count for status, count in self.counts.items()},
             "floors": dict(self.floors),
-            "notes": list(self.notes),
+            "caveats": [caveat.as_json() for caveat in self.caveats],
             "result_hash": self.result_hash,
         }
 
@@ -195,7 +201,7 @@ def load_run(folder: Path) -> RunResult:
         latency={stage: _latency(one) for stage, one in found["latency"].items()},
         rates={name: _rate(one) for name, one in found["rates"].items()},
         floors=found["floors"],
-        notes=tuple(found["notes"]),
+        caveats=tuple(map(read_caveat, found["caveats"] if "caveats" in found else found.get("notes") or ())),
         result_hash=found["result_hash"],
         folder=folder,
         sealed=SEAL in found,

@@ -7,14 +7,13 @@ repeats a case's value is the mean of the repeats that were scored, and how much
 
 from __future__ import annotations
 
-import re
 import statistics as plain_statistics
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay.errors import NothingMeasured
+from assay.evaluation import caveats
 from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.cold_start import NAME as RATIO
@@ -26,20 +25,19 @@ from assay.hashing import content_hash
 from assay.metrics import outcomes, ranking
 from assay.metrics.aggregate import Aggregate, aggregate
 from assay.metrics.breakdown import breakdown
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import Measured, Rules, measure_mappings
 from assay.metrics.fingerprint import Instrument
 from assay.metrics.operations import failures, latency_by_stage
 from assay.metrics.scores import Scores, scores_of
 from assay.metrics.spec import MetricSpec
 from assay.metrics.units import grades_by_unit, ranking_by_unit, scores_of_ranking
+from assay.records.caveats import Caveat
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Outcome
 from assay.records.runs import CaseRun, CaseStatus
 
 PerCase = dict[str, Outcome]
-_COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
-_FEW = 5
 NO_ANSWER = "the question has no answer among the documents"
 LAST_TURN = 6
 """From this question of a conversation on, questions are counted together."""
@@ -85,7 +83,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
         latency=latency_by_stage(runs),
         rates=rates,
         floors=floors_of(dataset),
-        notes=tuple(_notes(sheet, scores)),
+        caveats=tuple(_find_caveats(sheet, scores)),
         result_hash=result_hash(sheet.cases, scores),
     )
 
@@ -146,11 +144,26 @@ class _Sheet:
             parts[one.repeat][one.case_id] = one
         return parts
 
+    @property
+    def ranking_specs(self) -> list[MetricSpec]:
+        """The metrics that come from rankings and grades."""
+        return [spec for spec in self.specs if spec.name in ranking.KERNELS]
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """Rankings of each repeat measured, over the cases that came back; empty without ranking metrics."""
+        specs = self.ranking_specs
+        wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs, self.dataset.relevance_level)]))
+        return [_measure(self, wanted, results) for results in self.by_repeat] if specs else []
+
     @cached_property
     def ranked(self) -> list[dict[MetricSpec, PerCase]]:
         """Ranking metrics of each repeat, over the cases that came back."""
-        specs = [spec for spec in self.specs if spec.name in ranking.KERNELS]
-        return [_ranked(self, specs, results) if specs else {} for results in self.by_repeat]
+        unanswerable = {case.id for case in self.asked if not case.answerable}
+        return [
+            {spec: _outcomes(measured.topics, measured.scores[spec], unanswerable) for spec in self.ranking_specs}
+            for measured in self.measured
+        ] or [{} for _ in self.by_repeat]
 
     def each(self, spec: MetricSpec, repeat: int) -> PerCase:
         """What became of every case in one repeat."""
@@ -192,7 +205,7 @@ class _Sheet:
         return {case: plain_statistics.stdev(of) for case, of in known.items() if len(of) > 1}
 
 
-def _ranked(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> dict[MetricSpec, PerCase]:
+def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> Measured:
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for case in sheet.asked:
@@ -203,9 +216,7 @@ def _ranked(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, Ca
         qrels[case.id] = grades_by_unit(case.labels, unit_of)
         run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
     rules = Rules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
-    measured = measure_mappings(qrels, run, specs, rules)
-    unanswerable = {case.id for case in sheet.asked if not case.answerable}
-    return {spec: _outcomes(measured.topics, column, unanswerable) for spec, column in measured.scores.items()}
+    return measure_mappings(qrels, run, specs, rules)
 
 
 def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
@@ -268,52 +279,26 @@ def _refuse_strangers(sheet: _Sheet) -> None:
         )
 
 
-def _notes(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[str]:
-    silent = f"The system gives no answers, so nothing is known of {_listed(sheet.of_answers, most=20)}."
-    return [*_failed(sheet.cases), *_told(sheet.cases), *([silent] if sheet.unanswered else []), *_unscored(scores)]
-
-
-def _unscored(scores: Mapping[MetricSpec, PerCase]) -> list[str]:
-    """Why some cases have no value under some metrics, one sentence a reason."""
-    found: dict[tuple[str, str], tuple[set[str], dict[str, None]]] = {}
-    for spec, per_case in scores.items():
-        for case, one in per_case.items():
-            if one.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
-                why = (one.kind.value.replace("_", " "), one.reason or "nothing relevant to find")
-                cases, specs = found.setdefault(why, (set(), {}))
-                cases.add(case)
-                specs[str(spec)] = None
+def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+    """What must be known beside the numbers, the most weighty first."""
     return [
-        f"{len(cases):,} cases are {kind} under {_listed(list(specs))}: {reason}."
-        for (kind, reason), (cases, specs) in found.items()
+        *caveats.case_caveats(sheet.cases),
+        *_ranking_caveats(sheet),
+        *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
+        *caveats.unscored_caveats(scores),
     ]
 
 
-def _listed(names: Sequence[str], most: int = _FEW) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
-def _failed(cases: Sequence[CaseResult]) -> list[str]:
-    notes = []
-    for status in (CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.SKIPPED):
-        ended = [one for one in cases if one.status is status]
-        if ended:
-            why = f" The first said: {ended[0].error.rstrip('.')}." if ended[0].error else ""
-            named = _listed(list(dict.fromkeys(one.case_id for one in ended)))
-            notes.append(f"{len(ended):,} cases ended with {status}: {named}.{why}")
-    return notes
-
-
-def _told(cases: Iterable[CaseResult]) -> list[str]:
-    """What adapters noted, added up over the cases."""
-    total: Counter[str] = Counter()
-    concerned: Counter[str] = Counter()
-    for note in (note for one in cases if one.retrieved is not None for note in one.retrieved.notes):
-        counted = _COUNTED.fullmatch(note)
-        what = (counted[2] if counted else note).rstrip(".")
-        total[what] += int(counted[1]) if counted else 0
-        concerned[what] += 1
+def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
+    """Of the first repeat; the others are asked the same questions."""
+    if not sheet.measured or not any(case.grades for case in sheet.asked):
+        return []
+    level = sheet.dataset.relevance_level
+    relevant = {case.id: {name for name, grade in case.labels.items() if grade >= level} for case in sheet.asked}
+    given = {case.case_id: case.retrieved for case in sheet.by_repeat[0].values() if case.retrieved is not None}
+    tied = sum(caveats.has_mixed_ties(retrieved, relevant[case]) for case, retrieved in given.items())
+    rule = "here the order in which the system gave them counts"
     return [
-        f"In {count:,} cases: {f'{total[what]:,} ' if total[what] else ''}{what}." for what, count in concerned.items()
+        *caveats.ranking_caveats(sheet.measured[0], sheet.ranking_specs, level),
+        *([caveats.tie_caveat(tied, len(given), rule=rule)] if tied else []),
     ]

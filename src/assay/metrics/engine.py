@@ -86,6 +86,8 @@ class Measured:
     """Topics with results and no judgments."""
     repeats: int = 0
     """Results left out because a better rank had the same document."""
+    tied: int = 0
+    """Topics of a run file in which results of equal score have different grades, so that ids decide their order."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -99,7 +101,12 @@ class _Sheet:
     retrieved: NDArray[np.int64]
     judged_results: int = 0
     repeats: int = 0
+    tied: int = 0
     unknown: dict[str, None] = field(default_factory=dict)
+
+    def count_tied(self, topics: int) -> None:
+        """Remember in how many topics of a batch ids had to decide the order."""
+        self.tied += topics
 
     def write(self, places: NDArray[np.int64], columns: Columns) -> None:
         """Measure a batch."""
@@ -167,7 +174,7 @@ def _measure_rows(
     asked = with_topic(batch.keys, np.repeat(local, batch.lengths))
     known = with_topic(found.keys, np.repeat(local, found.judged.lengths))
     rows = Rows(batch.lengths, batch.scores, grades_of(asked, known, found.judged.grades), batch.ids)
-    ranked = rank_grades(rows)
+    ranked = rank_grades(rows, on_tied=sheet.count_tied)
     sheet.write(places, columns_of(ranked, batch.lengths, found.judged, depth=sheet.rules.depth, keep=keep))
 
 
@@ -276,6 +283,7 @@ def _measured(topics: Sequence[str], sheet: _Sheet) -> Measured:
         absent=tuple(topics[place] for place in absent),
         unknown=tuple(sheet.unknown),
         repeats=sheet.repeats,
+        tied=sheet.tied,
     )
 
 

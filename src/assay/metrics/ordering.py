@@ -53,14 +53,20 @@ class Rows(NamedTuple):
     ids: Ids
 
 
-def rank_grades(rows: Rows) -> NDArray[np.int16]:
-    """The grades of each row in ranked order, one ranking a row, padded."""
+def rank_grades(rows: Rows, *, on_tied: Callable[[int], None] | None = None) -> NDArray[np.int16]:
+    """The grades of each row in ranked order, one ranking a row, padded.
+
+    `on_tied` is told how many rows have results of equal score and different grade.
+    """
     depth = int(rows.lengths.max(initial=0))
     keys = _padded(rows, depth)
     keys.sort(axis=1)
     grades = ((keys & _LOW).astype(np.int16)) + np.int16(PADDING)
     mixed = _mixed_ties(keys)
-    for row in np.flatnonzero(mixed.any(axis=1)) if mixed.size else ():
+    settled = np.flatnonzero(mixed.any(axis=1)) if mixed.size else np.empty(0, dtype=np.int64)
+    if on_tied is not None:
+        on_tied(len(settled))
+    for row in settled:
         _settle(rows, int(row), grades[row])
     return grades
 

@@ -28,7 +28,7 @@ from assay.statistics.multiple import holm
 from assay.statistics.permutation import FLIPS, PermutationTest, sign_flip_test, units_for_p
 from assay.statistics.power import MOST_QUERIES, POWER, minimum_detectable_effect, required_pairs
 
-Verdict = Literal["better", "worse", "no_difference_seen", "unresolvable", "too_few"]
+Verdict = Literal["better", "worse", "no_difference_seen", "unresolvable", "too_few", "withheld"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -36,6 +36,7 @@ def register(app: typer.Typer) -> None:
         readings = [place.baseline(name) if Path(name).is_file() else place.run(name) for name in names]
         found = compare_readings(readings, seed=seed)
         surface.result(found.as_json(), "\n\n".join("\n".join(_lines(one)) for one in found.comparisons))
+        surface.caveats([caveat for one in found.comparisons for caveat in one.caveats])
 
 
 def _lines(one: Compared) -> Iterator[str]:
@@ -59,7 +60,7 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
 
 def _unseen(one: Compared) -> Iterator[str]:
     for name, change in one.metrics.items():
-        if change.comparison.verdict in ("unresolvable", "too_few"):
+        if change.comparison.verdict in ("unresolvable", "too_few", "withheld"):
             yield f"{name}: {change.comparison.sentence}"
 
 

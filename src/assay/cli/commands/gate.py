@@ -92,6 +92,7 @@ def register(app: typer.Typer) -> None:
         outputs = Outputs(junit=junit, summary=chosen, comment=comment, sarif=sarif, cases=cases)
         verdict = _judged(place, run, against, options, outputs)
         surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
+        surface.caveats(verdict.caveats)
         raise typer.Exit(verdict.exit_code)
 
 

@@ -68,8 +68,7 @@ def register(app: typer.Typer) -> None:
         if per_query and not surface.common.json:
             _print_queries(found)
         surface.result(_as_json(found, per_query=per_query), _shown(found))
-        for note in found.notes:
-            surface.note(note)
+        surface.caveats(found.caveats)
 
 
 def _print_queries(found: Measurement) -> None:
@@ -121,7 +120,7 @@ def _verdicts(found: Measurement) -> list[str]:
         f"{one.treatment}, {spec}: {seen.sentence}"
         for one in found.comparisons
         for spec, seen in one.metrics.items()
-        if seen.verdict in ("unresolvable", "too_few")
+        if seen.verdict in ("unresolvable", "too_few", "withheld")
     ]
 
 
@@ -147,7 +146,7 @@ def _as_json(found: Measurement, *, per_query: bool) -> dict[str, Any]:
         "dataset": found.instrument.dataset,
         "runs": [_run_json(run, found, per_query=per_query) for run in found.runs],
         "comparisons": [_comparison_json(one) for one in found.comparisons],
-        "notes": list(found.notes),
+        "caveats": [caveat.as_json() for caveat in found.caveats],
     }
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_SYSTEM = "assay"
-MOST_REASONS = 5
-"""Reasons why metrics do not apply that are told without being asked."""
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
 SystemOption = Annotated[
@@ -256,21 +254,10 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> No
     shown = "\n".join([table(results, floors), "", *([channels, ""] if channels else []), *filter(None, said)])
     surface.result({"runs": [_as_json(one) for one in results]}, shown)
     for result in results:
-        for note in _told(result, every=surface.common.verbose):
-            surface.note(f"{result.name}: {note}" if len(results) > 1 else note)
+        surface.caveats(result.caveats, about=result.name if len(results) > 1 else "")
     for note in filter(None, notes):
         surface.note(note)
     _refuse_nothing(results)
-
-
-def _told(result: RunResult, *, every: bool) -> list[str]:
-    """What must be known of the numbers; of many reasons why metrics do not apply, only how many there are."""
-    inapplicable = [note for note in result.notes if " not applicable under " in note]
-    if every or len(inapplicable) <= MOST_REASONS:
-        return list(result.notes)
-    others = [note for note in result.notes if note not in inapplicable]
-    counted = f"Not every metric applies to every case, for {len(inapplicable)} reasons: --verbose tells them."
-    return [*others, counted]
 
 
 def _refuse_nothing(results: list[RunResult]) -> None:

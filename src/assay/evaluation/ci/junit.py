@@ -26,6 +26,8 @@ def junit(verdict: Verdict) -> str:
         SubElement(properties, "property", name=name, value=_legal(value))
     for one in verdict.rules:
         _case(suite, one)
+    if verdict.caveats:
+        SubElement(suite, "system-out").text = _legal("\n".join(caveat.sentence for caveat in verdict.caveats))
     indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suite, encoding="unicode")}\n'
 

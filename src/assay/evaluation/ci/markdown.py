@@ -20,7 +20,7 @@ _MOST_MOVERS = 5
 
 def summary(verdict: Verdict, compared: Compared | None = None) -> str:
     """The summary of a build step."""
-    return "\n".join([*_head(verdict), "", *_table(told(verdict)), *_moved(compared), ""])
+    return "\n".join([*_head(verdict), "", *_table(told(verdict)), *_moved(compared), *_caveats(verdict), ""])
 
 
 def pull_request(verdict: Verdict, compared: Compared | None = None) -> str:
@@ -30,7 +30,7 @@ def pull_request(verdict: Verdict, compared: Compared | None = None) -> str:
     lines = [MARKER, *_head(verdict), "", *(f"- **{word(one.status)}** {escaped(one.sentence)}" for one in wrong)]
     if rest:
         lines += ["", f"<details><summary>{len(rest)} other rules</summary>", "", *_table(rest), "", "</details>"]
-    return "\n".join([*lines, *_moved(compared), ""])
+    return "\n".join([*lines, *_moved(compared), *_caveats(verdict), ""])
 
 
 def escaped(text: str) -> str:
@@ -68,6 +68,15 @@ def _moved(compared: Compared | None) -> list[str]:
         *(["", "Cases that fell most:", "", *map(_mover, worse)] if worse else []),
         *(["", "What changed:", "", *changed] if changed else []),
     ]
+
+
+def _caveats(verdict: Verdict) -> list[str]:
+    """What a reader must know beside the numbers, folded away."""
+    if not verdict.caveats:
+        return []
+    listed = [f"- {escaped(caveat.sentence)}" for caveat in verdict.caveats]
+    head = f"<details><summary>Read beside these numbers ({len(listed)})</summary>"
+    return ["", head, "", *listed, "", "</details>"]
 
 
 def _mover(one: Mover) -> str:

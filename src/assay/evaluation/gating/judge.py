@@ -39,6 +39,7 @@ def answer(question: Question) -> Verdict:
         baseline=None if baseline is None else baseline.name,
         dataset=run.dataset,
         rules=(*given, *judge_asked(question, given)),
+        caveats=run.caveats if question.compared is None else question.compared.caveats,
     )
 
 

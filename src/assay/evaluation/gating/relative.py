@@ -152,6 +152,8 @@ def _p(change: MetricChange, *, alone: bool) -> str:
 
 def _doubt(change: MetricChange) -> str:
     seen = change.comparison
+    if seen.verdict == "withheld":
+        return f"; {seen.sentence[0].lower()}{seen.sentence[1:].rstrip('.')}"
     if seen.verdict in ("too_few", "unresolvable"):
         return f"; {seen.n} cases cannot show whether that is chance, it takes at least {seen.queries_needed}"
     smallest = seen.minimum_detectable_effect

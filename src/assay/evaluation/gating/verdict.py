@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from assay.errors import AssayError
+from assay.records.caveats import Caveat
 
 
 class Status(StrEnum):
@@ -65,6 +66,8 @@ class Verdict:
     """None: there was none to compare with."""
     dataset: str
     rules: tuple[RuleVerdict, ...]
+    caveats: tuple[Caveat, ...] = ()
+    """What a reader must know beside the numbers of run and baseline."""
 
     @property
     def status(self) -> Status:
@@ -98,6 +101,7 @@ class Verdict:
             "baseline": self.baseline,
             "dataset": self.dataset,
             "rules": [one.as_json() for one in self.rules],
+            "caveats": [caveat.as_json() for caveat in self.caveats],
         }
 
     def __repr__(self) -> str:

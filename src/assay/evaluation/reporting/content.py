@@ -13,6 +13,7 @@ from typing import Any
 from assay.evaluation.recommending import Recommendation
 from assay.evaluation.waterfall import Fate, Waterfall
 from assay.metrics.operations import LatencySummary
+from assay.records.caveats import Caveat
 
 
 class Status(StrEnum):
@@ -187,7 +188,8 @@ class Report:
     recommendations: tuple[Recommendation, ...] = ()
     measured_with: tuple[tuple[str, str], ...] = ()
     """Fingerprints, seeds, versions."""
-    notes: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+    """What a reader must know beside the numbers."""
     metrics_json: Mapping[str, Any] = field(default_factory=dict)
     config_json: Mapping[str, Any] = field(default_factory=dict)
 

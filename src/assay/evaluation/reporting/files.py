@@ -85,6 +85,7 @@ def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water:
         "latency": {stage: latency_json(one) for stage, one in run.latency.items()},
         "rates": {name: rate_json(one) for name, one in run.rates.items()},
         "counts": {status.value: count for status, count in run.counts.items()},
+        "caveats": [caveat.as_json() for caveat in run.caveats],
         "waterfall": None if water is None else _waterfall_json(water),
         "judge_reliability": None,
         "judge_reliability_reason": "no judge was asked: every number is computed from the dataset's own labels",

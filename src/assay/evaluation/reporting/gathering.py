@@ -81,7 +81,7 @@ def gather(run: RunResult, around: Around | None = None) -> Report:
         queries=queries_of(run, around.dataset, water, baseline),
         recommendations=recommend(_evidence(run, around, water, compared)),
         measured_with=_measured_with(run),
-        notes=run.notes,
+        caveats=run.caveats if compared is None else compared.caveats,
         metrics_json=metrics_json(run, verdict, lines, water),
         config_json=config_json(run, baseline),
     )

@@ -49,6 +49,9 @@ def _summary(report: Report) -> Iterator[str]:
     yield "## Summary"
     head = ["metric", "value", "95 % interval", "baseline", "change", "required", "status"]
     yield _table(head, (_summary_row(line) for line in report.lines))
+    if report.caveats:
+        yield "Read beside these numbers:"
+        yield "\n".join(f"- {plain(caveat.sentence)}" for caveat in report.caveats)
 
 
 def _summary_row(line: Line) -> list[str]:
@@ -192,8 +195,6 @@ def _gold(fate: Fate) -> str:
 def _measured(report: Report) -> Iterator[str]:
     yield "## How it was measured"
     yield _table(["what", "value"], ([name, plain(value)] for name, value in report.measured_with))
-    if report.notes:
-        yield "\n".join(f"- {plain(note)}" for note in report.notes)
 
 
 _PARTS = (

@@ -141,7 +141,15 @@ def _chart(figure: charts.Figure, said: str) -> Html:
 def _summary(report: Report) -> Part:
     shares = [(line.metric, line) for line in report.lines if not line.unit and not line.lower_is_better]
     drawn = [_chart(charts.interval_bars(shares), "Each metric with its interval")] if shares else []
-    return "Summary", [element("div", summary_table(report), *drawn, class_="pair")]
+    return "Summary", [element("div", summary_table(report), *drawn, class_="pair"), *_caveats(report)]
+
+
+def _caveats(report: Report) -> list[Html]:
+    """What a reader must know beside the numbers."""
+    if not report.caveats:
+        return []
+    listed = [element("li", caveat.sentence) for caveat in report.caveats]
+    return [element("p", "Read beside these numbers:", class_="quiet"), element("ul", *listed, class_="small")]
 
 
 def _configuration(report: Report) -> Part | None:
@@ -228,5 +236,4 @@ def _failures(report: Report) -> Part:
 
 
 def _measured(report: Report) -> Part:
-    notes = [element("p", note, class_="small") for note in report.notes]
-    return "How it was measured", [measured_table(report), *notes]
+    return "How it was measured", [measured_table(report)]

@@ -6,6 +6,7 @@ no file is opened and no code or address is called because a client said so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from assay import wiring
 from assay.mcp.policies import MEASURE, READ
 from assay.mcp.tool import Arguments, Calling, Result, Tool
 from assay.records import Mode
+from assay.records.caveats import Caveat
 
 if TYPE_CHECKING:
     from assay.evaluation.comparing import Compared
@@ -63,6 +65,23 @@ class Measured(Result):
     high: float | None
     scored: int
     cases: int
+    worst: float | None
+    """The value if every case without one had come out as badly as possible."""
+    best: float | None
+    """The value if every case without one had come out as well as possible."""
+
+
+class CaveatFound(Result):
+    """Something a reader must know beside the numbers."""
+
+    kind: str
+    sentence: str
+    metrics: list[str]
+    """The metrics concerned; empty: all of them."""
+    count: int | None
+    """How many cases, results or documents are concerned."""
+    of: int | None
+    figures: dict[str, float]
 
 
 class RunFound(Result):
@@ -74,7 +93,9 @@ class RunFound(Result):
     metrics: list[Measured]
     counts: dict[str, int]
     """Cases by how they ended."""
+    caveats: list[CaveatFound]
     notes: list[str]
+    """What became of the run itself, such as that it could not be stored."""
     result_hash: str
 
 
@@ -93,6 +114,8 @@ def _run_found(done: wiring.Measured) -> RunFound:
             high=None if one.interval is None else one.interval.high,
             scored=one.scored,
             cases=one.cases,
+            worst=one.worst,
+            best=one.best,
         )
         for spec, one in result.aggregates.items()
     ]
@@ -102,9 +125,14 @@ def _run_found(done: wiring.Measured) -> RunFound:
         dataset=result.manifest.dataset,
         metrics=measured,
         counts={status.value: count for status, count in result.counts.items()},
-        notes=[*result.notes, *done.notes],
+        caveats=_caveats(result.caveats),
+        notes=list(done.notes),
         result_hash=result.result_hash,
     )
+
+
+def _caveats(caveats: Sequence[Caveat]) -> list[CaveatFound]:
+    return [CaveatFound.model_validate(caveat.as_json()) for caveat in caveats]
 
 
 class CompareArguments(Arguments):
@@ -165,6 +193,7 @@ class ComparisonFound(Result):
     """The biggest, up to 20."""
     changed: list[str]
     """What is different about what was measured."""
+    caveats: list[CaveatFound]
 
 
 def _compare(calling: Calling, given: CompareArguments) -> ComparisonFound:
@@ -185,6 +214,7 @@ def _comparison(found: Compared) -> ComparisonFound:
             for one in found.movers[:MOST_MOVERS]
         ],
         changed=[str(one) for one in found.changed],
+        caveats=_caveats(found.caveats),
     )
 
 

@@ -85,6 +85,19 @@ class MetricMeasured(Result):
     high: float | None
     scored: int
     cases: int
+    worst: float | None = Field(description="The value if every case without one had come out as badly as possible.")
+    best: float | None = Field(description="The value if every case without one had come out as well as possible.")
+
+
+class CaveatFound(Result):
+    """Something a reader must know beside the numbers."""
+
+    kind: str
+    sentence: str
+    metrics: list[str] = Field(description="The metrics concerned; empty: all of them.")
+    count: int | None = Field(description="How many cases, results or documents are concerned.")
+    of: int | None = Field(description="Out of how many.")
+    figures: dict[str, float]
 
 
 class RunDone(Result):
@@ -95,7 +108,8 @@ class RunDone(Result):
     dataset: str
     metrics: list[MetricMeasured]
     counts: dict[str, int] = Field(description="Cases by how they ended.")
-    notes: list[str]
+    caveats: list[CaveatFound]
+    notes: list[str] = Field(description="What became of the run itself, such as that it could not be stored.")
     result_hash: str
 
 
@@ -124,6 +138,8 @@ def _done(result: RunResult, notes: tuple[str, ...] = ()) -> RunDone:
             high=None if one.interval is None else one.interval.high,
             scored=one.scored,
             cases=one.cases,
+            worst=one.worst,
+            best=one.best,
         )
         for spec, one in result.aggregates.items()
     ]
@@ -133,7 +149,8 @@ def _done(result: RunResult, notes: tuple[str, ...] = ()) -> RunDone:
         dataset=result.manifest.dataset,
         metrics=metrics,
         counts={status.value: count for status, count in result.counts.items()},
-        notes=[*result.notes, *notes],
+        caveats=[CaveatFound.model_validate(caveat.as_json()) for caveat in result.caveats],
+        notes=list(notes),
         result_hash=result.result_hash,
     )
 
@@ -157,6 +174,7 @@ class ComparisonFound(Result):
     same_host: bool
     one_sided: list[dict[str, Any]]
     changed: list[dict[str, Any]]
+    caveats: list[CaveatFound]
 
 
 RunName = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:#-]*$")]

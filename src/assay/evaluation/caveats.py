@@ -1,0 +1,330 @@
+"""Find what a reader must know beside a run's numbers: failures, reasons, unjudged results, short lists, ties.
+
+`run_caveats` looks at a finished run. `unjudged_caveat`, `short_list_caveat` and `tie_caveat` make one caveat each
+from counts, so that `assay measure` says the same of a run file. `withhold` takes a verdict back
+when the difference between two runs may only mean that nobody judged what one of them found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.metrics.answers import NO_JUDGE_ASKED
+from assay.metrics.columns import POOLED_GRADE
+from assay.metrics.engine import Measured
+from assay.metrics.ranking import KERNELS
+from assay.metrics.spec import MetricSpec
+from assay.records.caveats import Caveat, CaveatKind
+from assay.records.evaluations import CaseResult, Retrieved
+from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.runs import CaseStatus
+from assay.statistics import Comparison
+
+JUDGED_GAP = 0.10
+"""How much larger the share of unjudged results of one run must be before it may explain a difference."""
+_FEW = 5
+_COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
+
+
+def case_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """Cases that ended badly or were never tried, then what the adapter of the system reported."""
+    return [*_failure_caveats(cases), *_adapter_caveats(cases)]
+
+
+def _failure_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    caveats = []
+    for status in (CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.SKIPPED):
+        ended = [case for case in cases if case.status is status]
+        if ended:
+            why = f" The first said: {ended[0].error.rstrip('.')}." if ended[0].error else ""
+            named = name_few(list(dict.fromkeys(case.case_id for case in ended)))
+            caveats.append(
+                Caveat(
+                    kind=CaveatKind.SKIPPED_CASES if status is CaseStatus.SKIPPED else CaveatKind.FAILED_CASES,
+                    sentence=f"{len(ended):,} cases ended with {status}: {named}.{why}",
+                    count=len(ended),
+                    of=len(cases),
+                )
+            )
+    return caveats
+
+
+def _adapter_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """The notes of single cases, added up: "2 ids that ..." in three cases becomes one sentence."""
+    total: Counter[str] = Counter()
+    concerned: Counter[str] = Counter()
+    for note in (note for case in cases if case.retrieved is not None for note in case.retrieved.notes):
+        counted = _COUNTED.fullmatch(note)
+        what = (counted[2] if counted else note).rstrip(".")
+        total[what] += int(counted[1]) if counted else 0
+        concerned[what] += 1
+    return [
+        Caveat(
+            kind=CaveatKind.SYSTEM_NOTE,
+            sentence=f"In {count:,} cases: {f'{total[what]:,} ' if total[what] else ''}{what}.",
+            count=count,
+            of=len(cases),
+        )
+        for what, count in concerned.items()
+    ]
+
+
+def no_answer_caveat(metrics: Sequence[str]) -> Caveat:
+    """The dataset asks for answers and the system gave none."""
+    return Caveat(
+        kind=CaveatKind.NO_ANSWERS,
+        sentence=f"The system gives no answers, so nothing is known of {name_few(metrics, most=20)}.",
+        metrics=tuple(metrics),
+    )
+
+
+def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
+    """Why some cases have no value under some metrics, one caveat a reason."""
+    found: dict[tuple[OutcomeKind, str], tuple[set[str], dict[str, None]]] = {}
+    for spec, per_case in scores.items():
+        for case, outcome in per_case.items():
+            if outcome.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
+                reason = outcome.reason or "nothing relevant to find"
+                cases, specs = found.setdefault((outcome.kind, reason), (set(), {}))
+                cases.add(case)
+                specs[str(spec)] = None
+    return [
+        Caveat(
+            kind=_unscored_kind(kind, reason),
+            sentence=f"{len(cases):,} cases are {kind.replace('_', ' ')} under {name_few(list(specs))}: {reason}.",
+            metrics=tuple(specs),
+            count=len(cases),
+        )
+        for (kind, reason), (cases, specs) in found.items()
+    ]
+
+
+def _unscored_kind(kind: OutcomeKind, reason: str) -> CaveatKind:
+    if reason == NO_JUDGE_ASKED:
+        return CaveatKind.NO_JUDGE
+    return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
+
+
+def ranking_caveats(measured: Measured, specs: Sequence[MetricSpec], level: int) -> list[Caveat]:
+    """Unjudged results and short lists of measured rankings; `measured` has `extra_specs` too."""
+    groups = by_cutoff(specs)
+    shares = [judged_at(measured, concerned, cutoff, level) for cutoff, concerned in groups.items()]
+    unjudged = [share for share in shares if share.unjudged > 0]
+    found = [unjudged_caveat(unjudged)] if unjudged else []
+    deepest = max((cutoff for cutoff in groups if cutoff is not None), default=0)
+    short = _short_lists(measured, deepest)
+    if short is not None:
+        found.append(short_list_caveat(short, groups[deepest]))
+    return found
+
+
+def by_cutoff(specs: Sequence[MetricSpec]) -> dict[int | None, list[MetricSpec]]:
+    """Ranking metrics that leave unjudged results out of account, by how far down they look."""
+    found: dict[int | None, list[MetricSpec]] = {}
+    for spec in specs:
+        if spec.name in KERNELS and spec.name != "judged":
+            found.setdefault(_cutoff(spec), []).append(spec)
+    return found
+
+
+def _cutoff(spec: MetricSpec) -> int | None:
+    return 1 if spec.name == "top1_chunk" else spec.cutoff
+
+
+def extra_specs(specs: Sequence[MetricSpec], level: int) -> tuple[MetricSpec, ...]:
+    """What to measure beside the metrics asked for, so that `ranking_caveats` knows what unjudged results may move."""
+    found: list[MetricSpec] = []
+    for cutoff, concerned in by_cutoff(specs).items():
+        found += [MetricSpec(name="judged", cutoff=cutoff), *([_precision(cutoff)] if cutoff is not None else [])]
+        found += [if_relevant for spec in concerned if (if_relevant := _if_unjudged_relevant(spec, level)) is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def _precision(cutoff: int) -> MetricSpec:
+    return MetricSpec(name="precision", cutoff=cutoff)
+
+
+def _if_unjudged_relevant(spec: MetricSpec, level: int) -> MetricSpec | None:
+    """The metric with unjudged results counted as relevant.
+
+    None where it says itself what they count as, and where grade 1, which the pooled rule gives them, is not relevant.
+    """
+    given = dict(spec.parameters)
+    if (
+        level > POOLED_GRADE
+        or given.get("unjudged", "0") != "0"
+        or "unjudged" not in {known.name for known in spec.entry.parameters}
+    ):
+        return None
+    parameters = tuple(sorted({**given, "unjudged": "1"}.items()))
+    return MetricSpec(name=spec.name, parameters=parameters, cutoff=spec.cutoff)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedShare:
+    """How much of what a run returned somebody judged, down to one cutoff."""
+
+    cutoff: int | None
+    metrics: tuple[str, ...]
+    judged: float
+    """The share of results that somebody judged, as the metric `judged` gives it."""
+    unknown: float | None
+    """Of the results not known to be relevant, the share nobody judged; None: without a cutoff it is not known."""
+    ranges: Mapping[str, tuple[float, float]]
+    """By metric: its mean, and its mean if every unjudged result were relevant."""
+
+    @property
+    def unjudged(self) -> float:
+        """The share of results nobody judged."""
+        return 1.0 - self.judged
+
+
+def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | None, level: int) -> JudgedShare:
+    """Read the judged share of a run from what was measured with `extra_specs`."""
+    judged = _mean(measured, MetricSpec(name="judged", cutoff=cutoff))
+    ranges = {}
+    for spec in specs:
+        if_relevant = _if_unjudged_relevant(spec, level)
+        low, high = _mean(measured, spec), None if if_relevant is None else _mean(measured, if_relevant)
+        if low is not None and high is not None:
+            ranges[str(spec)] = (low, high)
+    precision = None if cutoff is None else _mean(measured, _precision(cutoff))
+    share = 1.0 if judged is None else judged
+    rest = None if precision is None else 1.0 - precision
+    unknown = None if rest is None else (min(1.0, (1.0 - share) / rest) if rest > 0 else 0.0)
+    return JudgedShare(cutoff=cutoff, metrics=tuple(map(str, specs)), judged=share, unknown=unknown, ranges=ranges)
+
+
+def _mean(measured: Measured, spec: MetricSpec) -> float | None:
+    column = measured.scores[spec]
+    values = column.values[column.scored]
+    return float(values.mean()) if values.size else None
+
+
+def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
+    """Say how many results nobody judged, and what the metrics would be if those were relevant."""
+    where = " and ".join(
+        f"{share.unjudged:.1%} of {'all' if share.cutoff is None else f'the first {share.cutoff}'} results"
+        for share in shares
+    )
+    ranges = {name: ends for share in shares for name, ends in share.ranges.items()}
+    moved = [(name, ends) for name, ends in ranges.items() if round(ends[0], 3) != round(ends[1], 3)]
+    ends = ", ".join(f"{name} {high:.3f} instead of {low:.3f}" for name, (low, high) in moved[:_FEW])
+    figures: dict[str, float] = {}
+    for share in shares:
+        figures[f"judged{_at(share.cutoff)}"] = share.judged
+        if share.unknown is not None:
+            figures[f"unknown{_at(share.cutoff)}"] = share.unknown
+    return Caveat(
+        kind=CaveatKind.UNJUDGED,
+        sentence=f"{where} were never judged and count as not relevant."
+        + (f" If they were relevant: {ends}." if moved else ""),
+        metrics=tuple(name for share in shares for name in share.metrics),
+        figures={**figures, **{f"if_relevant:{name}": high for name, (_, high) in ranges.items()}},
+    )
+
+
+def _at(cutoff: int | None) -> str:
+    return "" if cutoff is None else f"@{cutoff}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShortLists:
+    """Rankings with fewer results than a cutoff."""
+
+    cutoff: int
+    cases: int
+    of: int
+    mean_length: float
+    """Of the short ones."""
+
+
+def _short_lists(measured: Measured, cutoff: int) -> ShortLists | None:
+    lengths = measured.retrieved[measured.retrieved > 0]
+    short = lengths[lengths < cutoff]
+    if not short.size:
+        return None
+    return ShortLists(cutoff=cutoff, cases=int(short.size), of=int(lengths.size), mean_length=float(np.mean(short)))
+
+
+def short_list_caveat(short: ShortLists, specs: Sequence[MetricSpec]) -> Caveat:
+    """Say how many rankings end above the cutoff."""
+    return Caveat(
+        kind=CaveatKind.SHORT_LISTS,
+        sentence=f"{short.cases:,} of {short.of:,} cases have fewer than {short.cutoff} results (on average "
+        f"{short.mean_length:.1f}); the empty places down to {short.cutoff} count as not relevant.",
+        metrics=tuple(map(str, specs)),
+        count=short.cases,
+        of=short.of,
+    )
+
+
+def tie_caveat(cases: int, of: int, *, rule: str) -> Caveat:
+    """Say in how many cases equal scores hide which result is first, and which order counts."""
+    return Caveat(
+        kind=CaveatKind.TIES,
+        sentence=f"In {cases:,} of {of:,} cases, results of equal score are partly relevant and partly not, so the "
+        f"values depend on how ties are ordered: {rule}.",
+        count=cases,
+        of=of,
+    )
+
+
+def has_mixed_ties(retrieved: Retrieved, relevant: Iterable[str]) -> bool:
+    """Whether results of equal score are partly relevant and partly not."""
+    if retrieved.scores is None:
+        return False
+    wanted = set(relevant)
+    seen: dict[float, bool] = {}
+    for document, score in zip(retrieved.ids, retrieved.scores, strict=False):
+        key = float(np.float32(score))
+        if seen.setdefault(key, document in wanted) != (document in wanted):
+            return True
+    return False
+
+
+def withhold(comparison: Comparison, control: Sequence[Caveat], treatment: Sequence[Caveat], metric: str) -> Comparison:
+    """Withhold "better" or "worse" where unjudged results may be the whole difference in the metric.
+
+    The losing run must have a larger share of unjudged results among those not known to be relevant. Where only
+    relevant documents were ever judged, that share is the same for every run, and the caveat alone has to do.
+    """
+    if comparison.verdict not in ("better", "worse"):
+        return comparison
+    why = _explain_by_unjudged(control, treatment, metric, treatment_lost=comparison.verdict == "worse")
+    if not why:
+        return comparison
+    seen = comparison.sentence.rstrip(".")
+    return replace(comparison, verdict="withheld", sentence=f"Withheld: {why}. Without that: {seen}.")
+
+
+def _explain_by_unjudged(
+    control: Sequence[Caveat], treatment: Sequence[Caveat], metric: str, *, treatment_lost: bool
+) -> str:
+    place = _at(_cutoff(MetricSpec.parse(metric)))
+    figures = [_unjudged_figures(caveats, metric) for caveats in (control, treatment)]
+    loser, winner = figures[::-1] if treatment_lost else figures
+    gap = loser.get(f"unknown{place}", 0.0) - winner.get(f"unknown{place}", 0.0)
+    if gap <= JUDGED_GAP:
+        return ""
+    name = "second" if treatment_lost else "first"
+    return (
+        f"{1 - loser[f'judged{place}']:.1%} of the results of the {name} run were never judged and count as not "
+        "relevant, many more than of the other run; judge them first"
+    )
+
+
+def _unjudged_figures(caveats: Sequence[Caveat], metric: str) -> Mapping[str, float]:
+    found = (caveat for caveat in caveats if caveat.kind is CaveatKind.UNJUDGED and metric in caveat.metrics)
+    return next((caveat.figures for caveat in found), {})
+
+
+def name_few(names: Sequence[str], most: int = _FEW) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
