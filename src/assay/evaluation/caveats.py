@@ -225,7 +225,11 @@ def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
         sentence=f"{where} were never judged and count as not relevant."
         + (f" If they were relevant: {ends}." if moved else ""),
         metrics=tuple(name for share in shares for name in share.metrics),
-        figures={**figures, **{f"if_relevant:{name}": high for name, (_, high) in ranges.items()}},
+        figures={
+            **figures,
+            **{f"value:{name}": low for name, (low, _) in ranges.items()},
+            **{f"if_relevant:{name}": high for name, (_, high) in ranges.items()},
+        },
     )
 
 
@@ -291,12 +295,15 @@ def has_mixed_ties(retrieved: Retrieved, relevant: Iterable[str]) -> bool:
 def withhold(comparison: Comparison, control: Sequence[Caveat], treatment: Sequence[Caveat], metric: str) -> Comparison:
     """Withhold "better" or "worse" where unjudged results may be the whole difference in the metric.
 
-    The losing run must have a larger share of unjudged results among those not known to be relevant. Where only
-    relevant documents were ever judged, that share is the same for every run, and the caveat alone has to do.
+    Two conditions: the losing run would reach the other one if its unjudged results were relevant, and among its
+    results not known to be relevant it has a clearly larger share of unjudged ones. Where only relevant documents were
+    ever judged, that share is the same for every run, and the caveat alone has to do.
     """
-    if comparison.verdict not in ("better", "worse"):
+    if comparison.verdict not in ("better", "worse") or comparison.delta is None:
         return comparison
-    why = _explain_by_unjudged(control, treatment, metric, treatment_lost=comparison.verdict == "worse")
+    lost = (treatment, control) if comparison.verdict == "worse" else (control, treatment)
+    name = "second" if comparison.verdict == "worse" else "first"
+    why = _explain_by_unjudged(*lost, metric, gap=abs(comparison.delta), name=name)
     if not why:
         return comparison
     seen = comparison.sentence.rstrip(".")
@@ -304,17 +311,17 @@ def withhold(comparison: Comparison, control: Sequence[Caveat], treatment: Seque
 
 
 def _explain_by_unjudged(
-    control: Sequence[Caveat], treatment: Sequence[Caveat], metric: str, *, treatment_lost: bool
+    loser: Sequence[Caveat], winner: Sequence[Caveat], metric: str, *, gap: float, name: str
 ) -> str:
+    """Say why unjudged results may be the whole gap; empty when they cannot be."""
     place = _at(_cutoff(MetricSpec.parse(metric)))
-    figures = [_unjudged_figures(caveats, metric) for caveats in (control, treatment)]
-    loser, winner = figures[::-1] if treatment_lost else figures
-    gap = loser.get(f"unknown{place}", 0.0) - winner.get(f"unknown{place}", 0.0)
-    if gap <= JUDGED_GAP:
+    lost, won = _unjudged_figures(loser, metric), _unjudged_figures(winner, metric)
+    may_gain = lost.get(f"if_relevant:{metric}", 0.0) - lost.get(f"value:{metric}", 0.0)
+    more_unknown = lost.get(f"unknown{place}", 0.0) - won.get(f"unknown{place}", 0.0)
+    if may_gain < gap or more_unknown <= JUDGED_GAP:
         return ""
-    name = "second" if treatment_lost else "first"
     return (
-        f"{1 - loser[f'judged{place}']:.1%} of the results of the {name} run were never judged and count as not "
+        f"{1 - lost[f'judged{place}']:.1%} of the results of the {name} run were never judged and count as not "
         "relevant, many more than of the other run; judge them first"
     )
 
