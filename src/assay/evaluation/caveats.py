@@ -193,11 +193,22 @@ def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | Non
         low, high = _mean(measured, spec), None if if_relevant is None else _mean(measured, if_relevant)
         if low is not None and high is not None:
             ranges[str(spec)] = (low, high)
-    precision = None if cutoff is None else _mean(measured, _precision(cutoff))
-    share = 1.0 if judged is None else judged
-    rest = None if precision is None else 1.0 - precision
-    unknown = None if rest is None else (min(1.0, (1.0 - share) / rest) if rest > 0 else 0.0)
-    return JudgedShare(cutoff=cutoff, metrics=tuple(map(str, specs)), judged=share, unknown=unknown, ranges=ranges)
+    return JudgedShare(
+        cutoff=cutoff,
+        metrics=tuple(map(str, specs)),
+        judged=1.0 if judged is None else judged,
+        unknown=None if cutoff is None else _unknown_share(measured, cutoff),
+        ranges=ranges,
+    )
+
+
+def _unknown_share(measured: Measured, cutoff: int) -> float:
+    """Of the results not known to be relevant, the share nobody judged, over all queries."""
+    looked = np.minimum(measured.retrieved, cutoff)
+    relevant = measured.scores[_precision(cutoff)].values * cutoff
+    judged = measured.scores[MetricSpec(name="judged", cutoff=cutoff)].values * looked
+    others = float((looked - relevant).sum())
+    return float((looked - judged).sum()) / others if others > 0 else 0.0
 
 
 def _mean(measured: Measured, spec: MetricSpec) -> float | None:

@@ -86,11 +86,10 @@ class Compared:
     @property
     def caveats(self) -> tuple[Caveat, ...]:
         """What a reader must know beside the numbers of both runs; said once where it holds for both."""
-        before, after = self.control, self.treatment
-        shared = [caveat for caveat in before.caveats if caveat in after.caveats]
+        shared = [caveat for caveat in self.control.caveats if caveat in self.treatment.caveats]
         each = [
-            replace(caveat, sentence=f"{reading.name}: {caveat.sentence}")
-            for reading in (before, after)
+            replace(caveat, sentence=f"{name}: {caveat.sentence}")
+            for name, reading in zip(self._names(), (self.control, self.treatment), strict=True)
             for caveat in reading.caveats
             if caveat not in shared
         ]
@@ -103,11 +102,15 @@ class Compared:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The table of metrics, its head first."""
-        before, after = self.control.name, self.treatment.name
-        names = (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
+        names = self._names()
         head = ("metric", *names, f"{names[1]} - {names[0]} [95 %]", p_head(len(self.metrics)), *HEAD)
         found = ((name, number(one.before), number(one.after), *cells(one.comparison)) for name, one in self._each())
         return [head, *found]
+
+    def _names(self) -> tuple[str, str]:
+        """What to call the two runs: told apart where their names are the same."""
+        before, after = self.control.name, self.treatment.name
+        return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
     def as_json(self) -> dict[str, object]:
         """Everything, for machines."""
