@@ -79,7 +79,7 @@ def load_baseline(path: Path) -> Baseline:
             remedy="Make one with `assay baseline bless`, or give another with --baseline.",
         )
     try:
-        return _read(path, {name: placed.value for name, placed in read_object(path).items()})
+        return _read(path, {name: _unplaced(placed.value) for name, placed in read_object(path).items()})
     except BrokenSeal:
         raise
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -88,6 +88,11 @@ def load_baseline(path: Path) -> Baseline:
             f"{path} is no baseline that can be read: {reason}",
             remedy="Take it from version control again, or bless a run anew with `assay baseline bless`.",
         ) from problem
+
+
+def _unplaced(value: Any) -> Any:
+    """A value without the lines on which its elements stand."""
+    return [placed.value for placed in value] if isinstance(value, list) else value
 
 
 def _text(value: Any) -> str:
@@ -156,7 +161,7 @@ def _reading(found: Mapping[str, Any]) -> Reading:
         channels=found["channels"],
         queries={case: one["query"] for case, one in cases.items() if "query" in one},
         floors=found["floors"],
-        caveats=tuple(read_caveat(placed.value) for placed in found.get("caveats", ())),
+        caveats=tuple(map(read_caveat, found.get("caveats", ()))),
     )
 
 
