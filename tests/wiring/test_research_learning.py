@@ -84,8 +84,9 @@ def fill_with_ratings(engine: Engine, *, bar: float, by: EvaluatedBy = Evaluated
         for number in range(count):
             score = 0.35 + 0.3 * number / count
             made = session(number, answer_score=score, evaluated_by=by)
+            answer = {"number": 1, "synthesis": {"citations": [{"memory_id": "m_1"}]}}
             trace = {
-                "answer_evaluation": {"attempts": [{"synthesis": {"citations": [{"memory_id": "m_1"}]}}]},
+                "answer_evaluation": {"attempts": [answer], "chosen": 1},
                 "retrieval_evaluation": {"query_ids": [f"q_{number}"]},
             }
             work.research.put(made, trace)

@@ -12,6 +12,7 @@ from assay.judging.panel_options import PanelOptions, below
 from assay.records.panel import CheckpointResult, IterationDecision, PanelVerdict
 from assay.records.research import Dimension, Issue, IterationMode, Plan, PlanFeedback
 from assay.records.researched import PlanAttempt
+from assay.research.choosing import choose_plan, standing_of
 
 FAILURES = {
     Dimension.INTENT_ALIGNMENT: "intent_misalignment",
@@ -71,10 +72,7 @@ def feedback_on(plan: Plan, result: CheckpointResult, decision: IterationDecisio
 
 def best_of(attempts: Sequence[PlanAttempt]) -> PlanAttempt:
     """The one that passed; else the highest score, the earlier of equals; one without a score before none."""
-    passed = [one for one in attempts if one.result.passed]
-    if passed:
-        return passed[-1]
-    return max(attempts, key=lambda one: -1.0 if one.result.score is None else one.result.score)
+    return attempts[choose_plan([standing_of(attempt.result) for attempt in attempts])]
 
 
 def _issues(verdict: PanelVerdict) -> tuple[Issue, ...]:

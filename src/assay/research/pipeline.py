@@ -141,6 +141,8 @@ class ResearchPipeline:
             found=run.found,
             retrieval=run.retrieval,
             answer_attempts=run.answer_attempts,
+            chosen_plan=run.chosen_plan.number if run.plan_attempts else None,
+            chosen_answer=run.chosen_answer.number if run.answer_attempts else None,
             notices=run.notices,
             weights=plain(options),
         )

@@ -13,6 +13,8 @@ from assay.errors import InputError
 from assay.memory.engine import Engine
 from assay.records import EventType, FeedbackEvent, Scope
 from assay.records.learning import Validated
+from assay.records.research_log import ResearchStatus
+from assay.research.choosing import chosen_answer_in
 from assay.storage import Work
 
 _SIDES = {EventType.VALIDATE_USEFUL: 1, EventType.VALIDATE_NOT_USEFUL: -1}
@@ -49,10 +51,10 @@ def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:
 
 
 def cited_in(trace: Mapping[str, Any]) -> tuple[str, ...]:
-    """The memories that the last answer of a record cites, each once."""
-    attempts = trace.get("answer_evaluation", {}).get("attempts", [])
-    found = [one["memory_id"] for one in attempts[-1]["synthesis"]["citations"]] if attempts else []
-    return tuple(dict.fromkeys(one for one in found if one))
+    """Return the memories that the shown answer of a record cites, each once; none where nothing was shown."""
+    shown = None if trace.get("status") == ResearchStatus.WITHHELD.value else chosen_answer_in(trace)
+    cited = [] if shown is None else [citation["memory_id"] for citation in shown["synthesis"]["citations"]]
+    return tuple(dict.fromkeys(memory_id for memory_id in cited if memory_id))
 
 
 def _searches(trace: Mapping[str, Any]) -> list[str]:

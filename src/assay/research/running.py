@@ -17,6 +17,7 @@ from assay.records.panel import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint, Material, Passage, Plan, PlanFeedback, Synthesis
 from assay.records.researched import AnswerAttempt, Notice, NoticeKind, PlanAttempt
 from assay.research.checkpoints import Checkpoints
+from assay.research.choosing import choose_answer, standing_of
 from assay.research.events import EventKind, StageEvent, StageName, Telling
 from assay.research.iteration import best_of, decide, feedback_on
 from assay.research.options import ResearchOptions
@@ -198,10 +199,7 @@ class Run:
     @property
     def chosen_answer(self) -> AnswerAttempt:
         """The last one that nobody stopped, else the better of two."""
-        last = self.answer_attempts[-1]
-        if last.result.lets_through:
-            return last
-        return max(self.answer_attempts, key=lambda one: -1.0 if one.result.score is None else one.result.score)
+        return self.answer_attempts[choose_answer([standing_of(attempt.result) for attempt in self.answer_attempts])]
 
     @property
     def chosen_plan(self) -> PlanAttempt:

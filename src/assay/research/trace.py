@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.records.panel import CheckpointResult, CheckpointState
+from assay.records.panel import CheckpointResult
 from assay.records.plain import plain
 from assay.records.research import Plan, PlannedQuery
 from assay.records.research_log import ResearchSession
 from assay.records.researched import AnswerAttempt, Notice, PlanAttempt, evaluation_of
+from assay.research.choosing import CHOSEN, chosen_plan_in
 from assay.research.searching import Found
 
 FORMAT = 1
@@ -23,10 +24,12 @@ def trace_of(
     found: Found,
     retrieval: CheckpointResult,
     answer_attempts: Sequence[AnswerAttempt],
+    chosen_plan: int | None,
+    chosen_answer: int | None,
     notices: Sequence[Notice],
     weights: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Everything that happened."""
+    """Return everything that happened; the two chosen ones are numbers of attempts."""
     last = plan_attempts[-1] if plan_attempts else None
     written: dict[str, Any] = plain(
         {
@@ -40,6 +43,7 @@ def trace_of(
             "status": session.status,
             "plan_evaluation": {
                 "attempts": plan_attempts,
+                CHOSEN: chosen_plan,
                 "total_iterations": session.iterations,
                 "passed": None if last is None else any(one.result.passed for one in plan_attempts),
                 "exhausted": session.exhausted,
@@ -51,7 +55,11 @@ def trace_of(
                 "query_ids": found.query_ids,
                 "problems": found.problems,
             },
-            "answer_evaluation": {"attempts": answer_attempts, "regenerated": session.regenerated},
+            "answer_evaluation": {
+                "attempts": answer_attempts,
+                CHOSEN: chosen_answer,
+                "regenerated": session.regenerated,
+            },
             "evaluation": evaluation_of(session),
             "overall_score": session.overall_score,
             "evaluation_skipped": session.skipped,
@@ -67,19 +75,11 @@ def trace_of(
 
 
 def plan_in(trace: Mapping[str, Any]) -> Plan | None:
-    """The last plan of a record that passed or came nearest; None: it has none."""
-    attempts = trace.get("plan_evaluation", {}).get("attempts", [])
-    if not attempts:
+    """Return the plan of a record that was searched with; None where there is none."""
+    chosen = chosen_plan_in(trace)
+    if chosen is None:
         return None
-    chosen = max(attempts, key=lambda one: (one["result"]["passed"] is True, _score(one["result"])))
     written = chosen["plan"]
     queries = tuple(PlannedQuery(**one) for one in written["queries"])
     listed = {name: tuple(written[name]) for name in ("aspects", "time", "excluded")}
     return Plan(**{**written, **listed, "queries": queries})
-
-
-def _score(result: Mapping[str, Any]) -> float:
-    if result["state"] != CheckpointState.SCORED.value or result["verdict"] is None:
-        return -1.0
-    aggregate = result["verdict"]["aggregate"]
-    return -1.0 if aggregate is None else float(aggregate)

@@ -7,7 +7,7 @@ answered, the page takes over what `/ask/TICKET/answer` gives, and the address b
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
+from assay.research.choosing import chosen_answer_in, chosen_plan_in
 from assay.research.rating import cited_in, rate
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
@@ -127,7 +128,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
             "notices": [],
         }
     planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
-    stages = [
+    stages: list[dict[str, Any]] = [
         {"name": "plan", "title": "Plan", "attempts": planned["attempts"], "score": found.session.plan_score},
         {
             "name": "search", "title": "Sources", "attempts": [{"number": 1, "result": sought["result"]}],
@@ -135,27 +136,20 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
         },
         {"name": "answer", "title": "Answer", "attempts": made["attempts"], "score": found.session.answer_score},
     ]  # fmt: skip
-    chosen = chosen_answer(made["attempts"])
+    chosen = {"plan": chosen_plan_in(trace), "search": stages[1]["attempts"][0], "answer": chosen_answer_in(trace)}
+    shown = chosen["answer"]
     withheld = found.session.status.value == "withheld"
     return {
         "trace": trace,
-        "stages": stages,
-        "answer": None if chosen is None or withheld else chosen["synthesis"],
+        "stages": [{**stage, "chosen": chosen[stage["name"]]} for stage in stages],
+        "answer": None if shown is None or withheld else shown["synthesis"],
         "said": "",
-        "rateable": bool(cited_in(trace)) and not withheld,
+        "rateable": bool(cited_in(trace)),
         "passages": sought["passages"],
         "notices": trace["notices"],
         "bars": trace["settings"]["panel"]["bars"],
         "thresholds": trace["settings"]["panel"]["thresholds"],
     }
-
-
-def chosen_answer(attempts: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The answer that was given: the last that nothing stopped, else the better one."""
-    through = [one for one in attempts if one["result"]["passed"] is not False]
-    if through:
-        return through[-1]
-    return max(attempts, key=lambda one: (one["result"]["verdict"] or {}).get("aggregate") or 0.0, default=None)
 
 
 @with_policy(READ)
