@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 from tests.server.serving import OWN, served, services_at
 
 import assay
+from assay import client as client_module
 from assay.client import Client
 from assay.errors import BadValue, EndpointUnavailable, RecordNotFound, SettingError
 from assay.records import SaveDecision
 from assay.records.access import Access
+from assay.server.routers import evaluations as evaluation_routes
+from assay.server.routers import flags as flag_routes
+from assay.server.routers import health as health_routes
+from assay.server.routers import memory as memory_routes
+from assay.server.routers import research as research_routes
+from assay.server.routers import runs as run_routes
+from assay.server.routers import searching
 from assay.server.services import Services
 from assay.testing import note
 
@@ -96,3 +108,59 @@ def test_a_server_that_is_not_there_is_tried_three_times(tmp_path: Path) -> None
 def test_a_token_is_not_sent_over_an_open_line() -> None:
     with pytest.raises(SettingError, match="unencrypted"):
         assay.Client("http://assay.example", "assay_secret")
+
+
+def test_a_note_that_no_search_will_find_is_told_so(services: Services, address: str) -> None:
+    writer = assay.Client(address, services.tokens.create(OWN, "writer", Access.WRITE).text)
+    saved = writer.save("asdf", "qwer zxcv asdf jkl qwer qwer 1234 !!!! ????")
+    assert saved.decision is SaveDecision.STORE
+    assert saved.quarantined
+    assert {step.name for step in saved.steps}
+    again = writer.save("Tabs, once more", BODY)
+    assert not again.quarantined
+    assert again.nearest[0].similarity > 0.9
+
+
+TYPED: dict[str, tuple[type, type[BaseModel]]] = {
+    "search": (client_module.Found, searching.SearchFound),
+    "save": (client_module.Saved, memory_routes.SaveDone),
+    "health": (client_module.Health, health_routes.HealthFound),
+    "ask": (client_module.Answer, research_routes.AnswerFound),
+    "retry_search": (client_module.Answer, research_routes.AnswerFound),
+    "run": (client_module.Run, run_routes.RunDone),
+}
+"""By call of the client: what it gives, and what the server sends."""
+UNPACKED: dict[str, tuple[type[BaseModel], set[str]]] = {
+    "memories": (memory_routes.MemoryPage, {"memories", "next_cursor"}),
+    "evaluations": (evaluation_routes.SessionPage, {"sessions", "next_cursor"}),
+    "aggregates": (evaluation_routes.AggregatesFound, {"aggregates"}),
+    "flags": (flag_routes.FlagsFound, {"flags"}),
+}
+"""Calls that give the inside of an answer: the answer must have nothing else to tell."""
+
+
+def test_every_call_gives_every_field_that_the_server_sends() -> None:
+    for call, (value, sent) in TYPED.items():
+        assert_same_fields(value, sent, call)
+    for call, (sent, whole) in UNPACKED.items():
+        assert set(sent.model_fields) == whole, call
+
+
+def assert_same_fields(value: type, sent: type[BaseModel], call: str) -> None:
+    assert {field.name for field in fields(value)} == set(sent.model_fields), call
+    for (holder, name), nested in client_module._NESTED.items():
+        if holder is value:
+            (inner,) = get_args(sent.model_fields[name].annotation)
+            assert_same_fields(nested, inner, f"{call}.{name}")
+
+
+def test_no_call_of_the_client_escapes_the_comparison() -> None:
+    plain = {"get", "post", "put"}
+    for name, call in inspect.getmembers(Client, inspect.isfunction):
+        if name.startswith("_") or name in plain:
+            continue
+        given = inspect.signature(call, eval_str=True).return_annotation
+        if name in TYPED:
+            assert given is TYPED[name][0], name
+        else:
+            assert name in UNPACKED or get_origin(given) is Mapping, name

@@ -25,7 +25,7 @@ from assay import errors
 from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable
 from assay.models.endpoint import Endpoint, EndpointOptions
-from assay.records import EdgeKind, Mode, SaveDecision, Tier
+from assay.records import EdgeKind, Intent, Mode, SaveDecision, Tier
 
 DEFAULT_URL = "http://127.0.0.1:8710"
 AGAIN = frozenset({408, 425, 429, 502, 503, 504})
@@ -58,7 +58,11 @@ class FoundMemory:
     rel_path: str
     tags: tuple[str, ...]
     channels: tuple[str, ...]
-    explanation: Mapping[str, Any] | None = None
+    updated_at: datetime
+    superseded_at: datetime | None
+    """When another memory took its place; None: it is current."""
+    explanation: Mapping[str, Any] | None
+    """Every number behind the score, if the search asked to `explain`."""
 
     @property
     def text(self) -> str:
@@ -92,11 +96,24 @@ class Found:
     """The answer of a search."""
 
     query_id: str
+    trace_id: str
     hits: tuple[FoundMemory, ...]
     pinned: tuple[PinnedMemory, ...]
+    mode: Mode
+    intent: Intent
+    fusion: str
+    weights: Mapping[str, float]
     degraded: tuple[str, ...]
-    held_back: tuple[HeldBackMemory, ...] = ()
-    tokens_saved: int = 0
+    """What could not be asked, and why."""
+    chosen_folders: tuple[str, ...] | None
+    excluded_folders: tuple[str, ...]
+    cold_start: bool
+    held_back: tuple[HeldBackMemory, ...]
+    """Memories that matched and that this session has in view already."""
+    tokens_saved: int
+    latency_ms: float
+    stages: tuple[Mapping[str, Any], ...] | None
+    """Every step and how long it took, if the search asked to `explain`."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -111,8 +128,28 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NearMemory:
+    """A memory like the one that was saved."""
+
+    memory_id: str
+    title: str
+    similarity: float
+    agrees: bool
+    same_subject: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveStep:
+    """What one step of a save decided."""
+
+    name: str
+    decision: str
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
-    """What became of a save."""
+    """What became of a save. A quarantined memory is stored, and no search finds it until a person releases it."""
 
     save_id: str
     decision: SaveDecision
@@ -122,7 +159,15 @@ class Saved:
     superseded: tuple[str, ...]
     contradicts: tuple[str, ...]
     masked: tuple[str, ...]
+    """Secrets that were masked, by kind and place."""
     quality: float | None
+    would_reject: str | None
+    """Why the quality gate would turn it away once it is enforced; None: it would not."""
+    nearest: tuple[NearMemory, ...]
+    steps: tuple[SaveStep, ...]
+    chunks: int
+    quarantined: bool
+    """Whether it is kept out of search until a person releases it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,10 +218,14 @@ class Answer:
     reason: str
     citations: tuple[Mapping[str, Any], ...]
     sources: tuple[Mapping[str, Any], ...]
+    plan: Mapping[str, Any]
     evaluation: Mapping[str, Any]
     notices: tuple[Mapping[str, Any], ...]
     retry_of: str | None
+    latency_ms: float
+    evaluation_ms: float
     kept: bool
+    """Whether the record is in the store."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +233,7 @@ class Health:
     """Every part of the memory and how it is."""
 
     ok: bool
+    at: datetime
     parts: tuple[Mapping[str, Any], ...]
 
 
@@ -341,9 +391,21 @@ _NESTED: Mapping[tuple[type, str], type] = {
     (Found, "pinned"): PinnedMemory,
     (Found, "held_back"): HeldBackMemory,
     (FoundMemory, "passages"): FoundPassage,
+    (Saved, "nearest"): NearMemory,
+    (Saved, "steps"): SaveStep,
     (Run, "metrics"): Measured,
 }
-_NAMED: Mapping[str, Callable[[Any], Any]] = {"tier": Tier, "decision": SaveDecision}
+"""The value each entry of a list is, by who holds the list and the field's name."""
+_READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {
+    (FoundMemory, "tier"): Tier,
+    (FoundMemory, "updated_at"): datetime.fromisoformat,
+    (FoundMemory, "superseded_at"): datetime.fromisoformat,
+    (Found, "mode"): Mode,
+    (Found, "intent"): Intent,
+    (Saved, "decision"): SaveDecision,
+    (Health, "at"): datetime.fromisoformat,
+}
+"""How a field that is not a plain JSON value is read; null stays None."""
 
 
 def _value(kind: type[Value], told: Mapping[str, Any]) -> Value:
@@ -356,7 +418,8 @@ def _field(kind: type, name: str, told: Any) -> Any:
     if isinstance(told, list):
         nested = _NESTED.get((kind, name))
         return tuple(told if nested is None else [_value(nested, one) for one in told])
-    return _NAMED[name](told) if name in _NAMED else told
+    read = _READ.get((kind, name))
+    return told if read is None or told is None else read(told)
 
 
 def _written(value: Any) -> Any:

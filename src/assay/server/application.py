@@ -18,6 +18,7 @@ from assay.access import Access, Grant
 from assay.server import errors
 from assay.server.idempotency import Repeats
 from assay.server.lifespan import lifespan
+from assay.server.parameters import refuse_unknown_parameters
 from assay.server.routers import RESOURCES
 from assay.server.routing import with_policy
 from assay.server.security.callers import Callers
@@ -94,4 +95,5 @@ def build(
 
 @with_policy(READ)
 async def _description(request: Request) -> Response:
+    refuse_unknown_parameters(request)
     return JSONResponse(request.app.openapi())

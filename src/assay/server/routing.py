@@ -22,6 +22,7 @@ from assay.access import Grant, Policy
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.server.errors import documented
+from assay.server.parameters import refuse_unknown_parameters
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
@@ -73,6 +74,7 @@ class Asking(NamedTuple):
 
 
 async def _asking(request: Request) -> Asking:
+    refuse_unknown_parameters(request)
     return Asking(services_of(request), request.scope[GRANT], str(request.scope[REQUEST_ID]))
 
 

@@ -185,7 +185,8 @@ class _Answering:
 
     async def _pass_on(self, way: _Way, send: Send) -> None:
         """Let the application answer, or the route itself when it needs nothing of it."""
-        straight = None if self._found is None else self._found.straight
+        # A query string goes the long way: only there it is known which parameters the route has.
+        straight = None if self._found is None or way.scope["query_string"] else self._found.straight
         body = None if straight is None else straight.read(way.sent)
         if straight is None or body is None:
             await self._guard._app(way.scope, way.receive, send)  # noqa: SLF001 - the same
