@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from assay.memory.showing import show
-from assay.records import Filters, Origin, SearchRequest, SearchResult, Tier
+from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import asking_for, charts
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.server.security.policies import ADD
@@ -32,24 +32,27 @@ def browse(view: View) -> Page:
     folders = view.engine.folders(view.scope)
     context: dict[str, Any] = {
         "words": words, "folder": folder or "", "tier": tier or "", "folders": folders, "tiers": list(Tier),
-        "found": None, "steps": None, "memories": [], "next": None,
+        "found": None, "steps": None, "memories": [], "matching": 0, "next": None, "first": None,
     }  # fmt: skip
     with view.engine.store.reading(view.scope) as work:
         context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
-        if not words:
-            context |= _listed(view, work, folder, tier)
-    if words:
+    if not words:
+        context |= _listed(view, folder, tier)
+    else:
         found = search_to_explain(view, words, folder=folder, tier=tier)
         context |= {"found": found, "steps": charts.steps(steps_of(found))}
     return Page(template="memory.html", context=context)
 
 
-def _listed(view: View, work: Work, folder: str | None, tier: Tier | None) -> dict[str, Any]:
-    if tier is Tier.CONSTITUTIONAL:
-        return {"memories": work.memories.constitutional(include_superseded=True), "next": None}
-    rows = work.memories.page(after=view.asked("after"), limit=LISTED + 1, folder=folder)
-    more = view.with_query(after=rows[LISTED - 1].id) if len(rows) > LISTED else None
-    return {"memories": [one for one in rows[:LISTED] if tier is None or one.tier is tier], "next": more}
+def _listed(view: View, folder: str | None, tier: Tier | None) -> dict[str, Any]:
+    wanted = MemoryFilter(folder=folder, tier=tier)
+    page = view.engine.list_memories(view.scope, wanted, after=view.asked("after") or None, limit=LISTED)
+    return {
+        "memories": page.memories,
+        "matching": page.total,
+        "next": None if page.next_after is None else view.with_query(after=page.next_after),
+        "first": view.with_query(after="") if view.asked("after") else None,
+    }
 
 
 def search_to_explain(view: View, words: str, *, folder: str | None = None, tier: Tier | None = None) -> SearchResult:
