@@ -108,19 +108,23 @@ class Flags:
         store: Store,
         scope: Scope,
         name: str,
-        value: str | bool | int,
+        value: str | bool | int | None,
         *,
         shadow: bool | None = None,
         checkpoint: TakeCheckpoint | None = None,
     ) -> FlagState:
-        """Switch a flag for a tenant. Switching reconsolidation on takes a checkpoint first, or refuses."""
+        """Switch a flag for a tenant; None leaves the value, or the shadow, as it is.
+
+        Switching reconsolidation on takes a checkpoint first, or refuses.
+        """
         flag = known(name)
-        percent = percent_of(value, f"the flag {name}")
+        given = None if value is None else percent_of(value, f"the flag {name}")
         self._refuse_when_overridden(name)
-        if percent and name == NEEDS_CHECKPOINT:
+        if given and name == NEEDS_CHECKPOINT:
             _take(checkpoint or store.checkpoints.create)
         with store.writing(scope) as work:
             before = self.states(work)[name]
+            percent = before.percent if given is None else given
             activated = before.activated_at or (self._clock.now() if percent else None)
             shadow = before.shadow if shadow is None else shadow
             self._put(work, before, percent=percent, shadow=shadow, activated_at=activated)

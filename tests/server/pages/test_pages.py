@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessi
 from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
 from assay.evaluation.running.folder import list_runs
-from assay.records import Draft
+from assay.records import Draft, Tier
 from assay.records.access import Access
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
@@ -24,6 +25,7 @@ from assay.server.pages.explorer import LISTED
 from assay.server.pages.rendering import MENU, Entry
 from assay.server.routing import policy_of
 from assay.server.services import Services
+from assay.testing import note
 
 UNKNOWN = (
     "/memory/m_nope",
@@ -280,6 +282,60 @@ def test_a_memory_in_quarantine_is_not_called_superseded(tmp_path: Path) -> None
         listed = client.get("/memory").text
     assert "in quarantine" in listed
     assert "superseded" not in listed
+
+
+def rows_of(page: str) -> list[str]:
+    """Titles in the list of memories."""
+    return re.findall(r'<a class="cover" href="/memory/[^"]*"><bdi>([^<]*)</bdi>', page)
+
+
+def test_the_list_of_memories_filters_before_it_pages(tmp_path: Path) -> None:
+    critical, folder = Tier.CRITICAL, "far"
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        with services.engine.store.writing(OWN) as work:
+            for number in range(100):
+                work.memories.add(note(f"m_{number:03}", title=f"Note {number}"))
+            for number in range(100, 145):
+                work.memories.add(note(f"m_{number:03}", title=f"Critical {number}", tier=critical, folder=folder))
+            work.memories.add(note("m_999", title="Law", tier=Tier.CONSTITUTIONAL))
+        first = client.get("/memory?tier=critical").text
+        assert len(rows_of(first)) == 40
+        assert "45 memories match these filters" in first
+        following = re.search(r'href="(/memory\?[^"]*after=[^"]*)"', first)
+        assert following is not None
+        second = client.get(following[1].replace("&amp;", "&")).text
+        assert rows_of(second) == [f"Critical {number}" for number in range(104, 99, -1)]
+        assert 'href="/memory?tier=critical">First page' in second
+        assert rows_of(client.get(f"/memory?tier=constitutional&folder={folder}").text) == []
+        assert rows_of(client.get("/memory?tier=constitutional").text) == ["Law"]
+        listed = client.get("/api/memory?tier=critical&limit=200").json()["memories"]
+        assert len(listed) == 45
+
+
+@pytest.mark.parametrize("percent", [10, 1, 99, 50])
+def test_a_form_for_a_flag_keeps_what_it_did_not_change(tmp_path: Path, percent: int) -> None:
+    flag = "causal_boost"
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        turn = partial(services.engine.flags.turn, services.engine.store, OWN, flag)
+
+        def stands() -> tuple[int, bool]:
+            with services.engine.store.reading(OWN) as work:
+                state = services.engine.flags.states(work)[flag]
+            return state.percent, state.shadow
+
+        turn(f"{percent}%", shadow=False)
+        place = f"/evaluation/experiments/{flag}"
+        page = client.get(place).text
+        assert f'<option value="{percent}%" selected>' in page
+        shown = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+        form = {**shown, "csrf_token": token_in(page), "value": f"{percent}%", "shadow": "yes"}
+        assert client.post(f"{place}/turn", data=form).status_code == 303
+        assert stands() == (percent, True)
+        turn("30%")
+        client.post(f"{place}/turn", data={**form, "shadow": "no"})
+        assert stands() == (30, True), "what the page showed, and nobody changed, is not set again"
+        client.post(f"{place}/turn", data={**form, "value": "off"})
+        assert stands() == (0, True)
 
 
 def test_questions_are_split_between_two_versions_and_both_sides_are_shown(tmp_path: Path) -> None:

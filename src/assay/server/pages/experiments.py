@@ -24,6 +24,8 @@ pages = Pages("experiments")
 BOOK = Path("experiments.json")
 TRIED = 20
 """Offline experiments that are listed, the newest first."""
+SHARES = (0, 5, 25, 50, 100)
+"""Percentages that the form offers."""
 _SEED = 0
 
 
@@ -78,9 +80,21 @@ def one_change(view: View) -> Page:
             "path": path,
             "classes": charts.bars(classes, what="shadow runs") if classes else None,
             "kinds": list(VoteKind),
+            "shares": _shares(page.state.percent),
+            "share": _share(page.state.percent),
             "said": view.asked("said"),
         },
     )
+
+
+def _share(percent: int) -> str:
+    """Write a percentage as the form and `assay flag set` do."""
+    return {0: "off", 100: "on"}.get(percent, f"{percent}%")
+
+
+def _shares(current: int) -> list[str]:
+    """Return the percentages the form offers: the usual ones, and the one that holds now."""
+    return [_share(percent) for percent in sorted({*SHARES, current})]
 
 
 def _page(view: View) -> LadderPage:
@@ -90,13 +104,20 @@ def _page(view: View) -> LadderPage:
 
 @pages.post("/evaluation/experiments/{flag}/turn", GOVERN)
 def turn(view: View) -> Response:
-    """Switch a flag."""
-    flag, shadow = view.path["flag"], view.form.get("shadow")
+    """Switch a flag. A field that was left as the page showed it changes nothing."""
+    view.filled("value")
+    flag, value, shadow = view.path["flag"], _changed(view, "value"), _changed(view, "shadow")
     state = view.engine.flags.turn(
-        view.engine.store, view.scope, flag, view.filled("value"), shadow=None if shadow is None else shadow == "yes"
+        view.engine.store, view.scope, flag, value, shadow=None if shadow is None else shadow == "yes"
     )
     said = f"{flag} is on for {state.percent} %" if state.on else f"{flag} is off"
     return _back(flag, said)
+
+
+def _changed(view: View, name: str) -> str | None:
+    """Return what a field of the form was changed to; None: it is as it was shown, or was not sent."""
+    sent = view.form.get(name)
+    return None if sent == view.form.get(f"{name}_shown") else sent
 
 
 @pages.post("/evaluation/experiments/{flag}/begin", GOVERN)
