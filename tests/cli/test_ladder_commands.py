@@ -8,7 +8,10 @@ import pytest
 from tests.cli.telling import Run
 from tests.systems.sample import dataset
 
+from assay import wiring
 from assay.evaluation.datasets import export_dataset
+from assay.records.online import Arm
+from assay.settings import load_settings
 
 FLAG = "docscore_aggregation"
 
@@ -31,9 +34,12 @@ def test_a_change_goes_up_and_one_page_tells_of_it(run: Run, tmp_path: Path) -> 
     assert [step["step"] for step in page["steps"]] == ["offline", "ab_test"]
     assert page["may_graduate"] is False
     assert {one["name"]: one["holds"] for one in page["conditions"]}["test"] is None
+    assert page["test"]["treatment_better"] is None
+    assert "P(treatment wins more often) no votes yet" in run("ladder", "show", FLAG).out
     assert "Graduation" in run("ladder", "show", FLAG).out
     assert run("ladder", "list", "--json").json[0]["feature_id"] == FLAG
     assert run("ladder", "pause", FLAG).out == f"Attempt 1 at {FLAG} is paused.\n"
+    assert run("ladder", "resume", FLAG).out == f"Attempt 1 at {FLAG} goes on, with its 0 votes.\n"
 
 
 @pytest.mark.usefixtures("quiet")
@@ -68,3 +74,41 @@ def test_a_wrong_use_says_what_was_wrong(run: Run, arguments: tuple[str, ...], w
     told = run(*arguments)
     assert told.code == 3
     assert why in told.err
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_split_shows_its_ratio_and_why_it_may_not_decide(run: Run) -> None:
+    run("flag", "set", FLAG, "50%")
+    run("ladder", "begin", FLAG, "--kind", "split")
+    cast([(Arm.CONTROL, -1.0)] * 6 + [(Arm.TREATMENT, 0.0)] + [(Arm.CONTROL, -1.0)] * 2, repeated=2)
+    shown = run("ladder", "show", FLAG).out
+    assert "split: 6 votes of the control to 1 of the treatment (p = 0.12)" in shown
+    assert "No decision before each side has 10 votes" in shown
+    assert "P(treatment's mean outcome is higher)" in shown
+    assert "2 repeated searches have no vote" in shown
+    assert "attempt 1, alpha 0.05" in shown
+    told = run("ladder", "show", FLAG, "--json").json["test"]
+    assert (told["decision"], told["repeats"], told["alpha"]) == (None, 2, 0.05)
+    assert told["withheld"].startswith("No decision before each side")
+    assert told["treatment_better"] < 0.5
+    assert told["treatment_better_means"] == "P(treatment's mean outcome is higher)"
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_change_that_fails_offline_exits_with_one(run: Run, tmp_path: Path) -> None:
+    place = export_dataset(dataset(), tmp_path / "house.json")
+    (tmp_path / "assay.toml").write_text('[floors]\n"precision@5" = 1.0\n')
+    told = run("ladder", "offline", FLAG, str(place))
+    assert told.out.startswith("failed ")
+    assert "does not pass the gate" in told.out
+    assert told.code == 1
+
+
+def cast(votes: list[tuple[Arm, float]], *, repeated: int) -> None:
+    """Cast votes in the store of the working folder; the last ones repeat queries that have voted."""
+    settings = load_settings().settings
+    with wiring.open_engine(settings) as engine:
+        trials = wiring.ladder_of(engine).trials
+        for place, (arm, difference) in enumerate(votes):
+            query = f"query {place % (len(votes) - repeated)}"
+            trials.vote(wiring.scope_of(settings), FLAG, query, difference, arm=arm, query_id=f"eq_{place}")

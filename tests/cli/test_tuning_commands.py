@@ -84,7 +84,14 @@ def test_an_experiment_is_run_judged_and_written_down(run: Run, tmp_path: Path) 
     assert "precise words alone" in listed.out
     assert "chunking.max_tokens=128" in listed.out
     assert len(json.loads((tmp_path / "experiments.json").read_text(encoding="utf-8"))["experiments"]) == 2
-    assert run("experiment", "show", worse.json["id"], "--json").json == worse.json
+    assert "house 1.0.0 against assay:embedder.kind=none: 2 tries, " in listed.out
+    shown = run("experiment", "show", worse.json["id"], "--json").json
+    assert {**shown, "tries": worse.json["tries"]} == worse.json
+    assert worse.json["tries"]["of"] == 1
+    assert (shown["tries"]["number"], shown["tries"]["of"]) == (1, 2)
+    assert "Try 2 of 2, " in run("experiment", "show").out
+    assert "It was held to p <= 0.0083." in run("experiment", "show").out
+    assert run("experiment", "list", "--json").json[1]["alpha"] == pytest.approx(0.05 / 6)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from assay.errors import InputError
 from assay.flags import known
 from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
+from assay.online.offline import share_held
 from assay.records import AbTestStatus, LoggedQuery, Origin
 from assay.records.online import Arm, StepOutcome, VoteKind
 
@@ -28,6 +29,7 @@ OFFLINE = OfflineEvidence(
     gains=GAINS,
     constitutional=SURFACES,
     latency_p95_ms=QUICK,
+    own_share=1.0,
 )
 
 
@@ -48,6 +50,9 @@ def test_four_conditions_that_hold_let_a_change_through() -> None:
         ({"gains": replace(GAINS, mean=0.0199)}, "gain", False),
         ({"gains": replace(GAINS, mean=0.02)}, "gain", True),
         ({"gains": replace(GAINS, low=0.0)}, "gain", False),
+        ({"offline_problem": "The newest offline step failed."}, "gain", False),
+        ({"foreign_corpus": "this memory holds 0 % of it."}, "gain", None),
+        ({"test_problem": "No decision."}, "test", None),
         ({"decision": None}, "test", None),
         ({"decision": "futile"}, "test", False),
         ({"constitutional": None}, "constitutional", None),
@@ -122,6 +127,49 @@ def test_a_slower_change_is_not_recommended(online: Online) -> None:
     assert online.ladder.offline(online.scope, FLAG, slow).outcome is StepOutcome.FAILED
     voted(online, 0.3)
     assert online.ladder.decide(online.scope, FLAG) is None
+
+
+def gain_of(online: Online) -> tuple[bool | None, str]:
+    page = online.ladder.page(online.scope, FLAG, rng=np.random.default_rng(0))
+    found = {one.name: one for one in page.conditions}["gain"]
+    return found.holds, found.sentence
+
+
+def test_a_change_that_fails_the_offline_gate_does_not_graduate(online: Online) -> None:
+    step = online.ladder.offline(online.scope, FLAG, replace(OFFLINE, gate_passed=False))
+    assert step.outcome is StepOutcome.FAILED
+    assert "does not pass the gate" in step.sentence
+    voted(online, 0.3)
+    with pytest.raises(InputError, match="The newest offline step failed: the treatment does not pass the gate"):
+        online.ladder.graduate(online.scope, FLAG)
+    assert online.ladder.decide(online.scope, FLAG) is None
+    assert online.engine.flag_states(online.scope)[FLAG].percent == 0
+
+
+def test_a_gain_on_the_corpus_of_another_memory_does_not_count(online: Online) -> None:
+    step = online.ladder.offline(online.scope, FLAG, replace(OFFLINE, dataset="hotel", own_share=0.1))
+    assert "It does not count for graduation: this memory holds 10% of the documents of hotel" in step.sentence
+    holds, sentence = gain_of(online)
+    assert holds is None
+    assert "which does not count" in sentence
+    online.ladder.offline(online.scope, FLAG, replace(OFFLINE, dataset="unknown", own_share=None))
+    assert gain_of(online)[0] is None
+
+
+def test_of_several_own_corpora_the_one_with_the_least_gain_counts(online: Online) -> None:
+    worse = replace(GAINS, mean=-0.05, low=-0.1)
+    online.ladder.offline(online.scope, FLAG, replace(OFFLINE, dataset="mine", gains=worse))
+    online.ladder.offline(online.scope, FLAG, replace(OFFLINE, dataset="more of mine"))
+    assert gain_of(online)[0] is False
+    # The same corpus measured again replaces what it said before.
+    online.ladder.offline(online.scope, FLAG, replace(OFFLINE, dataset="mine"))
+    assert gain_of(online)[0] is True
+
+
+def test_the_share_of_a_dataset_that_is_held_goes_by_memory_and_source_ids(online: Online) -> None:
+    with online.engine.store.reading(online.scope) as work:
+        assert share_held(work, [*online.ids[:2], "nowhere", "elsewhere"]) == 0.5
+        assert share_held(work, []) == 0.0
 
 
 def searched(online: Online, n: int, latency: float, proxy: float, at: datetime) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import BadValue
 from assay.statistics import (
     BayesResult,
     Credit,
@@ -18,6 +19,7 @@ from assay.statistics import (
     SignTest,
     Successes,
     beta_binomial,
+    chance_of_higher_mean,
     credit,
     sign_test,
     sign_test_of,
@@ -127,3 +129,17 @@ def test_an_even_score_says_nothing(wins: int, losses: int) -> None:
 
 def test_wins_are_votes_of_the_e_process() -> None:
     assert EProcess().update([Credit(0, 1).vote] * 20).decision == "better"
+
+
+def test_the_chance_of_a_higher_mean_agrees_with_the_exact_one_for_whole_outcomes() -> None:
+    control, treatment = [1.0] * 3 + [0.0] * 9, [1.0] * 7 + [0.0] * 4
+    exact = beta_binomial(Successes(3, 12), Successes(7, 11)).treatment_better
+    assert chance_of_higher_mean(control, treatment) == pytest.approx(exact, abs=1e-6)
+    assert chance_of_higher_mean(treatment, control) == pytest.approx(1.0 - exact, abs=1e-6)
+
+
+def test_the_chance_of_a_higher_mean_needs_outcomes_from_zero_to_one() -> None:
+    with pytest.raises(BadValue, match="outside"):
+        chance_of_higher_mean([0.5], [1.5])
+    with pytest.raises(BadValue):
+        chance_of_higher_mean([], [0.5])

@@ -12,7 +12,7 @@ from assay.flags import known
 from assay.hashing import bucket
 from assay.online import interleaving
 from assay.online.interleaving import TIME_TO_USE, used
-from assay.online.trials import Trials
+from assay.online.trials import Trials, counts_from
 from assay.records import AbTest, LoggedQuery, Scope
 from assay.records.online import Arm, VoteKind
 from assay.storage import Store, Work
@@ -39,7 +39,7 @@ def collect_shadow(store: Store, scope: Scope, trials: Trials, feature_id: str) 
     with store.writing(scope) as work:
         test = work.ab_tests.latest(feature_id, to_change=True)
         for run in reversed(work.shadow_runs.of(feature_id, limit=MOST)):
-            if run.mrr_delta is not None and run.created_at >= test.started_at:
+            if run.mrr_delta is not None and run.created_at >= counts_from(test):
                 query = work.queries.get(run.query_id).query
                 voted = trials.vote_in(work, feature_id, query, run.mrr_delta, arm=Arm.BOTH, query_id=run.query_id)
                 counted += voted.counted
@@ -71,7 +71,7 @@ def collect_split(
 
 def _ripe(work: Work, test: AbTest, clock: Clock, wait: timedelta) -> list[LoggedQuery]:
     until = clock.now() - wait
-    found = work.queries.since(test.started_at, limit=MOST)
+    found = work.queries.since(counts_from(test), limit=MOST)
     return [query for query in found if query.session_id and query.created_at <= until]
 
 

@@ -54,6 +54,16 @@ class GraduationEvidence:
     decision: str | None = None
     """Of the sequential test: better, worse, futile; None while it runs or when there was none."""
     votes: int = 0
+    attempt: int = 1
+    """Which attempt at the change the test is."""
+    alpha: float | None = None
+    """The chance of a false decision that this attempt may spend; smaller with each attempt."""
+    test_problem: str = ""
+    """Why the decision of the test does not count; empty when it does."""
+    offline_problem: str = ""
+    """Why the offline step forbids graduation; empty when it does not."""
+    foreign_corpus: str = ""
+    """Why the gain was not measured on this memory's own corpus; empty when it was."""
     constitutional: Sides | None = None
     """The share of searches that gave every constitutional memory."""
     latency_p95_ms: Sides | None = None
@@ -62,7 +72,7 @@ class GraduationEvidence:
 def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...]:
     """The four, in the order they are asked."""
     return (
-        _gain(flag, evidence.gains),
+        _gain(flag, evidence),
         _accepted(evidence),
         _constitutional(evidence.constitutional),
         _latency(evidence.latency_p95_ms),
@@ -74,12 +84,16 @@ def all_hold(found: tuple[Condition, ...]) -> bool:
     return all(one.holds is True for one in found)
 
 
-def _gain(flag: Flag, gains: Gains | None) -> Condition:
-    name = "gain"
+def _gain(flag: Flag, evidence: GraduationEvidence) -> Condition:
+    name, gains = "gain", evidence.gains
+    if evidence.offline_problem:
+        return Condition(name, False, evidence.offline_problem)
     wanted = f"at least {flag.graduation_threshold:+g} over {flag.minimum_samples} queries"
     if gains is None:
         return Condition(name, None, f"Not measured on an evaluation corpus; {wanted} are needed.")
     seen = f"{gains.metric} {gains.mean:+.4f} (at least {gains.low:+.4f}) over {gains.queries} queries"
+    if evidence.foreign_corpus:
+        return Condition(name, None, f"{seen}, which does not count: {evidence.foreign_corpus}")
     if gains.queries < flag.minimum_samples:
         return Condition(name, None, f"{seen}; {wanted} are needed.")
     holds = gains.mean >= flag.graduation_threshold and gains.low > 0.0
@@ -88,11 +102,15 @@ def _gain(flag: Flag, gains: Gains | None) -> Condition:
 
 def _accepted(evidence: GraduationEvidence) -> Condition:
     name = "test"
+    which = f"attempt {evidence.attempt}"
+    if evidence.alpha is not None:
+        which += f", alpha {evidence.alpha:.2g}"
+    if evidence.test_problem:
+        return Condition(name, None, f"{evidence.test_problem} ({which}, {evidence.votes} votes)")
     if evidence.decision is None:
-        return Condition(name, None, f"The sequential test has not decided, after {evidence.votes} votes.")
-    return Condition(
-        name, evidence.decision == "better", f"The sequential test says {evidence.decision}, by {evidence.votes} votes."
-    )
+        return Condition(name, None, f"The sequential test ({which}) has not decided, after {evidence.votes} votes.")
+    sentence = f"The sequential test ({which}) says {evidence.decision}, by {evidence.votes} votes."
+    return Condition(name, evidence.decision == "better", sentence)
 
 
 def _constitutional(rates: Sides | None) -> Condition:

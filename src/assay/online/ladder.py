@@ -8,7 +8,7 @@ after what has graduated and takes it back, to what it was before, when a guardr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -19,13 +19,15 @@ from assay.errors import InputError
 from assay.flags import Flags, FlagState, known
 from assay.online.graduation import Condition, Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.guardrails import Guardrail, guardrails
-from assay.online.trials import Standing, Trials, decision_of, find_test
+from assay.online.trials import Standing, Trials, decision_of, find_test, ratio_of, uncorrected
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.online import LadderStep, Step, StepOutcome
 from assay.storage import Store, Work
 
 SHADOWED = 2_000
 """Shadow runs that are summed up."""
+OWN_CORPUS = 0.5
+"""The share of a dataset's documents this memory must hold for a gain on it to count."""
 WATCHED = 2_000
 """Searches on each side of graduation that guardrails look at."""
 
@@ -45,6 +47,8 @@ class OfflineEvidence:
     latency_p95_ms: Sides | None = None
     gate_passed: bool = True
     """Whether the treatment holds the dataset's gate."""
+    own_share: float | None = None
+    """The share of the dataset's documents that this memory holds; None when nobody looked."""
 
 
 class ShadowSummary(NamedTuple):
@@ -97,6 +101,10 @@ class Ladder:
             outcome = StepOutcome.INCONCLUSIVE
         gains = evidence.gains
         sentence = f"{gains.metric} {gains.mean:+.4f} on {evidence.dataset}, over {gains.queries} queries."
+        if not evidence.gate_passed:
+            sentence += " The treatment does not pass the gate."
+        if foreign := _foreign(evidence.dataset, evidence.own_share):
+            sentence += f" It does not count for graduation: {foreign}"
         with self._store.writing(scope) as work:
             return self._step(work, feature_id, (Step.OFFLINE, outcome), sentence, **asdict(evidence))
 
@@ -107,8 +115,9 @@ class Ladder:
             steps = tuple(work.ladder_steps.of(feature_id))
             shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
             test = find_test(work, feature_id)
+            evidence = _evidence(work, steps, shadow, test)
         standing = None if test is None else self.trials.standing(scope, feature_id, rng=rng)
-        found = conditions(state.flag, _evidence(steps, shadow, test))
+        found = conditions(state.flag, evidence)
         return LadderPage(state=state, steps=steps, shadow=shadow, standing=standing, conditions=found)
 
     def decide(self, scope: Scope, feature_id: str) -> LadderStep | None:
@@ -120,7 +129,7 @@ class Ladder:
             steps = work.ladder_steps.of(feature_id)
             shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
             state = self._flags.states(work)[feature_id]
-            found = conditions(state.flag, _evidence(steps, shadow, test))
+            found = conditions(state.flag, _evidence(work, steps, shadow, test))
             if test is None or test.status is not AbTestStatus.RUNNING or not all_hold(found):
                 return None
             if not state.flag.graduates_itself:
@@ -249,16 +258,77 @@ def _offline_only(evidence: OfflineEvidence) -> GraduationEvidence:
     )
 
 
-def _evidence(steps: Sequence[LadderStep], shadow: ShadowSummary, test: AbTest | None) -> GraduationEvidence:
+def _evidence(
+    work: Work, steps: Sequence[LadderStep], shadow: ShadowSummary, test: AbTest | None
+) -> GraduationEvidence:
     """What is known: of gains and constitutional memories offline, of the test, and of time where traffic is real."""
-    offline = next((one.detail for one in reversed(steps) if one.step is Step.OFFLINE), None)
+    offline = _counted_offline(steps)
     return GraduationEvidence(
         gains=None if offline is None else Gains(**offline["gains"]),
+        offline_problem=_offline_problem(steps),
+        foreign_corpus="" if offline is None else _foreign(offline["dataset"], offline.get("own_share")),
         decision=None if test is None else decision_of(test),
         votes=0 if test is None else test.sample_count,
+        attempt=1 if test is None else test.attempt,
+        alpha=None if test is None else float(test.state_json["process"]["rule"]["alpha"]),
+        test_problem="" if test is None else _test_problem(work, test),
         constitutional=None if offline is None else _sides(offline["constitutional"]),
         latency_p95_ms=shadow.latency_p95_ms or (None if offline is None else _sides(offline["latency_p95_ms"])),
     )
+
+
+def _latest_by_dataset(steps: Sequence[LadderStep]) -> dict[str, Mapping[str, Any]]:
+    """Return the newest offline step of each dataset, the newest dataset last."""
+    latest: dict[str, Mapping[str, Any]] = {}
+    for step in steps:
+        if step.step is Step.OFFLINE:
+            name = str(step.detail["dataset"])
+            latest.pop(name, None)
+            latest[name] = step.detail
+    return latest
+
+
+def _counted_offline(steps: Sequence[LadderStep]) -> Mapping[str, Any] | None:
+    """Return the offline step that counts: of this memory's own corpora the one with the least gain.
+
+    Where a change was measured on several, the best of them would be a choice made after looking. Without one of its
+    own it is the newest, so that its figures can be shown beside why they do not count.
+    """
+    latest = list(_latest_by_dataset(steps).values())
+    own = [detail for detail in latest if not _foreign(detail["dataset"], detail.get("own_share"))]
+    if own:
+        return min(own, key=lambda detail: float(detail["gains"]["mean"]))
+    return latest[-1] if latest else None
+
+
+def _offline_problem(steps: Sequence[LadderStep]) -> str:
+    """Return why the newest offline step forbids graduation; empty when it does not."""
+    newest = next((step for step in reversed(steps) if step.step is Step.OFFLINE), None)
+    if newest is None or newest.detail.get("gate_passed", True):
+        return ""
+    return f"The newest offline step failed: the treatment does not pass the gate on {newest.detail['dataset']}."
+
+
+def _foreign(dataset: str, own_share: float | None) -> str:
+    """Return why a dataset does not speak for this memory; empty when it does."""
+    if own_share is None:
+        return f"whether this memory holds the documents of {dataset} was not looked at. Measure it again."
+    if own_share >= OWN_CORPUS:
+        return ""
+    return (
+        f"this memory holds {own_share:.0%} of the documents of {dataset}, and {OWN_CORPUS:.0%} are needed."
+        " Measure on a dataset of this memory: `assay dataset build`."
+    )
+
+
+def _test_problem(work: Work, test: AbTest) -> str:
+    """Return why the decision of a test does not count; empty when it does."""
+    ratio = ratio_of(work, test)
+    if ratio is not None and ratio.withheld:
+        return ratio.withheld
+    if decision_of(test) == "better" and uncorrected(test):
+        return f"Attempt {test.attempt} was not corrected for the attempts before it. Begin a new one."
+    return ""
 
 
 def _sides(stored: dict[str, Any] | None) -> Sides | None:

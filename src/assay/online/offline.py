@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from assay.errors import NothingMeasured
@@ -11,14 +13,28 @@ from assay.online.graduation import Gains, Sides
 from assay.online.ladder import OfflineEvidence
 from assay.records.outcome import Outcome
 from assay.statistics.bootstrap import bootstrap_mean
+from assay.storage import Work
 
 GAINED = tuple(MetricSpec.parse(one) for one in ("mrr@5", "mrr@10", "mrr", "anchor_mrr"))
 """What is gained: the first of these that was measured."""
 SURFACES = MetricSpec.parse("constitutional_surfacing@5")
 
 
+def share_held(work: Work, document_ids: Collection[str]) -> float:
+    """Return the share of a dataset's documents that this memory holds, by the memory's id or its source's."""
+    if not document_ids:
+        return 0.0
+    held = set(work.memories.numbers_of(sorted(document_ids))) | set(work.memories.current_hashes())
+    return sum(ident in held for ident in document_ids) / len(document_ids)
+
+
 def offline_evidence(
-    control: RunResult, treatment: RunResult, *, gate_passed: bool, rng: np.random.Generator
+    control: RunResult,
+    treatment: RunResult,
+    *,
+    gate_passed: bool,
+    rng: np.random.Generator,
+    own_share: float | None = None,
 ) -> OfflineEvidence:
     """Gain, constitutional memories and time, over the cases that both sides answered."""
     metric = gained_by(control)
@@ -42,6 +58,7 @@ def offline_evidence(
         constitutional=_surfacing(control, treatment),
         latency_p95_ms=_p95(control, treatment),
         gate_passed=gate_passed,
+        own_share=own_share,
     )
 
 

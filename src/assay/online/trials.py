@@ -1,10 +1,11 @@
 """Sequential tests of features, kept in the store: begun, voted on, looked at after every vote, and ended.
 
 A vote is one distinct query's difference, treatment minus control, from -1 to 1; a query that asks the same again has
-voted. The vote and the state after it are written in one unit of work that reads the state first, so a restart changes
-nothing and two processes lose nothing. Three things pause a test, each with its sentence: the flag is not what it was
-when the test began, one side of a split gets too few queries to be chance (sample ratio), or a person says so. A paused
-or ended test takes no votes; the next attempt is a test of its own.
+voted, and is counted as a repeat. The vote and the state after it are written in one unit of work that reads the state
+first, so a restart changes nothing and two processes lose nothing. Three things pause a test, each with its sentence:
+the flag is not what it was when the test began, one side of a split gets too few queries to be chance, or a person says
+so. A paused test takes no votes until it is resumed; an ended one takes none any more, and the next attempt is a test
+of its own, at a smaller alpha (`alpha_of_attempt`). A split decides only when its sample ratio allows it.
 
 How votes of a split are made from one side only: with a fair coin between the sides, treatment counts its outcome y and
 control counts -y. The mean is half the gain, whatever the outcomes are, so such a test bets on half the effect.
@@ -12,9 +13,11 @@ control counts -y. The mean is half the gain, whatever the outcomes are, so such
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,22 +25,24 @@ from assay.clock import Clock
 from assay.errors import InputError, RecordNotFound
 from assay.flags import Flags, FlagState, known
 from assay.hashing import HASH_PREFIX, content_hash
+from assay.online.sample_ratio import SampleRatio, sample_ratio
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.online import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
-from assay.statistics.bayes import BayesResult, Successes, beta_binomial
+from assay.statistics.bayes import Successes, beta_binomial, chance_of_higher_mean
 from assay.statistics.bootstrap import bootstrap_mean
-from assay.statistics.interleaving import sign_test_of
 from assay.statistics.intervals import Interval
-from assay.statistics.sequential import EProcess, EProcessRule
+from assay.statistics.sequential import EProcess, EProcessRule, alpha_of_attempt
+from assay.statistics.two_samples import mean_difference
 from assay.storage import Store, Work
 
-RATIO_ALARM = 0.001
-"""A split less likely than this is no fair coin."""
-RATIO_LEAST = 20
-"""Votes before the split is looked at."""
 FAIR = 50
 """The rollout, in percent, at which both sides are as likely."""
 LEAST_FOR_INTERVAL = 2
+CHANCE_LABELS: Mapping[VoteKind, str] = {
+    VoteKind.PAIRED: "P(treatment wins more often)",
+    VoteKind.INTERLEAVED: "P(treatment wins more often)",
+    VoteKind.SPLIT: "P(treatment's mean outcome is higher)",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,16 +69,42 @@ class Standing:
     arms: Mapping[str, int]
     mean: float | None
     interval: Interval | None
-    bayes: BayesResult
+    chance: float | None
+    """How likely the treatment is ahead, in the sense of `chance_label`; None while nothing says so."""
     path: tuple[tuple[int, float, float], ...]
     """After each vote: how many, ln K for better, ln K for worse."""
-    ratio_p: float | None
-    """The chance of so uneven a split; None where there is none."""
+    ratio: SampleRatio | None
+    """How a split divides its votes; None for tests that ask both sides."""
 
     @property
     def decision(self) -> str | None:
         """How it ended; None while it runs."""
         return decision_of(self.test)
+
+    @property
+    def ratio_p(self) -> float | None:
+        """The chance of so uneven a split; None where there is none."""
+        return None if self.ratio is None else self.ratio.p
+
+    @property
+    def withheld(self) -> str:
+        """Why the test may not decide yet; empty when it may."""
+        return "" if self.ratio is None else self.ratio.withheld
+
+    @property
+    def chance_label(self) -> str:
+        """What `chance` is the chance of: a split compares outcomes of the sides, other tests compare pairs."""
+        return CHANCE_LABELS[self.kind]
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false decision that this attempt may spend."""
+        return float(self.test.state_json["process"]["rule"]["alpha"])
+
+    @property
+    def repeats(self) -> int:
+        """Searches whose query had voted already, so they have no vote."""
+        return int(self.test.state_json.get("repeats", 0))
 
 
 class Trials:
@@ -88,7 +119,6 @@ class Trials:
         """Begin a test of a flag, or a new attempt after one that ended or was paused."""
         flag = known(feature_id)
         rule = rule or EProcessRule()
-        process = EProcess(rule=replace(rule, effect=rule.effect / 2) if kind is VoteKind.SPLIT else rule)
         now = self._clock.now()
         with self._store.writing(scope) as work:
             before = find_test(work, feature_id)
@@ -97,6 +127,8 @@ class Trials:
                     f"attempt {before.attempt} at {feature_id} is still running",
                     remedy=f"Pause it first: `assay ladder pause {feature_id}`.",
                 )
+            attempt = 1 if before is None else before.attempt + 1
+            process = EProcess(rule=_rule_of_attempt(rule, kind, attempt))
             state = self._flags.states(work)[feature_id]
             if kind is VoteKind.SPLIT and state.percent != FAIR:
                 raise InputError(
@@ -105,13 +137,14 @@ class Trials:
                 )
             test = AbTest(
                 feature_id=feature_id,
-                attempt=1 if before is None else before.attempt + 1,
+                attempt=attempt,
                 upper_bound=process.rule.log_bound,
                 lower_bound=-process.rule.log_futility_bound,
                 min_samples=flag.minimum_samples,
                 graduation_threshold=flag.graduation_threshold,
                 state_json={
                     "kind": str(kind),
+                    "alpha": rule.alpha,
                     "process": process.as_json(),
                     "flag": _switched(state),
                 },
@@ -152,7 +185,7 @@ class Trials:
             query_id=query_id,
         )
         if not work.votes.cast(vote):
-            return Voted(counted=False, reason="this query has voted", test=test)
+            return Voted(counted=False, reason="this query has voted", test=self._repeated(work, test, vote))
         return Voted(counted=True, reason="", test=self._counted(work, test, vote))
 
     def pause(self, scope: Scope, feature_id: str, why: str) -> AbTest:
@@ -164,6 +197,39 @@ class Trials:
                     f"attempt {test.attempt} at {feature_id} is {test.status}", remedy="Begin a new attempt."
                 )
             return self._pause(work, test, why)
+
+    def resume(self, scope: Scope, feature_id: str) -> AbTest:
+        """Go on with a paused test and its votes; what was searched in the meantime does not vote."""
+        with self._store.writing(scope) as work:
+            test = work.ab_tests.latest(feature_id, to_change=True)
+            if test.status is not AbTestStatus.PAUSED:
+                raise InputError(
+                    f"attempt {test.attempt} at {feature_id} is {test.status}, not paused",
+                    remedy="Begin a new attempt.",
+                )
+            self._check_resumable(work, test)
+            now = max(self._clock.now(), test.updated_at)
+            state = {**test.state_json, "resumed_at": now.isoformat()}
+            running = replace(test, status=AbTestStatus.RUNNING, state_json=state, updated_at=now)
+            work.ab_tests.put(running)
+            sentence = f"Attempt {test.attempt} goes on, with its {test.sample_count} votes."
+            self._tell(work, running, Step.AB_TEST, StepOutcome.BEGUN, sentence)
+            return running
+
+    def _check_resumable(self, work: Work, test: AbTest) -> None:
+        switched = _switched(self._flags.states(work)[test.feature_id])
+        if switched != test.state_json["flag"]:
+            raise InputError(
+                f"{test.feature_id} was {_words(test.state_json['flag'])} when the test began and is"
+                f" {_words(switched)} now",
+                remedy="Switch it back first, or begin a new attempt.",
+            )
+        ratio = ratio_of(work, test)
+        if ratio is not None and ratio.alarming:
+            raise InputError(
+                f"the split of attempt {test.attempt} is not fair: {ratio.sentence}",
+                remedy="Find out why one side gets fewer queries, then begin a new attempt.",
+            )
 
     def close(self, work: Work, test: AbTest, status: AbTestStatus) -> AbTest:
         """End a test for good, as graduated or rejected."""
@@ -181,7 +247,10 @@ class Trials:
         return _standing(test, votes, rng)
 
     def _counted(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
-        process = EProcess.from_json(test.state_json["process"]).update([vote.difference])
+        ratio = ratio_of(work, test)
+        # The ratio comes first: evidence from a split that is not fair decides nothing.
+        may_decide = ratio is None or not ratio.withheld
+        process = EProcess.from_json(test.state_json["process"]).update([vote.difference], may_decide=may_decide)
         # A clock that goes backwards does not take a test with it.
         now = max(vote.created_at, test.updated_at)
         after = replace(
@@ -198,8 +267,20 @@ class Trials:
         work.ab_tests.put(after)
         if process.decision is not None:
             self._decided(work, after, process)
-        elif vote.kind is VoteKind.SPLIT and (why := _uneven(work.votes.arms(test.feature_id, test.attempt))):
-            return self._pause(work, after, why)
+        elif ratio is not None and ratio.alarming:
+            return self._pause(work, after, f"{ratio.sentence} is no fair split.".capitalize())
+        return after
+
+    def _repeated(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
+        """Count a search whose query has voted, once. Ids of searches grow with time, so the newest one is kept."""
+        counted_until = str(test.state_json.get("repeated_until", ""))
+        first = work.votes.search_of(vote.feature_id, vote.attempt, vote.query_key)
+        if vote.query_id is not None and (vote.query_id == first or vote.query_id <= counted_until):
+            return test
+        repeats = int(test.state_json.get("repeats", 0)) + 1
+        state = {**test.state_json, "repeats": repeats, "repeated_until": vote.query_id or counted_until}
+        after = replace(test, state_json=state)
+        work.ab_tests.put(after)
         return after
 
     def _decided(self, work: Work, test: AbTest, process: EProcess) -> None:
@@ -249,6 +330,30 @@ def decision_of(test: AbTest) -> str | None:
     return found
 
 
+def ratio_of(work: Work, test: AbTest) -> SampleRatio | None:
+    """Return how a split test divides its votes; None for tests that ask both sides."""
+    if VoteKind(test.state_json["kind"]) is not VoteKind.SPLIT:
+        return None
+    return sample_ratio(work.votes.arms(test.feature_id, test.attempt))
+
+
+def counts_from(test: AbTest) -> datetime:
+    """Return the moment since which searches may vote: when the test began, or was resumed last."""
+    resumed = test.state_json.get("resumed_at")
+    return test.started_at if resumed is None else datetime.fromisoformat(resumed)
+
+
+def uncorrected(test: AbTest) -> bool:
+    """Whether a test said better with less evidence than its attempt asks for.
+
+    Tests of old stores were begun at the full alpha whatever their attempt; what they said does not count.
+    """
+    rule = test.state_json["process"]["rule"]
+    alpha = float(test.state_json.get("alpha", rule["alpha"]))
+    needed = EProcessRule(alpha=alpha_of_attempt(alpha, test.attempt)).log_bound
+    return test.log_likelihood_ratio < needed
+
+
 def state_hash(test: AbTest) -> str:
     """What two processes, or one before and after a restart, can compare."""
     return content_hash(dict(test.state_json))
@@ -271,49 +376,81 @@ def _ended(test: AbTest) -> str:
     return str(test.status) if test.status is not AbTestStatus.RUNNING else f"decided ({decision_of(test)})"
 
 
-def _uneven(arms: Mapping[str, int]) -> str:
-    """Why the split cannot be chance; empty when it can."""
-    control, treatment = arms.get(Arm.CONTROL, 0), arms.get(Arm.TREATMENT, 0)
-    if control + treatment < RATIO_LEAST:
-        return ""
-    p = sign_test_of(wins=treatment, losses=control).p
-    if p >= RATIO_ALARM:
-        return ""
-    return f"{control} queries went to the control and {treatment} to the treatment: no fair split (p = {p:.1g})."
+def _rule_of_attempt(rule: EProcessRule, kind: VoteKind, attempt: int) -> EProcessRule:
+    """Return the rule of an attempt: its share of alpha, and half the effect where votes are halves of gains."""
+    effect = rule.effect / 2 if kind is VoteKind.SPLIT else rule.effect
+    return replace(rule, alpha=alpha_of_attempt(rule.alpha, attempt), effect=effect)
+
+
+class _Gain(NamedTuple):
+    mean: float | None
+    interval: Interval | None
 
 
 def _standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator) -> Standing:
     kind = VoteKind(test.state_json["kind"])
-    # What a split votes is half the gain; shown is the gain.
-    scale = 2.0 if kind is VoteKind.SPLIT else 1.0
-    differences = np.asarray([vote.difference for vote in votes]) * scale
-    arms: dict[str, int] = {}
-    for vote in votes:
-        arms[str(vote.arm)] = arms.get(str(vote.arm), 0) + 1
-    wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
-    bounds = (-scale, scale)
+    split = kind is VoteKind.SPLIT
+    arms = dict(Counter(str(vote.arm) for vote in votes))
+    gain = _gain_of_split(votes, rng) if split else _gain_of_pairs(votes, rng)
     return Standing(
         test=test,
         kind=kind,
         arms=arms,
-        mean=float(differences.mean()) if differences.size else None,
-        interval=bootstrap_mean(differences, rng=rng, bounds=bounds) if len(votes) >= LEAST_FOR_INTERVAL else None,
-        bayes=beta_binomial(Successes(losses, wins + losses), Successes(wins, wins + losses)),
+        mean=gain.mean,
+        interval=gain.interval,
+        chance=_chance_of_split(votes) if split else _chance_of_wins(votes),
         path=_path(test, votes),
-        ratio_p=_ratio_p(kind, arms),
+        ratio=sample_ratio(arms) if split else None,
     )
 
 
-def _ratio_p(kind: VoteKind, arms: Mapping[str, int]) -> float | None:
-    if kind is not VoteKind.SPLIT:
+def _gain_of_pairs(votes: Sequence[AbVote], rng: np.random.Generator) -> _Gain:
+    differences = np.asarray([vote.difference for vote in votes])
+    if not differences.size:
+        return _Gain(None, None)
+    interval = bootstrap_mean(differences, rng=rng, bounds=(-1.0, 1.0)) if len(votes) >= LEAST_FOR_INTERVAL else None
+    return _Gain(float(differences.mean()), interval)
+
+
+def _gain_of_split(votes: Sequence[AbVote], rng: np.random.Generator) -> _Gain:
+    """Return the difference of the arms' mean outcomes: unlike the mean of signed votes, it does not count the arms."""
+    control, treatment = _outcomes(votes)
+    if not control or not treatment:
+        return _Gain(None, None)
+    seen = mean_difference(control, treatment, rng=rng)
+    if seen.low is None or seen.high is None:
+        return _Gain(seen.delta, None)
+    low, high = max(-1.0, seen.low), min(1.0, seen.high)
+    return _Gain(seen.delta, Interval(estimate=seen.delta, low=low, high=high, level=0.95, n=len(votes), method="t"))
+
+
+def _outcomes(votes: Sequence[AbVote]) -> tuple[list[float], list[float]]:
+    """Return what each side of a split came to; the votes of the control are stored negative."""
+    control = [-vote.difference for vote in votes if vote.arm is Arm.CONTROL]
+    treatment = [vote.difference for vote in votes if vote.arm is Arm.TREATMENT]
+    return control, treatment
+
+
+def _chance_of_split(votes: Sequence[AbVote]) -> float | None:
+    """Return how likely the treatment's mean outcome is the higher one; None while a side has no votes."""
+    control, treatment = _outcomes(votes)
+    return chance_of_higher_mean(control, treatment) if control and treatment else None
+
+
+def _chance_of_wins(votes: Sequence[AbVote]) -> float | None:
+    """Return how likely the treatment wins more than half of the decided pairs; None while all are ties."""
+    wins = sum(vote.difference > 0 for vote in votes)
+    decided = wins + sum(vote.difference < 0 for vote in votes)
+    if not decided:
         return None
-    return sign_test_of(wins=arms.get(Arm.TREATMENT, 0), losses=arms.get(Arm.CONTROL, 0)).p
+    return beta_binomial(Successes(decided - wins, decided), Successes(wins, decided)).treatment_better
 
 
 def _path(test: AbTest, votes: Sequence[AbVote]) -> tuple[tuple[int, float, float], ...]:
     process = EProcess(rule=EProcess.from_json(test.state_json["process"]).rule)
     path = []
     for count, vote in enumerate(votes, start=1):
-        process = process.update([vote.difference])
+        # Whether it may decide depends on the ratio at the time; the evidence does not.
+        process = process.update([vote.difference], may_decide=False)
         path.append((count, process.log_e_better, process.log_e_worse))
     return tuple(path)

@@ -21,13 +21,14 @@ from assay import wiring
 from assay.errors import InputError
 from assay.evaluation.datasets import for_scoring, load_dataset
 from assay.evaluation.gating import judge
+from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.memory.engine import Engine
 from assay.online.collecting import collect_shadow
-from assay.online.offline import offline_evidence
+from assay.online.offline import offline_evidence, share_held
 from assay.online.shadow import Shadow, ShadowOptions
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset
@@ -142,9 +143,12 @@ def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, Ru
     """The change: offline evidence, shadow runs of every question, and the votes that they come to."""
     tell(f"Testing {FLAG} beside what is in force ...")
     ladder = wiring.ladder_of(engine)
-    passed = judge(reading_of(runs[FLAG]), None).passed
+    passed = judge(reading_of(runs[FLAG]), None).status is not Status.FAIL
     rng = np.random.default_rng(0)
-    ladder.offline(scope, FLAG, offline_evidence(runs["default"], runs[FLAG], gate_passed=passed, rng=rng))
+    with engine.store.reading(scope) as work:
+        own = share_held(work, [document.id for document in dataset.documents])
+    evidence = offline_evidence(runs["default"], runs[FLAG], gate_passed=passed, rng=rng, own_share=own)
+    ladder.offline(scope, FLAG, evidence)
     engine.flags.turn(engine.store, scope, FLAG, "off", shadow=True)
     _judge(engine, scope, dataset)
     ladder.trials.begin(scope, FLAG, kind=VoteKind.PAIRED)

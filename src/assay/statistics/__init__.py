@@ -7,7 +7,7 @@
 """
 
 from assay.statistics.agreement import Agreement, cohen_kappa, krippendorff_alpha
-from assay.statistics.bayes import BayesResult, Prior, Successes, beta_binomial
+from assay.statistics.bayes import BayesResult, Prior, Successes, beta_binomial, chance_of_higher_mean
 from assay.statistics.bootstrap import bootstrap_difference, bootstrap_mean, paired_differences
 from assay.statistics.calibration import (
     BrierScore,
@@ -41,7 +41,16 @@ from assay.statistics.rank_agreement import (
     rank_agreement,
     rank_biased_overlap,
 )
-from assay.statistics.sequential import Decision, EProcess, EProcessRule, GaussianSprt, GaussianSprtRule
+from assay.statistics.sequential import (
+    Decision,
+    EProcess,
+    EProcessRule,
+    FirstVotes,
+    GaussianSprt,
+    GaussianSprtRule,
+    alpha_of_attempt,
+    first_votes,
+)
 from assay.statistics.t_test import TTest, paired_t_test
 
 __all__ = [
@@ -60,6 +69,7 @@ __all__ = [
     "EProcess",
     "EProcessRule",
     "EffectSize",
+    "FirstVotes",
     "GaussianSprt",
     "GaussianSprtRule",
     "Interval",
@@ -76,12 +86,14 @@ __all__ = [
     "Temperature",
     "Units",
     "Verdict",
+    "alpha_of_attempt",
     "benjamini_hochberg",
     "beta_binomial",
     "bootstrap_difference",
     "bootstrap_mean",
     "brier_score",
     "calibration_error",
+    "chance_of_higher_mean",
     "classify",
     "clopper_pearson",
     "cohen_kappa",
@@ -90,6 +102,7 @@ __all__ = [
     "credit",
     "effect_size",
     "first_of_each_test",
+    "first_votes",
     "fit_temperature",
     "holm",
     "jaccard",

@@ -7,13 +7,14 @@ test: for stopping early use `sequential`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from assay.errors import BadValue
-from assay.statistics.checks import open_share, whole
+from assay.statistics.checks import Floats, open_share, whole, within
 from assay.statistics.special import log_beta
 
 
@@ -83,6 +84,31 @@ def chance_greater(first: Prior, second: Prior) -> float:
     steps = np.log(a2 + i) + np.log(b1 + i) - np.log(a2 + b1 + b2 + i) - np.log(1.0 + i)
     terms = np.concatenate([[start], start + np.cumsum(steps)])
     return float(min(1.0, np.exp(terms).sum()))
+
+
+_GRID = 20_000
+"""Cells of [0, 1] over which densities with shapes that are not whole numbers are summed."""
+
+
+def chance_of_higher_mean(control: Sequence[float], treatment: Sequence[float]) -> float:
+    """Return P(the treatment's mean outcome > the control's) of two independent samples of outcomes in [0, 1].
+
+    An outcome y counts as y of a success and 1 - y of a failure. Of all outcomes in [0, 1] with the same mean, those of
+    a coin vary most, so the chance is never surer than the data are. Each mean begins uniform.
+    """
+    samples = [within(sample, name, 0.0, 1.0) for sample, name in ((control, "control"), (treatment, "treatment"))]
+    before, after = (_mean_density(float(sample.sum()), len(sample)) for sample in samples)
+    below = np.cumsum(before) - before / 2.0
+    return float(min(1.0, (after * below).sum()))
+
+
+def _mean_density(successes: float, n: int) -> Floats:
+    """Return Beta(1 + successes, 1 + n - successes) as the mass of each cell of the grid."""
+    at = (np.arange(_GRID) + 0.5) / _GRID
+    logs = successes * np.log(at) + (n - successes) * np.log1p(-at)
+    mass = np.exp(logs - logs.max())
+    density: Floats = mass / mass.sum()
+    return density
 
 
 def _posterior(seen: Successes, name: str, prior: Prior) -> Prior:

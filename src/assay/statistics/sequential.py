@@ -15,7 +15,7 @@ after it change nothing. Better is looked at before futile, because a small gain
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -75,23 +75,29 @@ class EProcess:
     futile_logs: tuple[float, ...] = _START
     decision: Decision | None = None
 
-    def update(self, differences: ArrayLike) -> Self:
-        """The state after further votes, treatment minus control, in the order they came."""
+    def update(self, differences: ArrayLike, *, may_decide: bool = True) -> Self:
+        """The state after further votes, treatment minus control, in the order they came.
+
+        Give one vote for each distinct query; `first_votes` leaves out the repeats. With `may_decide=False` the
+        evidence grows and no decision is made, for as long as something else forbids one, such as an uneven split.
+        """
         votes = within(np.atleast_1d(differences), "votes", -1.0, 1.0, least=0)
         state = self
         for start in range(0, len(votes), _BLOCK):
             if state.decision is not None:
                 break
-            state = state._after(votes[start : start + _BLOCK])
+            state = state._after(votes[start : start + _BLOCK], may_decide)
         return state
 
-    def _after(self, votes: Floats) -> Self:
+    def _after(self, votes: Floats, may_decide: bool) -> Self:
         better, worse = _paths(self.better_logs, votes), _paths(self.worse_logs, -votes)
         futile = _paths(self.futile_logs, self.rule.effect - votes)
         bound, futility_bound = self.rule.log_bound, self.rule.log_futility_bound
-        end = _first_end(
-            log_mean_exp(better) >= bound, log_mean_exp(worse) >= bound, log_mean_exp(futile) >= futility_bound
-        )
+        end = _End(len(votes), None)
+        if may_decide:
+            end = _first_end(
+                log_mean_exp(better) >= bound, log_mean_exp(worse) >= bound, log_mean_exp(futile) >= futility_bound
+            )
         return replace(
             self,
             votes=self.votes + end.used,
@@ -204,6 +210,35 @@ class GaussianSprt:
             log_likelihood_ratio=finite(stored["log_likelihood_ratio"], "log_likelihood_ratio"),
             decision=_decision(stored["decision"]),
         )
+
+
+def alpha_of_attempt(alpha: float, attempt: int) -> float:
+    """Return the share of alpha that an attempt at the same change may spend.
+
+    The first attempt has all of it, the k-th alpha / (k (k + 1)). Those of all attempts add up to 1.5 alpha, and better
+    has half of that: however often a test is begun anew, a change without effect is called better with a chance of at
+    most 0.75 alpha, whatever the attempts have in common (a union bound).
+    """
+    open_share(alpha, "alpha")
+    k = whole(attempt, "attempt", least=1)
+    return alpha if k == 1 else alpha / (k * (k + 1))
+
+
+class FirstVotes(NamedTuple):
+    """The votes that count, and how many were left out."""
+
+    differences: tuple[float, ...]
+    repeats: int
+
+
+def first_votes(keys: Sequence[str], differences: Sequence[float]) -> FirstVotes:
+    """Keep the first vote of each key, in the order they came: a query that is asked again has voted."""
+    if len(keys) != len(differences):
+        raise BadValue(f"{len(keys)} keys for {len(differences)} votes", remedy="Give one key for each vote.")
+    first: dict[str, float] = {}
+    for key, difference in zip(keys, differences, strict=True):
+        first.setdefault(key, difference)
+    return FirstVotes(tuple(first.values()), len(keys) - len(first))
 
 
 def log_mean_exp(logs: NDArray[np.float64]) -> Floats:

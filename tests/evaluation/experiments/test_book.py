@@ -59,6 +59,26 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert book.get("latest") == second
 
 
+def test_tries_over_the_same_dataset_and_control_are_counted(tmp_path: Path) -> None:
+    book = Book(tmp_path / "experiments.json")
+    for number in range(20):
+        verdict = Outcome.ACCEPTED if number == 7 else Outcome.INCONCLUSIVE
+        book.add(experiment(f"ex_{number}", verdict=verdict))
+    book.add(experiment("ex_other", control={"system": "assay:mode=quick", "run_id": "r9"}))
+    assert book.tries()["ex_7"] == (8, 20, 1)
+    assert book.tries()["ex_7"].sentence == "try 8 of 20, 1 accepted"
+    assert book.tries()["ex_other"] == (1, 1, 1)
+    assert book.earlier(("house", "1.0.0", "assay")) == 20
+    assert book.earlier(("house", "1.0.1", "assay")) == 0
+
+
+def test_a_book_that_does_not_say_which_try_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "experiments.json"
+    old = {name: value for name, value in experiment().as_json().items() if name not in ("attempt", "alpha")}
+    path.write_text(json.dumps({"version": 1, "experiments": [old]}), encoding="utf-8")
+    assert Book(path).all() == [experiment()]
+
+
 def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "experiments.json"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, who, "15", str(path)]) for who in ("a", "b")]
@@ -104,6 +124,9 @@ def test_both_sides_are_run_and_the_record_has_their_numbers(tmp_path: Path, clo
     assert found.changes == {"search.fusion": "rrf", "flags.mmr": "off"}
     assert found.results["recall@5"]["after"] == 1.0
     assert found.results["recall@5"]["before"] < 1.0
+    assert (found.attempt, found.alpha) == (1, 0.05)
+    again = perform(plan, open_system, Running(runs=tmp_path / "again", clock=clock), earlier=19).experiment
+    assert (again.attempt, again.series) == (20, plan.series)
     assert {one.name for one in (tmp_path / "runs").iterdir()} == {found.control["run_id"], found.treatment["run_id"]}
     json.dumps(found.as_json(), allow_nan=False)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from tests.evaluation.made import level, reading
 
 from assay.errors import NotComparable
 from assay.evaluation.experiments import Outcome, decide
 from assay.evaluation.gating.question import GateOptions
+from assay.evaluation.readings import Reading
+from assay.records.runs import CaseStatus
 
 
 def test_a_clear_gain_is_accepted() -> None:
@@ -62,3 +67,56 @@ def test_many_broken_rules_are_counted_not_listed() -> None:
     before = reading({metric: dict.fromkeys(cases, 0.8) for metric in metrics}, name="control")
     after = reading({metric: dict.fromkeys(cases, 0.3) for metric in metrics})
     assert "and 2 more rules" in decide(before, after).reason
+
+
+def noisy(gain: float, n: int = 60) -> tuple[Reading, Reading]:
+    """Two readings whose difference is about the gain and varies by ten times as much."""
+    rng = np.random.default_rng(4)
+    cases = [f"q{number:03}" for number in range(n)]
+    base = rng.uniform(0.3, 0.7, n)
+    moved = np.clip(base + gain + rng.normal(0.0, 0.1, n), 0.0, 1.0)
+    sides = (dict(zip(cases, side.tolist(), strict=True)) for side in (base, moved))
+    control, treatment = (reading({"ndcg@5": side}, name=name) for side, name in zip(sides, "ab", strict=True))
+    return control, treatment
+
+
+def test_a_gain_that_is_enough_at_the_first_try_is_not_at_the_twentieth() -> None:
+    control, treatment = noisy(0.03)
+    first = decide(control, treatment)
+    assert (first.outcome, first.attempt, first.alpha) == (Outcome.ACCEPTED, 1, 0.05)
+    twentieth = decide(control, treatment, attempt=20)
+    assert twentieth.outcome is Outcome.INCONCLUSIVE
+    assert twentieth.alpha == pytest.approx(0.05 / 420)
+    assert twentieth.reason.startswith("ndcg@5: Better: +0.0")
+    assert twentieth.reason.endswith("That is not enough at try 20: it takes p <= 0.00012.")
+
+
+def test_a_clear_gain_is_accepted_at_any_try() -> None:
+    assert decide(level(0.5, name="control"), level(0.7), attempt=50).outcome is Outcome.ACCEPTED
+
+
+def test_a_loss_is_rejected_at_any_try() -> None:
+    treatment, control = noisy(0.03)
+    assert decide(control, treatment, attempt=20).outcome is Outcome.REJECTED
+
+
+def failing(reading_of_cases: Reading, failed: int) -> Reading:
+    """The same reading, with some cases in which the system failed."""
+    broken = dict.fromkeys(reading_of_cases.cases[:failed], (CaseStatus.ERROR,))
+    return replace(reading_of_cases, statuses={**reading_of_cases.statuses, **broken})
+
+
+def test_failing_more_than_the_control_is_not_excused_by_the_control_failing_too() -> None:
+    control, treatment = level(0.5, name="control"), level(0.7)
+    found = decide(failing(control, 4), failing(treatment, 48))
+    assert found.outcome is Outcome.REJECTED
+    assert "48 of 60" in found.reason
+    assert decide(failing(control, 4), failing(treatment, 4)).outcome is Outcome.ACCEPTED
+
+
+def test_a_floor_missed_by_more_than_the_control_is_not_excused() -> None:
+    cases = [f"q{number:02}" for number in range(60)]
+    before = reading({"ndcg@5": dict.fromkeys(cases, 0.5), "mrr": dict.fromkeys(cases, 0.80)}, name="control")
+    after = reading({"ndcg@5": dict.fromkeys(cases, 0.7), "mrr": dict.fromkeys(cases, 0.79)})
+    found = decide(before, after, options=GateOptions(floors={"mrr": 0.89}))
+    assert found.outcome is Outcome.REJECTED

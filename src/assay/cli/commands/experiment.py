@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,7 @@ from assay.evaluation.differences import number
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
-    from assay.evaluation.experiments import Book, Experiment, Plan
+    from assay.evaluation.experiments import Book, Experiment, Plan, Try
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An experiment's id, or latest.")]
@@ -45,15 +45,20 @@ def register(app: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface, file: FileOption = _FILE) -> None:
         """List what was tried, oldest first."""
+        from assay.evaluation.experiments import count_tries  # noqa: PLC0415 - numpy is not for the help
+
         known = _book(file).all()
-        shown = "\n".join(grid(list(_rows(known)))) if known else f"{file} has no experiments yet."
-        surface.result([one.as_json() for one in known], shown)
+        tries = count_tries(known)
+        shown = "\n".join(_listing(known, tries)) if known else f"{file} has no experiments yet."
+        surface.result([_as_json(experiment, tries[experiment.id]) for experiment in known], shown)
 
     @command(group, "show")
     def show(surface: Surface, wanted: IdArgument = "latest", file: FileOption = _FILE) -> None:
         """Show one experiment with its numbers."""
-        found = _book(file).get(wanted)
-        surface.result(found.as_json(), "\n".join(_lines(found)))
+        book = _book(file)
+        found = book.get(wanted)
+        tried = book.tries()[found.id]
+        surface.result(_as_json(found, tried), "\n".join(_lines(found, tried)))
 
 
 def _register_run(group: typer.Typer) -> None:
@@ -94,20 +99,22 @@ def _register_run(group: typer.Typer) -> None:
         )
         book = _book(file)
         book.all()  # a file that cannot be read is told before the runs, not after them
-        found = _performed(surface, plan, runs)
+        found = _performed(surface, plan, runs, book.earlier(plan.series))
         book.add(found)
-        surface.result(found.as_json(), "\n".join(_lines(found)))
+        tried = book.tries()[found.id]
+        surface.result(_as_json(found, tried), "\n".join(_lines(found, tried)))
         surface.note(f"Written to {file}")
         raise typer.Exit(EXIT_CODES[found.verdict])
 
 
-def _performed(surface: Surface, plan: Plan, runs: Path | None) -> Experiment:
+def _performed(surface: Surface, plan: Plan, runs: Path | None, earlier: int) -> Experiment:
     from assay.evaluation.experiments import perform  # noqa: PLC0415 - not for the help
     from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
 
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
-    return perform(plan, wiring.open_system, Running(runs=place, clock=SystemClock())).experiment
+    running = Running(runs=place, clock=SystemClock())
+    return perform(plan, wiring.open_system, running, earlier=earlier).experiment
 
 
 def _book(file: Path) -> Book:
@@ -123,24 +130,40 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _rows(known: list[Experiment]) -> Iterator[tuple[str, ...]]:
-    yield ("id", "date", "dataset", "change", "metric", "before", "after", "verdict")
+def _as_json(experiment: Experiment, tried: Try) -> dict[str, object]:
+    return {**experiment.as_json(), "tries": tried._asdict()}
+
+
+def _listing(known: list[Experiment], tries: Mapping[str, Try]) -> Iterator[str]:
+    yield from grid(list(_rows(known, tries)))
+    yield ""
+    for dataset, version, control in dict.fromkeys(experiment.series for experiment in known):
+        last = next(one for one in reversed(known) if one.series == (dataset, version, control))
+        tried = tries[last.id]
+        yield f"{dataset} {version} against {control}: {tried.of} tries, {tried.accepted} accepted."
+
+
+def _rows(known: list[Experiment], tries: Mapping[str, Try]) -> Iterator[tuple[str, ...]]:
+    yield ("id", "date", "dataset", "try", "change", "metric", "before", "after", "alpha", "verdict")
     for one in known:
         counted = one.results.get(one.metric, {})
         yield (
             one.id,
             f"{one.date:%Y-%m-%d %H:%M}",
             one.dataset,
+            f"{tries[one.id].number} of {tries[one.id].of}",
             one.description,
             one.metric,
             number(counted.get("before")),
             number(counted.get("after")),
+            f"{one.alpha:.2g}",
             one.verdict.value,
         )
 
 
-def _lines(one: Experiment) -> Iterator[str]:
+def _lines(one: Experiment, tried: Try) -> Iterator[str]:
     yield f"{one.verdict.value}  {one.reason}"
+    yield f"{tried.sentence.capitalize()}, over {one.dataset} with this control. It was held to p <= {one.alpha:.2g}."
     yield ""
     yield f"{one.id}, {one.date:%Y-%m-%d %H:%M}: {one.description}"
     yield f"on {one.dataset} {one.dataset_version}; gate: {one.gate}"

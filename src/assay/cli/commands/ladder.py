@@ -64,9 +64,13 @@ def _looking(group: typer.Typer) -> None:
 def _climbing(group: typer.Typer) -> None:
     @command(group, "offline")
     def offline(surface: Surface, flag: FlagArgument, dataset: DatasetArgument) -> None:
-        """Run a dataset with the flag off and on, and write down what it gained."""
+        """Run a dataset with the flag off and on, and write down what it gained; exit 1 when it failed."""
+        from assay.records.online import StepOutcome  # noqa: PLC0415 - not for the help
+
         step = _offline(surface, flag, dataset)
         _tell(surface, step)
+        if step.outcome is StepOutcome.FAILED:
+            raise typer.Exit(1)
 
     @command(group, "begin")
     def begin(surface: Surface, flag: FlagArgument, kind: KindOption = "paired") -> None:
@@ -87,6 +91,16 @@ def _climbing(group: typer.Typer) -> None:
         with wiring.open_engine(surface.settings) as engine:
             test = wiring.ladder_of(engine).trials.pause(surface.scope, flag, why)
         surface.result({"feature_id": flag, "status": str(test.status)}, f"Attempt {test.attempt} at {flag} is paused.")
+
+    @command(group, "resume")
+    def resume(surface: Surface, flag: FlagArgument) -> None:
+        """Go on with a paused test and the votes it has; refused when the flag or the split is not as it should be."""
+        with wiring.open_engine(surface.settings) as engine:
+            test = wiring.ladder_of(engine).trials.resume(surface.scope, flag)
+        surface.result(
+            {"feature_id": flag, "status": str(test.status), "attempt": test.attempt, "votes": test.sample_count},
+            f"Attempt {test.attempt} at {flag} goes on, with its {test.sample_count} votes.",
+        )
 
     @command(group, "collect")
     def collect(surface: Surface, flag: FlagArgument) -> None:
@@ -136,14 +150,18 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
 
     from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - the same
     from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - the same
+    from assay.evaluation.gating.verdict import Status  # noqa: PLC0415 - the same
     from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
-    from assay.online.offline import offline_evidence  # noqa: PLC0415 - the same
+    from assay.online.offline import offline_evidence, share_held  # noqa: PLC0415 - the same
 
     dataset = for_scoring(load_dataset(name, registry=wiring.registry_of(surface.settings))).dataset
     control, treatment = (_run(dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
-    passed = judge(reading_of(treatment), None, GateOptions(floors=surface.settings.floors)).passed
-    evidence = offline_evidence(control, treatment, gate_passed=passed, rng=np.random.default_rng(0))
+    verdict = judge(reading_of(treatment), None, GateOptions(floors=surface.settings.floors))
+    passed = verdict.status is not Status.FAIL
     with wiring.open_engine(surface.settings) as engine:
+        with engine.store.reading(surface.scope) as work:
+            own = share_held(work, [document.id for document in dataset.documents])
+        evidence = offline_evidence(control, treatment, gate_passed=passed, rng=np.random.default_rng(0), own_share=own)
         return wiring.ladder_of(engine).offline(surface.scope, flag, evidence)
 
 
@@ -192,8 +210,18 @@ def _test(standing: Standing) -> Iterator[str]:
     span = f" [{limits.low:+.4f}, {limits.high:+.4f}]" if limits is not None and known else ""
     ended = standing.decision or "undecided"
     yield f"Test, attempt {test.attempt}: {test.status}, {ended} by {test.sample_count} votes"
-    yield f"  gain {gained}{span}; ln K {test.log_likelihood_ratio:.2f} of {test.upper_bound:.2f} needed"
-    yield f"  P(treatment wins more often) {standing.bayes.treatment_better:.3f}"
+    yield (
+        f"  gain {gained}{span}; ln K {test.log_likelihood_ratio:.2f} of {test.upper_bound:.2f} needed"
+        f" (alpha {standing.alpha:.2g})"
+    )
+    shown = "no votes yet" if standing.chance is None else f"{standing.chance:.3f}"
+    yield f"  {standing.chance_label} {shown}"
+    if standing.repeats:
+        yield f"  {standing.repeats} repeated searches have no vote: their query had voted"
+    if standing.ratio is not None:
+        yield f"  split: {standing.ratio.sentence}"
+    if standing.withheld:
+        yield f"  {standing.withheld}"
 
 
 def _line(step: LadderStep) -> tuple[str, ...]:
@@ -241,7 +269,12 @@ def _test_json(standing: Standing) -> dict[str, Any]:
         "arms": dict(standing.arms),
         "mean": standing.mean,
         "interval": None if limits is None else [limits.low, limits.high],
-        "treatment_better": standing.bayes.treatment_better,
+        "alpha": standing.alpha,
+        "log_bound": standing.test.upper_bound,
+        "repeats": standing.repeats,
+        "treatment_better": standing.chance,
+        "treatment_better_means": standing.chance_label,
         "sample_ratio_p": standing.ratio_p,
+        "withheld": standing.withheld or None,
         "path": [list(one) for one in standing.path],
     }

@@ -4,9 +4,9 @@
 as a value, `book` the file that keeps them all.
 """
 
-from assay.evaluation.experiments.book import FILE_NAME, Book
+from assay.evaluation.experiments.book import FILE_NAME, Book, Try, count_tries
 from assay.evaluation.experiments.deciding import Decision, Outcome, decide
 from assay.evaluation.experiments.performing import Plan, perform
 from assay.evaluation.experiments.record import Experiment
 
-__all__ = ["FILE_NAME", "Book", "Decision", "Experiment", "Outcome", "Plan", "decide", "perform"]
+__all__ = ["FILE_NAME", "Book", "Decision", "Experiment", "Outcome", "Plan", "Try", "count_tries", "decide", "perform"]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import BadValue, MalformedFile, RecordNotFound
+from assay.evaluation.experiments.deciding import Outcome
 from assay.evaluation.experiments.record import Experiment
 from assay.formats.files import write_lines, writing
 
@@ -63,6 +65,14 @@ class Book:
         listed = ", ".join(one.id for one in known[-3:]) or "none"
         raise RecordNotFound(f"{self.path} has no experiment {wanted!r}", remedy=f"The newest are: {listed}.")
 
+    def tries(self) -> dict[str, Try]:
+        """Return, by the id of each experiment, which of how many tries over its dataset and control it is."""
+        return count_tries(self.all())
+
+    def earlier(self, series: tuple[str, str, str]) -> int:
+        """Return how many tries of a series are written down."""
+        return sum(experiment.series == series for experiment in self.all())
+
     @contextmanager
     def _locked(self) -> Iterator[None]:
         place = self.path.with_name(f".{self.path.name}.lock")
@@ -74,6 +84,32 @@ class Book:
             yield
         finally:
             os.close(descriptor)
+
+
+class Try(NamedTuple):
+    """Where an experiment stands among those over the same dataset and control."""
+
+    number: int
+    of: int
+    accepted: int
+
+    @property
+    def sentence(self) -> str:
+        """The count, to be read."""
+        return f"try {self.number} of {self.of}, {self.accepted} accepted"
+
+
+def count_tries(experiments: Sequence[Experiment]) -> dict[str, Try]:
+    """Count tries of the same series, in the order they are written down."""
+    of = Counter(one.series for one in experiments)
+    accepted = Counter(one.series for one in experiments if one.verdict is Outcome.ACCEPTED)
+    seen: Counter[tuple[str, str, str]] = Counter()
+    tries = {}
+    for experiment in experiments:
+        series = experiment.series
+        seen[series] += 1
+        tries[experiment.id] = Try(number=seen[series], of=of[series], accepted=accepted[series])
+    return tries
 
 
 def _listed(found: Any) -> list[dict[str, Any]]:

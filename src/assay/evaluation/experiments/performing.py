@@ -46,6 +46,11 @@ class Plan:
                 raise BadValue(f"{key}={value} cannot be set", remedy="Give one key and one value without a comma.")
 
     @property
+    def series(self) -> tuple[str, str, str]:
+        """What tries have in common that are counted together: the dataset, its version, and the control."""
+        return self.dataset.name, self.dataset.version, self.base
+
+    @property
     def treatment(self) -> str:
         """The system with the changes."""
         changes = ",".join(f"{key}={value}" for key, value in self.changes.items())
@@ -59,10 +64,13 @@ class Performed(NamedTuple):
     decision: Decision
 
 
-def perform(plan: Plan, open_system: OpenSystem, running: Running) -> Performed:
-    """Run both sides, decide, and make the record; writing it down is for whoever asked."""
+def perform(plan: Plan, open_system: OpenSystem, running: Running, *, earlier: int = 0) -> Performed:
+    """Run both sides, decide, and make the record; writing it down is for whoever asked.
+
+    `earlier` is the number of tries over the same dataset and control before this one (`Book.earlier`).
+    """
     control, treatment = (_reading(plan, spec, open_system, running) for spec in (plan.base, plan.treatment))
-    decision = decide(control, treatment, metric=plan.metric, options=plan.gate)
+    decision = decide(control, treatment, metric=plan.metric, options=plan.gate, attempt=earlier + 1)
     return Performed(_experiment(plan, control, treatment, decision, running.clock), decision)
 
 
@@ -90,6 +98,8 @@ def _experiment(plan: Plan, control: Reading, treatment: Reading, decision: Deci
         verdict=decision.outcome,
         reason=decision.reason,
         gate=decision.gate.status.value,
+        attempt=decision.attempt,
+        alpha=decision.alpha,
     )
 
 

@@ -35,12 +35,23 @@ class Experiment:
     reason: str
     gate: str
     """How the gate came out, with the control as the baseline."""
+    attempt: int = 1
+    """The number of the try over this dataset and control, from 1; files written before it was kept say nothing."""
+    alpha: float = 0.05
+    """What p had to reach at this try."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "id")
         require(self, values.moment, "date")
         require(self, one_of(Outcome), "verdict")
+        require(self, values.count, "attempt")
+        require(self, values.finite, "alpha")
         require(self, values.json_object, "results", "changes", "control", "treatment")
+
+    @property
+    def series(self) -> tuple[str, str, str]:
+        """What tries have in common that are counted together: the dataset, its version, and the control."""
+        return self.dataset, self.dataset_version, str(self.control.get("system", ""))
 
     def as_json(self) -> dict[str, Any]:
         """Every field, as plain JSON values."""

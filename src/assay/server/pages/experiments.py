@@ -10,7 +10,7 @@ import numpy as np
 from starlette.responses import Response
 
 from assay.errors import AssayError
-from assay.evaluation.experiments import Book
+from assay.evaluation.experiments import Book, count_tries
 from assay.online.ladder import LadderPage
 from assay.records import AbTestStatus
 from assay.records.checked import one_of
@@ -43,7 +43,7 @@ def listed(view: View) -> Page:
             "flags": [states[name] for name in order],
             "last": {name: own[-1] for name, own in steps.items() if own},
             "tests": tests,
-            "tried": _tried(),
+            **_tried(),
             "said": view.asked("said"),
         },
     )
@@ -55,11 +55,13 @@ def _tests(work: Work) -> dict[str, Any]:
     return {one.feature_id: one for one in sorted(found, key=lambda one: one.attempt)}
 
 
-def _tried() -> list[Any]:
+def _tried() -> dict[str, Any]:
+    """Return the newest offline experiments, and which of how many tries each of them is."""
     try:
-        return list(reversed(Book(BOOK).all()))[:TRIED] if BOOK.is_file() else []
+        known = Book(BOOK).all() if BOOK.is_file() else []
     except AssayError:
-        return []
+        known = []
+    return {"tried": list(reversed(known))[:TRIED], "tries": count_tries(known)}
 
 
 @pages.get("/evaluation/experiments/{flag}")
@@ -135,6 +137,14 @@ def pause(view: View) -> Response:
     flag = view.path["flag"]
     view.services.ladder.trials.pause(view.scope, flag, "Paused on the page of experiments.")
     return _back(flag, "Paused")
+
+
+@pages.post("/evaluation/experiments/{flag}/resume", GOVERN)
+def resume(view: View) -> Response:
+    """Go on with a paused test and the votes it has."""
+    flag = view.path["flag"]
+    test = view.services.ladder.trials.resume(view.scope, flag)
+    return _back(flag, f"Attempt {test.attempt} goes on with {test.sample_count} votes")
 
 
 @pages.post("/evaluation/experiments/{flag}/graduate", GOVERN)

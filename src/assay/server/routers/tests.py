@@ -54,8 +54,14 @@ class TestFound(Result):
     low: float | None
     high: float | None
     log_bound: float
-    treatment_better: float = Field(description="The chance that the treatment wins more often.")
-    sample_ratio_p: float | None
+    alpha: float = Field(description="The chance of a false decision that this attempt may spend.")
+    repeats: int = Field(description="Searches without a vote, because their query had voted.")
+    treatment_better: float | None = Field(
+        description="The chance of what treatment_better_means says; null without votes."
+    )
+    treatment_better_means: str
+    sample_ratio_p: float | None = Field(description="The chance of so uneven a split; null for other kinds.")
+    withheld: str | None = Field(description="Why the test may not decide yet; null when it may.")
     path: list[tuple[int, float, float]] = Field(description="After each vote: votes, ln K for better, for worse.")
 
 
@@ -138,6 +144,13 @@ def pause_test(asked: Asked, feature_id: IdInPath, body: WhyBody) -> TestState:
     return TestState(feature_id=feature_id, attempt=test.attempt, status=str(test.status))
 
 
+@RESOURCE.post("/{feature_id}/resume", GOVERN, 404, 409)
+def resume_test(asked: Asked, feature_id: IdInPath) -> TestState:
+    """Go on with a paused test and the votes it has."""
+    test = asked.services.ladder.trials.resume(asked.scope, feature_id)
+    return TestState(feature_id=feature_id, attempt=test.attempt, status=str(test.status))
+
+
 @RESOURCE.post("/{feature_id}/collect", GOVERN, 404, 409)
 def collect_votes(asked: Asked, feature_id: IdInPath) -> Collected:
     """Turn what was seen since the last time into votes, and decide what can be decided."""
@@ -191,7 +204,11 @@ def _test(standing: Standing) -> TestFound:
         low=None if limits is None else limits.low,
         high=None if limits is None else limits.high,
         log_bound=standing.test.upper_bound,
-        treatment_better=standing.bayes.treatment_better,
+        alpha=standing.alpha,
+        repeats=standing.repeats,
+        treatment_better=standing.chance,
+        treatment_better_means=standing.chance_label,
         sample_ratio_p=standing.ratio_p,
+        withheld=standing.withheld or None,
         path=list(standing.path),
     )

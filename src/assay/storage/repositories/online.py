@@ -30,6 +30,13 @@ class Votes(Repository):
         wanted = self._select(table, *mine).order_by(table.c.id)
         return [from_row(AbVote, row, table) for row in self._connection.execute(wanted)]
 
+    def search_of(self, feature_id: str, attempt: int, query_key: str) -> str | None:
+        """Return the id of the search whose vote counted for a query; None when it named none."""
+        table = ab_votes
+        mine = (table.c.feature_id == feature_id, table.c.attempt == attempt, table.c.query_key == query_key)
+        row = self._connection.execute(self._select(table, *mine)).one_or_none()
+        return None if row is None else from_row(AbVote, row, table).query_id
+
     def arms(self, feature_id: str, attempt: int) -> dict[str, int]:
         """How many votes each side has."""
         table = ab_votes

@@ -1,0 +1,77 @@
+"""What the API and the page of a change say of its test: the split, the attempt, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.evaluation.experiments.test_book import experiment
+from tests.server.serving import OWN, reaching, services_at
+
+from assay.evaluation.experiments import Book, Outcome
+from assay.records.online import Arm, VoteKind
+from assay.server.services import Services
+
+FLAG = "mmr"
+PAGE = f"/evaluation/experiments/{FLAG}"
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[Services]:
+    with services_at(tmp_path) as services:
+        yield services
+
+
+@pytest.fixture
+def client(services: Services) -> Iterator[TestClient]:
+    with reaching(services, pages=True) as client:
+        yield client
+
+
+def test_a_split_with_one_dead_arm_is_not_called_better(services: Services, client: TestClient) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "50%")
+    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.SPLIT)
+    for place in range(8):
+        services.ladder.trials.vote(OWN, FLAG, f"query {place}", 1.0, arm=Arm.TREATMENT)
+    test = client.get(f"/api/tests/{FLAG}").json()["test"]
+    assert test["decision"] is None
+    assert test["treatment_better"] is None
+    assert test["sample_ratio_p"] == pytest.approx(0.0078125)
+    assert test["withheld"].startswith("No decision: 0 votes of the control to 8 of the treatment")
+    page = client.get(PAGE).text
+    assert "0 : 8" in page
+    assert "is not a fair split" in page
+    assert "no votes yet" in page
+    assert "+2.000" not in page
+
+
+def test_a_paired_test_without_votes_and_shadow_says_where_votes_come_from(
+    services: Services, client: TestClient
+) -> None:
+    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
+    page = client.get(PAGE).text
+    assert "no votes yet" in page
+    assert "50 %" not in re.sub(r"<option.*?</option>", "", page)
+    assert f"assay shadow replay {FLAG}" in page
+
+
+def test_a_paused_test_is_resumed_over_http_and_on_the_page(services: Services, client: TestClient) -> None:
+    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
+    services.ladder.trials.pause(OWN, FLAG, "for lunch")
+    assert "Resume the test" in client.get(PAGE).text
+    reply = client.post(f"/api/tests/{FLAG}/resume")
+    assert reply.json() == {"feature_id": FLAG, "attempt": 1, "status": "running"}
+    assert client.post(f"/api/tests/{FLAG}/resume").status_code in {409, 422}
+
+
+def test_the_page_counts_the_tries_of_offline_experiments(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    book = Book(tmp_path / "experiments.json")
+    for number in range(3):
+        book.add(experiment(f"ex_{number}", verdict=Outcome.ACCEPTED if number == 2 else Outcome.INCONCLUSIVE))
+    assert "try 3 of 3, 1 accepted" in client.get("/evaluation/experiments").text
