@@ -23,11 +23,12 @@ from rich.table import Table
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
 from assay.flags import Flags
+from assay.formats.save_scenarios import FILES, load_scenarios
 from assay.index import Indexes
 from assay.memory.saving import SaveOptions, Saver
-from assay.memory.saving.scenarios import FILES, Scenario, load_scenarios
 from assay.metrics.write_path import SaveConfusion, save_confusion
 from assay.records import SaveDecision, SaveOutcome, SaveTrial, Scope
+from assay.records.save_scenarios import Scenario
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
 from assay.text.chunking import Chunker

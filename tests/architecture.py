@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-OPEN_TO_ALL = frozenset({"errors", "clock", "hashing", "records"})
+OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "records"})
 """Any folder may import these."""
 
 
@@ -40,6 +40,7 @@ _MEASURES = ("metrics", "statistics", "formats", "text", "embedding", "models", 
 
 LAYERS = (
     _layer("errors", "the whole error tree, drawn in its docstring"),
+    _layer("extras", "the optional parts, and the error that names a missing one", "errors"),
     _layer("clock", "Clock protocol, SystemClock"),
     _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
     _layer("records", "frozen values of the domain, checked when made"),

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import settings
+from tests.packaging.environments import Environment, build_wheel, make_environment
 from tests.storage.homes import Home, PostgresServer, running_postgres
 
 from assay.records import Scope
@@ -49,6 +50,18 @@ def postgres() -> Iterator[PostgresServer]:
     """One real server for each worker."""
     with running_postgres() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the code under test."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def base_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with the wheel and no extra, as `pip install` makes it."""
+    return make_environment("base", wheel, tmp_path_factory.mktemp("base") / "environment")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

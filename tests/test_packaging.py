@@ -6,10 +6,11 @@ import json
 import re
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
+from tests.packaging.environments import Environment
 
 ROOT = Path(__file__).parent.parent
 LOCKS = sorted((ROOT / "locks").glob("*.txt"))
@@ -17,16 +18,8 @@ HEAVY = ("sqlalchemy", "alembic", "numpy", "pydantic", "psycopg", "onnxruntime",
 
 
 @pytest.fixture(scope="module")
-def base_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python that sees the base install only: our package and what `locks/base.txt` names, linked, not fetched."""
-    folder = tmp_path_factory.mktemp("base")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
-    target = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
-    source = Path(sysconfig.get_path("purelib"))
-    for name in _locked_names(ROOT / "locks" / "base.txt"):
-        _link_package(name, source, target)
-    (target / "assay.pth").write_text(str(ROOT / "src") + "\n", encoding="utf-8")
-    return folder / "bin" / "python"
+def base_python(base_environment: Environment) -> Path:
+    return base_environment.python
 
 
 def run(python: Path, code: str) -> subprocess.CompletedProcess[str]:
@@ -35,9 +28,52 @@ def run(python: Path, code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def assay(environment: Environment, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the installed program in a folder of its own."""
+    return subprocess.run(
+        [str(environment.assay), *arguments],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder / "home")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_program_prints_its_version_and_ends_well(base_environment: Environment, tmp_path: Path) -> None:
+    told = assay(base_environment, tmp_path, "--version")
+    assert told.returncode == 0
+    assert told.stdout.startswith("assay 0.")
+    assert json.loads(assay(base_environment, tmp_path, "--version", "--json").stdout)["assay"] in told.stdout
+
+
+def test_an_interrupt_while_commands_are_loaded_leaves_no_traceback(base_python: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from assay.cli.entry import main\n"
+        "main()"
+    )
+    told = run(base_python, code)
+    assert told.returncode == 130
+    assert told.stderr == "Interrupted. What was acknowledged is kept; nothing else was.\n"
+
+
+def test_the_program_begins_where_interrupts_are_arranged(base_environment: Environment) -> None:
+    assert "assay.cli.entry" in base_environment.assay.read_text(encoding="utf-8")
+
+
 def test_the_base_install_has_no_extra(base_python: Path) -> None:
     missing = run(base_python, "import sqlalchemy")
     assert "No module named 'sqlalchemy'" in missing.stderr
+
+
+def test_the_base_install_is_what_its_lock_file_names(base_environment: Environment) -> None:
+    assert set(base_environment.packages) == _locked_names(ROOT / "locks" / "base.txt")
 
 
 def test_the_base_install_shows_its_help(base_python: Path) -> None:
@@ -65,6 +101,45 @@ def test_doctor_works_with_the_base_install_and_tells_what_is_missing(base_pytho
     assert parts["Part memory"]["remedy"] == "pip install 'assay[memory]'"
 
 
+def test_doctor_finds_no_problem_in_the_base_install(base_environment: Environment, tmp_path: Path) -> None:
+    told = assay(base_environment, tmp_path, "doctor", "--json")
+    assert told.returncode == 0
+    assert [one["subject"] for one in json.loads(told.stdout) if one["state"] == "problem"] == []
+
+
+def test_a_bundled_dataset_is_loaded_and_evaluated_in_the_base_install(base_python: Path, tmp_path: Path) -> None:
+    code = (
+        "from assay import Dataset, compare, evaluate, gate\n"
+        "dataset = Dataset.load('hotel')\n"
+        "ids = [one.id for one in dataset.documents]\n"
+        f"kept = {{'runs': {str(tmp_path / 'runs')!r}}}\n"
+        "good = evaluate(dataset, lambda query, k: ids[:k], metrics='recall@5', name='good', **kept)\n"
+        "poor = evaluate(dataset, lambda query, k: ids[-k:], metrics='recall@5', name='poor', **kept)\n"
+        "print(gate(good, baseline=good).passed, compare(good, poor) is not None)"
+    )
+    told = run(base_python, code)
+    assert told.returncode == 0, told.stderr
+    # The same ten documents for every query miss the floors that come with the dataset.
+    assert told.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import assay; assay.Memory()",
+        "import assay; assay.open_store()",
+        "import assay; assay.evaluate('hotel', 'assay')",
+        "import assay; assay.evaluate('hotel', 'assay:mode=quick')",
+    ],
+)
+def test_a_call_that_needs_an_extra_raises_the_error_that_names_it(base_python: Path, code: str) -> None:
+    told = run(base_python, code)
+    assert told.returncode == 1
+    last = told.stderr.strip().splitlines()[-1]
+    assert last.startswith("assay.errors.MissingExtra: ")
+    assert "pip install 'assay[memory]'" in last
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom assay.cli.main import main\n"
@@ -89,16 +164,8 @@ def test_there_are_lock_files() -> None:
     assert {path.name for path in LOCKS} >= {"base.txt", "memory.txt", "dev.txt", "uv.txt"}
 
 
-def _locked_names(lock: Path) -> list[str]:
-    return re.findall(r"^([A-Za-z0-9_.-]+)==", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)
-
-
-def _link_package(name: str, source: Path, target: Path) -> None:
-    folded = re.sub(r"[-_.]+", "_", name).lower()
-    for record in source.glob("*.dist-info/RECORD"):
-        if re.sub(r"[-_.]+", "_", record.parent.name.split("-")[0]).lower() != folded:
-            continue
-        tops = {line.split(",")[0].split("/")[0] for line in record.read_text(encoding="utf-8").splitlines()}
-        for top in tops - {"..", "bin", "__pycache__"}:
-            if not (target / top).exists():
-                (target / top).symlink_to(source / top)
+def _locked_names(lock: Path) -> set[str]:
+    names = re.findall(
+        r"^([A-Za-z0-9_.-]+)==(?!.*sys_platform == 'win32')", lock.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return set(map(canonicalize_name, names))

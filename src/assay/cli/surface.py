@@ -123,7 +123,8 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
 
 def with_common(function: Callable[..., None]) -> Callable[..., None]:
     """Give the common options to the program itself, before the name of a command."""
-    return _shaped(function, [])
+    _context, *own = inspect.signature(function, eval_str=True).parameters.values()
+    return _shaped(function, [one for one in own if one.kind is not inspect.Parameter.VAR_KEYWORD])
 
 
 def _shaped(run: Callable[..., None], own: list[inspect.Parameter]) -> Callable[..., None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.errors import MissingExtra, ModelDamaged
+from assay.extras import install_command
 from assay.hashing import HASH_PREFIX, content_hash
 
 
@@ -58,7 +59,7 @@ class PinnedFile(NamedTuple):
         """Where it is (`place` instead of the package's), once its content was compared with the pinned hash."""
         file = place or self.find()
         if file is None:
-            raise MissingExtra(f"{self.what} is not installed", remedy=f"Install it: pip install 'assay[{extra}]'.")
+            raise MissingExtra(f"{self.what} is not installed", remedy=f"Install it: {install_command(extra)}")
         found = sha256_of(file)
         if found != self.sha256:
             raise ModelDamaged(

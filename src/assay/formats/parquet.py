@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from assay.errors import BadValue, InputError, MalformedFile, MissingExtra
+from assay.errors import BadValue, InputError, MalformedFile
+from assay.extras import refuse_extra
 from assay.formats import anchored, longmemeval, ragas
 from assay.formats.beir_dataset import (
     OnRead,
@@ -207,7 +208,4 @@ def _pyarrow(module: str = "pyarrow.parquet") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as problem:
-        raise MissingExtra(
-            "this needs the Python package 'pyarrow', which is not installed",
-            remedy="Install it: pip install 'assay[parquet]'.",
-        ) from problem
+        raise refuse_extra("parquet", "pyarrow") from problem

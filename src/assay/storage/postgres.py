@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError
 
-from assay.errors import ExtensionMissing, MissingExtra, NotAStore, SettingError, StoreClosed
+from assay.errors import ExtensionMissing, NotAStore, SettingError, StoreClosed
+from assay.extras import refuse_extra
 from assay.storage.failures import translated
 from assay.storage.types import HalfVec
 
@@ -161,6 +162,4 @@ def _engine(url: URL, schema: str, readers: int) -> Engine:
             connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S},
         )
     except ModuleNotFoundError as problem:
-        raise MissingExtra(
-            f"PostgreSQL needs the Python package {problem.name!r}", remedy="Install it: pip install 'assay[postgres]'."
-        ) from problem
+        raise refuse_extra("postgres", str(problem.name)) from problem

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from assay.errors import MigrationFailed, SchemaChanged, SchemaTooNew, StoreCorrupt
+from assay.extras import UPGRADE_COMMAND
 
 VERSION_TABLE = "schema_version"
 _VERSION = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608 - a constant
@@ -47,7 +48,7 @@ def check_known(found: str, place: str, schema: Schema = CURRENT) -> None:
     if found > schema.newest:
         raise SchemaTooNew(
             f"{place} has schema {found}; this Assay knows up to {schema.newest}",
-            remedy="Upgrade Assay (`pip install -U assay`), or restore a checkpoint made before the upgrade.",
+            remedy=f"Upgrade Assay (`{UPGRADE_COMMAND}`), or restore a checkpoint made before the upgrade.",
         )
 
 

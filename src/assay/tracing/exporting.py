@@ -8,7 +8,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
-from assay.errors import MissingExtra
+from assay.extras import refuse_extra
 
 SERVICE = "assay"
 
@@ -30,8 +30,5 @@ def otlp(endpoint: str) -> SpanExporter:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - optional
     except ImportError as missing:
-        raise MissingExtra(
-            "sending spans needs the Python package 'opentelemetry-exporter-otlp-proto-http', which is not installed",
-            remedy="Install it: pip install 'assay[otel]'.",
-        ) from missing
+        raise refuse_extra("otel", "opentelemetry-exporter-otlp-proto-http") from missing
     return OTLPSpanExporter(endpoint=endpoint)

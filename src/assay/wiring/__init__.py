@@ -2,16 +2,15 @@
 
 `stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `tuning` what
 is tuned, `keeping` how long what is kept, `online` what runs beside a memory in use, `tracing` spans of what it does,
-`server` a memory that serves others, `measuring` a run that others ask for, `research` what answers questions;
-`extras` refuses what is not installed. What is heavy or optional is imported inside the function that needs it: the
-base install has no SQLAlchemy, and `assay --help` must not wait for it.
+`server` a memory that serves others, `measuring` a run that others ask for, `research` what answers questions. What is
+heavy or optional is imported inside the function that needs it: the base install has no SQLAlchemy, and `assay --help`
+must not wait for it.
 """
 
 from __future__ import annotations
 
 from assay.wiring.embedders import configured_embedder, load_embedder
 from assay.wiring.engines import flags_of, open_engine
-from assay.wiring.extras import need_extra
 from assay.wiring.keeping import create_checkpoint, delete_checkpoint, restore_archive, run_retention
 from assay.wiring.measuring import Measured, Measurement, known_dataset, measure
 from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
@@ -41,7 +40,6 @@ __all__ = [
     "load_embedder",
     "lookup_of",
     "measure",
-    "need_extra",
     "open_engine",
     "open_judge",
     "open_judging",

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.clock import Clock, SystemClock
+from assay.extras import need_extra
 from assay.records import FusionMethod
 from assay.settings import Settings
 from assay.wiring.embedders import chunker_of, on_demand_embedder
-from assay.wiring.extras import ENGINE_MODULES, need_extra
 from assay.wiring.learning import learning_policy
 from assay.wiring.stores import open_store, short_hash
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from assay.memory.saving import Saver
     from assay.memory.searching import SearchOptions
     from assay.storage import Store
+
+ENGINE_MODULES = ("sqlalchemy", "alembic", "tantivy", "usearch", "semantic_text_splitter")
+"""What the engine cannot work without; it does without an embedder."""
 
 
 def open_engine(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.clock import Clock, SystemClock
+from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import Scope
 from assay.settings import Settings, default_db, fit_to_show
-from assay.wiring.extras import need_extra
 
 if TYPE_CHECKING:
     from assay.storage import Checkpoint, Restored, Store, StoreOptions

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import NothingMeasured
+from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, default_db, load_settings
-from assay.wiring.engines import open_engine
-from assay.wiring.extras import ENGINE_MODULES, need_extra
+from assay.wiring.engines import ENGINE_MODULES, open_engine
 from assay.wiring.saves import open_saves
 from assay.wiring.stores import scope_of
 

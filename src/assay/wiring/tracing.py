@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from assay.extras import need_extra
 from assay.settings import Settings
-from assay.wiring.extras import need_extra
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from tests.evaluation.reporting.samples import NASTY, dataset, given, run, told
 from tests.evaluation.reporting.test_elements import read
 
-from assay.errors import InputError, MissingExtra, NotComparable, ReportFailed
+from assay.errors import InputError, NotComparable, ReportFailed
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, Report, Status, gather, markdown, write_report
@@ -168,14 +167,21 @@ def test_the_page_fetches_nothing(page: str) -> None:
 
 def test_the_charts_script_is_in_the_page_once(bad: Report) -> None:
     script = plotly_script()
+    assert script is not None
     assert "</script" not in script
     assert html_page(bad, script).count(script) == 1
 
 
-def test_without_plotly_the_page_is_refused_with_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'assay\[report\]'"):
-        plotly_script()
+def test_without_plotly_the_page_has_its_tables_and_names_the_install_command(bad: Report) -> None:
+    page = html_page(bad, None)
+    assert "pip install 'assay[report]'" in page
+    assert "Plotly.newPlot" not in page
+    assert '<body class="no-charts">' in page
+    assert page.count("<table") == html_page(bad, "/* plotly */").count("<table")
+
+
+def test_with_plotly_no_page_speaks_of_missing_charts(bad: Report) -> None:
+    assert "no charts" not in html_page(bad, "/* plotly */")
 
 
 def test_colours_of_charts_are_those_of_the_page(bad: Report, page: str) -> None:

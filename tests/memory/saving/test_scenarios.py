@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from assay.embedding.protocol import Embedder, SimilarityProfile
+from assay.formats.save_scenarios import FILES, load_scenarios
 from assay.memory.saving.preparing import content_of
 from assay.memory.saving.reconsolidation import Pair, compare, decide
-from assay.memory.saving.scenarios import APART, FILES, SAME, UPDATES, Scenario, load_scenarios
 from assay.memory.saving.subject import Labelled
 from assay.records import Draft, SaveDecision
+from assay.records.save_scenarios import APART, SAME, UPDATES, Scenario
 
 DEVELOPMENT = load_scenarios()
 EVERY = [scenario for which in FILES for scenario in load_scenarios(which)]

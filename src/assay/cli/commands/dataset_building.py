@@ -48,7 +48,6 @@ def register(group: typer.Typer) -> None:
         builtin: BuiltinOption = False,
     ) -> None:
         """Make questions with gold anchors from documents; none counts until somebody has labelled it."""
-        wiring.need_extra("memory", "markdown_it")
         from assay.evaluation.datasets import export_dataset  # noqa: PLC0415 - not for the help
         from assay.evaluation.generating import GenerateOptions  # noqa: PLC0415 - the same
 

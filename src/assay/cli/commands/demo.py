@@ -15,6 +15,7 @@ from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
+from assay.extras import need_extra
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def register(app: typer.Typer) -> None:
         ] = DEFAULT_FOLDER,
     ) -> None:
         """Evaluate two configurations on the hotel dataset: compare, gate, explain, and write a report."""
-        wiring.need_extra("memory", "sqlalchemy", "tantivy", "usearch", "onnxruntime")
-        wiring.need_extra("report", "plotly")
+        need_extra("memory")
         _clear(folder)
         story = _tell_the_story(surface, folder)
         surface.result(_as_json(story), "\n".join(_lines(story)))

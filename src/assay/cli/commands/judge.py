@@ -28,6 +28,7 @@ from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import NothingMeasured
+from assay.extras import need_extra
 from assay.records.judging import RubricKind
 from assay.wiring.models import JudgeChoice, has_model, model_prices, open_judging
 
@@ -83,6 +84,7 @@ def _register_run(group: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
+        need_extra("judge")
         from assay.evaluation.judged import Bench, judge_run  # noqa: PLC0415 - not for the help
 
         settings = _settings(surface, allow_floating=allow_floating)
@@ -117,6 +119,7 @@ def _register_rerun(group: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Ask another judge about what an earlier one was shown; nothing is run again."""
+        need_extra("judge")
         from assay.judging.keeping import stored_verdict  # noqa: PLC0415 - not for the help
         from assay.judging.rerun import judged_before  # noqa: PLC0415 - the same
         from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the same
@@ -151,6 +154,7 @@ def _register_calibrate(group: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Hold a judge against people; exit 2 if it may not decide gates."""
+        need_extra("judge")
         from assay.judging.calibration import CalibrationOptions  # noqa: PLC0415 - not for the help
         from assay.judging.calibration import calibrate as hold  # noqa: PLC0415 - the same
         from assay.judging.labels import read_labels  # noqa: PLC0415 - the same
@@ -212,6 +216,7 @@ def _register_spot_check(group: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
+        need_extra("judge")
         from assay.judging.rerun import judged_before  # noqa: PLC0415 - not for the help
         from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the same
 
@@ -227,7 +232,6 @@ def _register_spot_check(group: typer.Typer) -> None:
 
 
 def _settings(surface: Surface, *, allow_floating: bool) -> Settings:
-    wiring.need_extra("judge", "sqlalchemy", "alembic")
     return replace(surface.settings, model_allow_floating="yes") if allow_floating else surface.settings
 
 

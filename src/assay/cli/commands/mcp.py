@@ -14,6 +14,7 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
+from assay.extras import need_extra
 
 if TYPE_CHECKING:
     from assay.mcp.host import Host
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
         read_only: ReadOnlyOption = False,
     ) -> None:
         """Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http."""
-        wiring.need_extra("mcp", "mcp")
+        need_extra("mcp")
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
         if http:

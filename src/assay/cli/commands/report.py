@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Write a run's report, or explain where one query lost its evidence."""
-        from assay.evaluation.reporting import gather, write_report  # noqa: PLC0415 - numpy is not for the help
+        from assay.evaluation.reporting import gather, missing_from_page, write_report  # noqa: PLC0415 - numpy is not for the help
         from assay.evaluation.reporting.surroundings import around, default_baseline  # noqa: PLC0415 - the same
 
         place = lookup(surface, runs)
@@ -65,7 +65,8 @@ def register(app: typer.Typer) -> None:
             _explain(surface, made, why)
             return
         files = write_report(made, output, name=name, html=html)
-        surface.result(_as_json(made, files), _shown(made, files))
+        lacking = missing_from_page() if html else None
+        surface.result(_as_json(made, files, lacking), "\n".join(filter(None, [_shown(made, files), lacking])))
 
 
 def _explain(surface: Surface, made: Report, wanted: str) -> None:
@@ -87,5 +88,11 @@ def _shown(made: Report, files: tuple[Path, ...]) -> str:
     return "\n".join([f"{made.status.value}  {made.verdict}", *lost, *map(str, files)])
 
 
-def _as_json(made: Report, files: tuple[Path, ...]) -> dict[str, object]:
-    return {"status": made.status.value, "verdict": made.verdict, "run_id": made.run_id, "files": list(map(str, files))}
+def _as_json(made: Report, files: tuple[Path, ...], lacking: str | None) -> dict[str, object]:
+    return {
+        "status": made.status.value,
+        "verdict": made.verdict,
+        "run_id": made.run_id,
+        "files": list(map(str, files)),
+        "notes": [] if lacking is None else [lacking],
+    }

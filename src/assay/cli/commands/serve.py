@@ -13,6 +13,7 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
+from assay.extras import need_extra
 
 if TYPE_CHECKING:
     from assay.settings import Settings
@@ -52,7 +53,7 @@ def register(app: typer.Typer) -> None:
         demo_folder: FolderOption = None,
     ) -> None:
         """Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM)."""
-        wiring.need_extra("serve", "fastapi", "uvicorn", "jinja2", "prometheus_client")
+        need_extra("serve")
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
         settings = _demo_settings(surface.settings, demo_folder) if demo else surface.settings

@@ -14,6 +14,7 @@ from assay.cli.commands import tune_fusion
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
+from assay.extras import need_extra
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
     @command(group, "thresholds")
     def thresholds(surface: Surface, pairs: PairsOption = None) -> None:
         """Measure similarities of labelled pairs with the configured embedder, and propose thresholds."""
-        wiring.need_extra("memory", "semantic_text_splitter", "markdown_it")
+        need_extra("memory")
         from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - heavy, and only here
 
         found = measure_thresholds(_pairs(pairs), wiring.configured_embedder(surface.settings))
@@ -44,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _pairs(file: Path | None) -> list[LabelledPair]:
-    from assay.memory.saving.scenarios import load_scenarios  # noqa: PLC0415 - heavy, and only here
+    from assay.formats.save_scenarios import load_scenarios  # noqa: PLC0415 - heavy, and only here
     from assay.memory.saving.thresholds import pairs_of  # noqa: PLC0415 - the same
 
     return pairs_of(load_scenarios()) if file is None else list(_read(file))

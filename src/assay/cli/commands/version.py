@@ -1,4 +1,4 @@
-"""`assay version`."""
+"""`assay version`, and what `assay --version` prints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib.metadata import version as installed_version
 import typer
 
 from assay.cli.surface import Surface, command
+from assay.extras import DISTRIBUTION
 
 
 def register(app: typer.Typer) -> None:
@@ -17,9 +18,14 @@ def register(app: typer.Typer) -> None:
     @command(app, "version")
     def version(surface: Surface) -> None:
         """Show the version of Assay and of what it stands on."""
-        found = {
-            "assay": installed_version("assay"),
-            "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
-        }
-        surface.result(found, f"assay {found['assay']}  (Python {found['python']}, SQLite {found['sqlite']})")
+        show_version(surface)
+
+
+def show_version(surface: Surface) -> None:
+    """Print the version of Assay, of Python and of SQLite."""
+    found = {
+        "assay": installed_version(DISTRIBUTION),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    surface.result(found, f"assay {found['assay']}  (Python {found['python']}, SQLite {found['sqlite']})")

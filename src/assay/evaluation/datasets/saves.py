@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 
-from assay.memory.saving.scenarios import UPDATES, Scenario, load_scenarios
+from assay.formats.save_scenarios import load_scenarios
 from assay.records.datasets import Case, Dataset, Document
+from assay.records.save_scenarios import UPDATES, Scenario
 from assay.records.writes import SaveTask
 
 SETS = {"save-scenarios": "development", "save-scenarios-held-out": "held out"}

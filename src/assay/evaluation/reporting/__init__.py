@@ -12,13 +12,16 @@ from assay.evaluation.reporting.content import Report, Status
 from assay.evaluation.reporting.files import CONFIG, DEFAULT_FOLDER, METRICS, as_text, default_name, write_all
 from assay.evaluation.reporting.gathering import Around, gather
 from assay.evaluation.reporting.markdown import markdown
-from assay.evaluation.reporting.page import html_page, plotly_script
+from assay.evaluation.reporting.page import NO_CHARTS, html_page, plotly_script
 
-__all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown", "write_report"]
+__all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown", "missing_from_page", "write_report"]
 
 
 def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:
-    """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first."""
+    """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first.
+
+    Without plotly the page has no charts and says so; `missing_from_page` gives the sentence.
+    """
     called = name or default_name(report.date)
     page = {folder / f"{called}.html": html_page(report, plotly_script())} if html else {}
     contents = {
@@ -29,3 +32,8 @@ def write_report(report: Report, folder: Path, *, name: str | None = None, html:
     }
     write_all(contents)
     return tuple(contents)
+
+
+def missing_from_page() -> str | None:
+    """What an HTML report written here would lack, in a sentence; None: nothing."""
+    return NO_CHARTS if plotly_script() is None else None

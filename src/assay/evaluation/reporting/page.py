@@ -2,16 +2,14 @@
 
 `elements` makes HTML, `tables` and `queries` the larger parts, `charts` what plotly draws; `page.css` has spacing, type
 and colour, each defined once, `page.js` paints the charts and filters queries. plotly's script is taken from the
-installed package.
+installed package; without it the page has tables alone and says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from importlib.util import find_spec
 
-from assay.errors import MissingExtra
 from assay.evaluation.reporting import charts, wording
 from assay.evaluation.reporting.content import Report, Ruling, Status
 from assay.evaluation.reporting.elements import Child, Html, data_script, element
@@ -28,23 +26,25 @@ from assay.evaluation.reporting.tables import (
     tone,
 )
 from assay.evaluation.waterfall import LOSSES, Stage, Waterfall
+from assay.extras import install_command, missing_modules
 from assay.metrics.operations import TOTAL
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
 
-def plotly_script() -> str:
-    """The charts' script, from the installed package."""
-    if find_spec("plotly") is None:
-        raise MissingExtra(
-            "an HTML report needs the Python package 'plotly', which is not installed",
-            remedy="Install it: pip install 'assay[report]'. The Markdown report needs nothing.",
-        )
+NO_CHARTS = f"The page has tables and no charts: plotly is not installed. Charts: {install_command('report')}"
+"""What the page and the command say where there is no plotly."""
+
+
+def plotly_script() -> str | None:
+    """The charts' script, from the installed package; None where plotly is not installed."""
+    if missing_modules("report"):
+        return None
     return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
 
-def html_page(report: Report, plotly: str) -> str:
-    """The whole file."""
+def html_page(report: Report, plotly: str | None) -> str:
+    """The whole file; without plotly's script it has every table, no charts, and a line that says so."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -56,9 +56,16 @@ def html_page(report: Report, plotly: str) -> str:
     parts = [part for part in _parts(report) if part is not None]
     body = element(
         "body",
-        element("main", _banner(report), _menu(parts), *(_section(*part) for part in parts)),
-        element("script", Html(plotly)),
+        element(
+            "main",
+            _banner(report),
+            _quiet(NO_CHARTS) if plotly is None else None,
+            _menu(parts),
+            *(_section(*part) for part in parts),
+        ),
+        None if plotly is None else element("script", Html(plotly)),
         element("script", Html(_own("page.js"))),
+        class_="no-charts" if plotly is None else None,
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
@@ -198,7 +205,7 @@ def _breakdowns(report: Report) -> Part | None:
     for one in report.breakdowns:
         lead = [(part.name, part.lines[0]) for part in one.parts if part.lines]
         drawn = [_chart(charts.interval_bars(lead), f"{lead[0][1].metric} by {one.label}")] if lead else []
-        said = _quiet(f"The chart shows {lead[0][1].metric}.") if lead else None
+        said = element("p", f"The chart shows {lead[0][1].metric}.", class_="quiet small of-chart") if lead else None
         beside = element("div", *drawn, said)
         content += [element("h3", f"By {one.label}"), element("div", breakdown_table(one), beside, class_="pair lean")]
         if one.left_out:
