@@ -68,12 +68,17 @@ def test_a_run_in_which_nothing_was_scored_is_exit_2(run: Run) -> None:
     assert run("baseline", "bless", "broken").code == 2
 
 
-def test_lost_cases_fail_unless_they_are_allowed(run: Run) -> None:
+def test_lost_cases_keep_a_gate_from_passing_unless_they_are_allowed(run: Run) -> None:
     lists = [nothing(n) if n == 3 else good(n) for n in range(CASES)]
     kept(run_of(golden(), lists, name="lossy", run_id="run-6"), RUNS)
     told = run("gate", "lossy")
-    assert (told.code, "1 case lost since the baseline (by recall@5; 0 gained): q03" in told.out) == (1, True)
+    assert (told.code, "1 case lost since the baseline (by recall@5; 0 gained): q03" in told.out) == (2, True)
+    assert "chance alone does this with p = 0.5: repeat both runs (--repeat 3)" in told.out
+    assert run("gate", "lossy", "--strict").code == 1
     assert run("gate", "lossy", "--allow-lost", "1").code == 0
+    worse = [nothing(n) if n < 5 else good(n) for n in range(CASES)]
+    kept(run_of(golden(), worse, name="lossier", run_id="run-6b"), RUNS)
+    assert run("gate", "lossier").code == 1
 
 
 def test_floors_of_the_settings_file_are_in_force_without_a_baseline(run: Run, tmp_path: Path) -> None:
@@ -130,6 +135,9 @@ def test_the_self_test_tells_false_alarms_and_what_cannot_be_seen(run: Run) -> N
     told = run("gate", "--self-test", "--replays", "50")
     assert told.code == 0
     assert "false alarms in 50 replays" in told.out
+    for rule in ("relative", "lost cases", "latency", "failures"):
+        assert f"\n  {rule}: " in told.out
+    assert run("gate", "--self-test", "--replays", "10", "--json").json["rules"].keys() >= {"relative", "lost cases"}
     assert "ndcg@5: this set cannot see less than " in told.out
     assert run("gate", "old", "--self-test").code == 2, "a run and its own baseline show nothing"
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.evaluation.made import reading
 
 from assay.errors import NothingMeasured
-from assay.evaluation.gating import GateOptions
+from assay.evaluation.gating import GateOptions, judge
 from assay.evaluation.readings import Reading
 from assay.evaluation.self_test import self_test
+from assay.records.runs import CaseStatus
 
 
 def two(cases: int, noise: float, shift: float = 0.0) -> tuple[Reading, Reading]:
@@ -49,8 +52,8 @@ def test_more_cases_see_smaller_drops_and_the_sentence_says_how_small() -> None:
     assert (many.sights[0].smallest or 0.0) < (few.sights[0].smallest or 0.0)
     said = many.sentences()
     assert said[0].endswith("inconclusive.")
-    assert said[1].startswith("ndcg@5: this set cannot see less than 0.0")
-    assert "with 200 cases and 80 % power." in said[1]
+    sight = next(line for line in said if line.startswith("ndcg@5: this set cannot see less than 0.0"))
+    assert "with 200 cases and 80 % power." in sight
     assert many.as_json()["minimum_detectable"].keys() == {"ndcg@5", "recall@5", "mrr"}  # type: ignore[attr-defined] # a table
 
 
@@ -63,3 +66,59 @@ def test_twins_show_nothing_and_are_refused() -> None:
     one, _ = two(30, 0.2)
     with pytest.raises(NothingMeasured, match="do not differ in a single case"):
         self_test(one, one)
+
+
+def flickering(cases: int, *, seed: int, hit: float = 0.8, **more: Any) -> Reading:
+    """A system that finds each case with some probability, anew at every asking."""
+    found = np.random.default_rng(seed).random(cases) < hit
+    return reading({"recall@5": {f"q{n:03}": float(was) for n, was in enumerate(found)}}, name=f"asked {seed}", **more)
+
+
+def test_lost_cases_are_replayed_and_every_rule_says_its_own_rate() -> None:
+    found = self_test(flickering(100, seed=1), flickering(100, seed=2), replays=100)
+    rules = {one.rule: one for one in found.rules}
+    assert {"relative", "lost cases", "failures", "coverage"} <= rules.keys()
+    assert rules["lost cases"].undecided > 50, "some case is lost in nearly every replay, and chance explains it"
+    assert found.rate.estimate <= 0.1
+    told = found.sentences()
+    assert any(line.strip().startswith("lost cases: ") for line in told)
+    assert found.as_json()["rules"]["lost cases"]["false_alarm_rate"] == rules["lost cases"].rate.estimate  # type: ignore[index] # a table
+
+
+def test_the_self_test_says_what_the_gate_does_with_the_same_replays() -> None:
+    failed = sum(judge(flickering(60, seed=2 * n + 1), flickering(60, seed=2 * n)).exit_code == 1 for n in range(100))
+    said = self_test(flickering(60, seed=1), flickering(60, seed=2), replays=200).rate
+    assert failed <= 10
+    assert said.estimate <= 0.1
+
+
+def test_a_strict_gate_fails_most_replays_of_a_system_that_varies_and_says_so() -> None:
+    strict = self_test(flickering(60, seed=1), flickering(60, seed=2), replays=50, options=GateOptions(strict=True))
+    assert {one.rule: one.rate.estimate for one in strict.rules}["lost cases"] > 0.9
+
+
+def test_a_floor_that_neither_reaches_is_not_a_false_alarm() -> None:
+    found = self_test(
+        flickering(60, seed=1), flickering(60, seed=2), replays=20, options=GateOptions(floors={"recall@5": 0.99})
+    )
+    assert found.left_out == ("floor recall@5",)
+    assert found.alarms <= 2
+    assert any("both runs fail it by themselves: floor recall@5" in line for line in found.sentences())
+
+
+def test_failures_and_latencies_are_replayed_too() -> None:
+    rng = np.random.default_rng(3)
+    names = [f"q{n:03}" for n in range(60)]
+    failing = {1: names[:3], 2: names[10:14]}  # 5.0 % and 6.7 %: one of the two is over the ceiling by chance
+    sides = [
+        flickering(
+            60,
+            seed=seed,
+            times={name: (float(rng.lognormal(3.0, 1.0)),) for name in names},
+            statuses={name: (CaseStatus.ERROR if name in failing[seed] else CaseStatus.OK,) for name in names},
+        )
+        for seed in (1, 2)
+    ]
+    rules = {one.rule: one for one in self_test(*sides, replays=100).rules}
+    assert rules["failures"].alarms > 0
+    assert rules["latency"].rate.estimate <= 0.1

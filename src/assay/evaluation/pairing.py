@@ -93,14 +93,16 @@ class LatencyChange(NamedTuple):
     cases: int
 
 
-def latency_changes(before: Reading, after: Reading, *, rng: np.random.Generator) -> tuple[LatencyChange, ...]:
+def latency_changes(
+    before: Reading, after: Reading, *, rng: np.random.Generator, resamples: int = _RESAMPLES
+) -> tuple[LatencyChange, ...]:
     """p50, p95 and p99 of the cases answered on both sides, with bootstrap intervals over cases."""
     cases = [case for case in before.cases if before.times.get(case) and after.times.get(case)]
     if not cases:
         return ()
     left, right = _matrix([before.times[case] for case in cases]), _matrix([after.times[case] for case in cases])
     was, now = _percentiles(left[None])[0], _percentiles(right[None])[0]
-    drawn = _resampled(left, right, rng) if len(cases) >= FEWEST_TIMED else None
+    drawn = _resampled(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
     return tuple(
         LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), len(cases))
         for place, percent in enumerate(PERCENTS)
@@ -120,11 +122,11 @@ def _limits(drawn: tuple[Times, Times] | None, place: int) -> tuple[Limit, Limit
     return low, high, ratio_low, ratio_high
 
 
-def _resampled(left: Times, right: Times, rng: np.random.Generator) -> tuple[Times, Times]:
+def _resampled(left: Times, right: Times, rng: np.random.Generator, resamples: int) -> tuple[Times, Times]:
     rows = max(1, _BLOCK // (left.size + right.size))
     was, now = [], []
-    for done in range(0, _RESAMPLES, rows):
-        drawn = rng.integers(0, len(left), size=(min(rows, _RESAMPLES - done), len(left)))
+    for done in range(0, resamples, rows):
+        drawn = rng.integers(0, len(left), size=(min(rows, resamples - done), len(left)))
         was.append(_percentiles(left[drawn]))
         now.append(_percentiles(right[drawn]))
     return np.concatenate(was), np.concatenate(now)

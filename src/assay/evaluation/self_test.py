@@ -1,33 +1,34 @@
-"""What a gate on this dataset can see: how often it would cry wolf, and how small a drop it cannot see.
+"""What a gate on this dataset can see: how often it raises a false alarm, and how small a drop it cannot see.
 
 Two readings of the same cases are made exchangeable: for each case a coin decides which side counts as the baseline.
-Nothing got worse then, so every replay that fails is a false alarm. The flips keep what the cases really differ by, and
-all metrics of a case flip together, so that the replays are as correlated as the real thing.
+Nothing got worse then, so every replay that fails is a false alarm. A case's values, outcomes, repeats and times swap
+sides together, so that the replays are as correlated as the real thing, and each replay is asked by every rule of the
+gate. What fails for both readings by itself, such as a floor that neither reaches, is not an alarm about a change and
+is left out; channels belong to a whole run and are not swapped.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import NothingMeasured
-from assay.evaluation.comparing import comparable_metrics
-from assay.evaluation.gating.question import GateOptions
-from assay.evaluation.gating.relative import status_of, worsening
-from assay.evaluation.gating.verdict import Status
-from assay.evaluation.pairing import MetricChange, metric_changes, paired
+from assay.evaluation.comparing import Compared, comparable_metrics
+from assay.evaluation.gating.judge import answer
+from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.verdict import Status, Verdict
+from assay.evaluation.pairing import MetricChange, latency_changes, metric_changes, paired
 from assay.evaluation.readings import Reading
-from assay.statistics import Interval, Pairs, Rules, first_of_each_test, holm, sign_flip_test, wilson
+from assay.statistics import Interval, Rules, wilson
 
 REPLAYS = 200
-_ALPHA = Rules().alpha
-_FLIPS = 2_000
-"""Of each replay's test; a single verdict draws more."""
+_DRAWS = Rules(resamples=100, flips=2_000)
+"""Of each replay's test; a single verdict draws more. Intervals are not looked at here."""
+_LATENCY_RESAMPLES = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +49,17 @@ class Sight:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RuleAlarms:
+    """How often one rule failed or could not be decided although nothing had changed."""
+
+    rule: str
+    alarms: int
+    undecided: int
+    rate: Interval
+    """Of false alarms."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SelfTest:
     """What the replays showed."""
 
@@ -57,6 +69,10 @@ class SelfTest:
     """Replays that were inconclusive."""
     rate: Interval
     """Of false alarms."""
+    rules: tuple[RuleAlarms, ...]
+    """Every rule that applied to some replay."""
+    left_out: tuple[str, ...]
+    """Rules that fail for both readings by themselves, whatever changed."""
     sights: tuple[Sight, ...]
     between: tuple[str, str]
 
@@ -69,37 +85,65 @@ class SelfTest:
             "inconclusive": self.undecided,
             "false_alarm_rate": self.rate.estimate,
             "interval": [self.rate.low, self.rate.high],
+            "rules": {
+                alarms.rule: {
+                    "false_alarms": alarms.alarms,
+                    "inconclusive": alarms.undecided,
+                    "false_alarm_rate": alarms.rate.estimate,
+                    "interval": [alarms.rate.low, alarms.rate.high],
+                }
+                for alarms in self.rules
+            },
+            "left_out": list(self.left_out),
             "minimum_detectable": {
-                one.metric: {"absolute": one.smallest, "share": one.share, "mean": one.mean, "cases": one.cases}
-                for one in self.sights
+                sight.metric: {
+                    "absolute": sight.smallest,
+                    "share": sight.share,
+                    "mean": sight.mean,
+                    "cases": sight.cases,
+                }
+                for sight in self.sights
             },
         }
 
     def sentences(self) -> list[str]:
         """What a reader must know."""
-        low, high = self.rate.low or 0.0, self.rate.high or 1.0
         alarms = (
             f"{self.alarms} false alarms in {self.replays} replays of nothing having changed: "
-            f"{self.rate.estimate * 100:.1f} % [{low * 100:.1f}, {high * 100:.1f}]; {self.undecided} inconclusive."
+            f"{_percent(self.rate)}; {self.undecided} inconclusive."
         )
-        return [alarms, *(_sight(one) for one in self.sights)]
+        by_rule = [
+            f"  {one.rule}: {one.alarms} false alarms, {_percent(one.rate)}; {one.undecided} inconclusive."
+            for one in self.rules
+        ]
+        left_out = [f"Left out, since both runs fail it by themselves: {rule}." for rule in self.left_out]
+        return [alarms, *by_rule, *left_out, *(_sight(one) for one in self.sights)]
+
+
+def _percent(rate: Interval) -> str:
+    low, high = rate.low or 0.0, 1.0 if rate.high is None else rate.high
+    return f"{rate.estimate * 100:.1f} % [{low * 100:.1f}, {high * 100:.1f}]"
 
 
 def self_test(one: Reading, other: Reading, *, replays: int = REPLAYS, options: GateOptions | None = None) -> SelfTest:
-    """Replay two readings with the sides of each case drawn at random."""
+    """Replay the whole gate over two readings with the sides of each case drawn at random."""
     options = options or GateOptions()
-    metrics = _deciding(comparable_metrics(one, other), options)
+    metrics = comparable_metrics(one, other)
+    deciding = _deciding(metrics, options)
+    _refuse_twins(one, other, deciding)
     rng = np.random.default_rng(options.seed)
-    duels = {metric: _duel(one, other, metric) for metric in metrics}
-    _refuse_twins(one, other, duels)
-    changes = metric_changes({metric: duel.pairs for metric, duel in duels.items()}, rng=rng)
-    found = [_replay(duels, len(one.cases), options, rng) for _ in range(replays)]
-    alarms = found.count(Status.FAIL)
+    changes = metric_changes({metric: paired(one, other, metric) for metric in deciding}, rng=rng)
+    standing = _failing(one, options) & _failing(other, options)
+    verdicts = [_replay(one, other, metrics, options, rng) for _ in range(replays)]
+    found = [_statuses(verdict, standing) for verdict in verdicts]
+    alarms = sum(Status.FAIL in of.values() for of in found)
     return SelfTest(
         replays=replays,
         alarms=alarms,
-        undecided=found.count(Status.INCONCLUSIVE),
+        undecided=sum(Status.FAIL not in of.values() and Status.INCONCLUSIVE in of.values() for of in found),
         rate=wilson(alarms, replays),
+        rules=_by_rule(found),
+        left_out=tuple(sorted(standing)),
         sights=tuple(_sight_of(metric, change) for metric, change in changes.items()),
         between=(one.name, other.name),
     )
@@ -110,44 +154,84 @@ def _deciding(metrics: Sequence[str], options: GateOptions) -> Sequence[str]:
     return [metric for metric in metrics if options.metric in (None, metric)]
 
 
-class _Duel(NamedTuple):
-    """The pairs of one metric, and the place of each among the cases."""
-
-    pairs: Pairs
-    places: NDArray[np.int64]
-
-
-def _duel(one: Reading, other: Reading, metric: str) -> _Duel:
-    place, right = {case: at for at, case in enumerate(one.cases)}, other.values(metric)
-    places = [place[case] for case in one.values(metric) if case in right]
-    return _Duel(paired(one, other, metric), np.array(places, dtype=np.int64))
+def _failing(reading: Reading, options: GateOptions) -> set[str]:
+    """The rules that a reading fails without any baseline."""
+    verdict = answer(Question(run=reading, compared=None, options=options))
+    return {rule.title for rule in verdict.of(Status.FAIL)}
 
 
-def _replay(duels: Mapping[str, _Duel], cases: int, options: GateOptions, rng: np.random.Generator) -> Status:
-    """One gate in which nothing changed: as the relative rule decides, without the intervals it prints."""
-    coins = rng.random(cases) < 0.5
-    sides = {metric: _sides(duel, coins[duel.places]) for metric, duel in duels.items() if len(duel.places) > 1}
-    # A case's metrics swap sides together, so metrics that are one test stay one test in every replay.
-    firsts = first_of_each_test({metric: duels[metric].pairs for metric in sides})
-    distinct = [metric for metric in sides if firsts[metric] == metric]
-    flips = max(_FLIPS, math.ceil(10 * len(distinct) / _ALPHA))
-    tests = [sign_flip_test(after - before, rng=rng, flips=flips) for before, after in map(sides.__getitem__, distinct)]
-    adjusted = dict(zip(distinct, holm([test.p for test in tests]), strict=True))
-    worse = {metric: bool(adjusted[firsts[metric]] <= _ALPHA) for metric in sides}
-    found = {
-        status_of(worsening(metric, before.mean(), after.mean()), options, significant=worse[metric])
-        for metric, (before, after) in sides.items()
+def _replay(
+    one: Reading, other: Reading, metrics: Sequence[str], options: GateOptions, rng: np.random.Generator
+) -> Verdict:
+    """One gate in which nothing changed."""
+    shared = [case for case in one.cases if case in other.statuses]
+    swapped = {case for case, coin in zip(shared, rng.random(len(shared)) < 0.5, strict=True) if coin}
+    before, after = _swap(one, other, swapped), _swap(other, one, swapped)
+    compared = Compared(
+        control=before,
+        treatment=after,
+        metrics=metric_changes({metric: paired(before, after, metric) for metric in metrics}, rng=rng, rules=_DRAWS),
+        movers=(),
+        agreement=None,
+        latency=latency_changes(before, after, rng=rng, resamples=_LATENCY_RESAMPLES),
+        one_sided=(),
+        changed=(),
+    )
+    return answer(Question(run=after, compared=compared, options=options, draws=_DRAWS))
+
+
+def _swap(own: Reading, foreign: Reading, swapped: set[str]) -> Reading:
+    """A reading with everything that the other one has of some cases."""
+    return replace(
+        own,
+        outcomes=_swap_tables(own.outcomes, foreign.outcomes, swapped),
+        noise=_swap_tables(own.noise, foreign.noise, swapped),
+        statuses=_swap_cases(own.statuses, foreign.statuses, swapped),
+        times=_swap_cases(own.times, foreign.times, swapped),
+        scoped=_swap_cases(own.scoped, foreign.scoped, swapped),
+        channels={},
+    )
+
+
+def _swap_tables(
+    own: Mapping[str, Mapping[str, Any]], foreign: Mapping[str, Mapping[str, Any]], swapped: set[str]
+) -> dict[str, dict[str, Any]]:
+    return {
+        metric: _swap_cases(own.get(metric, {}), foreign.get(metric, {}), swapped)
+        for metric in dict.fromkeys([*own, *foreign])
     }
-    return next((status for status in (Status.FAIL, Status.INCONCLUSIVE) if status in found), Status.PASS)
 
 
-def _sides(duel: _Duel, swap: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    left, right = np.asarray(duel.pairs.control, dtype=float), np.asarray(duel.pairs.treatment, dtype=float)
-    return np.where(swap, right, left), np.where(swap, left, right)
+def _swap_cases(own: Mapping[str, Any], foreign: Mapping[str, Any], swapped: set[str]) -> dict[str, Any]:
+    kept = {case: value for case, value in own.items() if case not in swapped}
+    return {**kept, **{case: foreign[case] for case in swapped if case in foreign}}
 
 
-def _refuse_twins(one: Reading, other: Reading, duels: Mapping[str, _Duel]) -> None:
-    if all(np.array_equal(np.asarray(duel.pairs.control), duel.pairs.treatment) for duel in duels.values()):
+def _statuses(verdict: Verdict, standing: set[str]) -> dict[str, Status]:
+    """The worst that each rule said, without what fails whatever changed."""
+    found: dict[str, Status] = {}
+    for rule in verdict.rules:
+        if rule.title not in standing and rule.status is not Status.NOT_APPLICABLE:
+            found[rule.rule] = min(found.get(rule.rule, Status.PASS), rule.status, key=_ORDER.index)
+    return found
+
+
+_ORDER = [Status.FAIL, Status.INCONCLUSIVE, Status.PASS]
+
+
+def _by_rule(found: Sequence[Mapping[str, Status]]) -> tuple[RuleAlarms, ...]:
+    alarms = Counter(rule for of in found for rule, status in of.items() if status is Status.FAIL)
+    undecided = Counter(rule for of in found for rule, status in of.items() if status is Status.INCONCLUSIVE)
+    names = dict.fromkeys(rule for of in found for rule in of)
+    return tuple(
+        RuleAlarms(rule=rule, alarms=alarms[rule], undecided=undecided[rule], rate=wilson(alarms[rule], len(found)))
+        for rule in names
+    )
+
+
+def _refuse_twins(one: Reading, other: Reading, metrics: Sequence[str]) -> None:
+    pairs = [paired(one, other, metric) for metric in metrics]
+    if all(np.array_equal(np.asarray(pair.control), np.asarray(pair.treatment)) for pair in pairs):
         raise NothingMeasured(
             f"{one.name} and {other.name} do not differ in a single case: replays of them show nothing",
             remedy="Give runs of two configurations that answer differently, or repeats of a system that varies.",

@@ -39,9 +39,23 @@ def test_a_channel_that_was_alive_and_is_silent_fails() -> None:
     found = judged(level(0.5, channels={"vector": 0, "graph": 0}), before)
     assert found["channel vector"].status is Status.FAIL
     assert "in the baseline it found something in 60" in found["channel vector"].sentence
-    assert set(found) == {"channel vector"}, "one that never found anything and one that was not asked say nothing"
+    assert found["channel graph"].status is Status.NOT_APPLICABLE, "it never found anything"
+    assert found["channel trigger"].status is Status.INCONCLUSIVE, "it was not asked"
+    assert "channel trigger was not asked in any case; in the baseline it found something in 3" in (
+        found["channel trigger"].sentence
+    )
     assert judged(level(0.5, channels={"vector": 9}), before)["channel vector"].status is Status.PASS
 
 
 def test_a_run_that_tells_nothing_of_guarantees_is_not_judged_by_them() -> None:
     assert judged(level(0.5))[""].status is Status.NOT_APPLICABLE
+
+
+def test_a_channel_that_finds_nothing_is_told_without_a_baseline_and_decides_nothing() -> None:
+    found = judged(level(0.5, channels={"vector": 0, "fts5": 60}))["channel vector"]
+    assert found.status is Status.NOT_APPLICABLE
+    assert found.sentence == "channel vector found nothing in any case; no baseline says that it should"
+
+
+def test_a_system_that_tells_nothing_of_channels_lost_none() -> None:
+    assert judged(level(0.5), level(0.5, channels={"vector": 60}))[""].status is Status.NOT_APPLICABLE

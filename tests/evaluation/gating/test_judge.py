@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.evaluation.made import golden, good, level, nothing, poor, reading, run_of
 
 from assay.errors import NotComparable, NothingMeasured
-from assay.evaluation.gating import RuleVerdict, Status, Verdict, judge
+from assay.evaluation.gating import GateOptions, RuleVerdict, Status, Verdict, judge
 from assay.evaluation.gating.rules import ALWAYS, rules_of
 from assay.evaluation.gating.verdict import refused
 from assay.evaluation.readings import Reading, reading_of
@@ -61,13 +61,19 @@ def test_a_worse_run_fails_and_says_by_what() -> None:
     assert repr(verdict).splitlines()[0].startswith("FAIL          mrr fell from 1.00 to ")
 
 
-def test_lost_and_failed_cases_fail_the_gate_though_every_mean_stands() -> None:
-    dataset = golden()
+@pytest.mark.parametrize(
+    ("lost", "strict", "status"), [(1, True, Status.FAIL), (5, False, Status.FAIL), (1, False, Status.INCONCLUSIVE)]
+)
+def test_lost_and_failed_cases_keep_a_gate_from_passing_though_every_mean_stands(
+    lost: int, strict: bool, status: Status
+) -> None:
+    dataset, options = golden(), GateOptions(strict=strict)
     before = reading_of(run_of(dataset, [good(n) for n in range(30)]))
-    after = reading_of(run_of(dataset, [None if n == 4 else good(n) for n in range(30)]))
-    assert [one.rule for one in judge(after, before).of(Status.FAIL)] == ["lost cases"]
-    empty = reading_of(run_of(dataset, [nothing(n) if n == 4 else good(n) for n in range(30)]))
-    assert "lost cases" in [one.rule for one in judge(empty, before).of(Status.FAIL)]
+    for bad in (None, nothing(0)):
+        after = reading_of(run_of(dataset, [bad if n < lost else good(n) for n in range(30)]))
+        verdict = judge(after, before, options)
+        assert {one.rule: one.status for one in verdict.rules}["lost cases"] is status
+        assert verdict.exit_code != 0
 
 
 def test_a_baseline_of_another_dataset_is_refused_with_the_field() -> None:

@@ -62,16 +62,28 @@ def _unbroken(run: Reading, about: str, meaning: str, broken: Sequence[str], cas
 
 
 def _alive(run: Reading, baseline: Reading | None) -> Iterator[RuleVerdict]:
-    before = {} if baseline is None else baseline.channels
-    for channel, found in run.channels.items():
-        was = before.get(channel, 0)
-        if not was and not found:
-            continue
-        silent = f"channel {channel} found nothing in any case; in the baseline it found something in {was}"
+    """One verdict for each channel of the run or the baseline, where the run tells of its channels at all."""
+    before = {} if baseline is None or not run.channels else baseline.channels
+    for channel in dict.fromkeys([*run.channels, *before]):
+        found, was = run.channels.get(channel), before.get(channel, 0)
+        status, sentence = _liveness(channel, found, was)
         yield RuleVerdict(
             rule=RULE,
             about=f"channel {channel}",
-            status=Status.PASS if found else Status.FAIL,
-            sentence=f"channel {channel} found something in {found} cases" if found else silent,
+            status=status,
+            sentence=sentence,
             evidence={"found": found, "baseline": was},
         )
+
+
+def _liveness(channel: str, found: int | None, was: int) -> tuple[Status, str]:
+    """What a channel that found something in so many cases means; None: it was asked in no case."""
+    earlier = f"in the baseline it found something in {was}"
+    if found:
+        return Status.PASS, f"channel {channel} found something in {found} cases"
+    if not was:
+        return Status.NOT_APPLICABLE, f"channel {channel} found nothing in any case; no baseline says that it should"
+    if found is None:
+        remedy = "if it was switched off on purpose, bless this run"
+        return Status.INCONCLUSIVE, f"channel {channel} was not asked in any case; {earlier}; {remedy}"
+    return Status.FAIL, f"channel {channel} found nothing in any case; {earlier}"

@@ -2,14 +2,20 @@
 
 A case is lost when its value was above 0 and is 0 now, or the system failed on it. Where runs were repeated, a drop
 within twice the case's own variation between repeats is noise and does not count.
+
+A system that does not answer the same way twice loses some cases and gains others although nothing changed. So lost
+cases fail the gate when they outnumber those gained by more than chance (a one-sided sign test), or when repeats of
+both runs show that the system never varies. Else they leave it `inconclusive`: it cannot be told whether they are
+noise. With `strict` any lost case fails.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
-from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.question import GateOptions, Question
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
@@ -20,6 +26,7 @@ TELLING = ("recall", "recall_any", "success", "mrr", "anchor_mrr", "ndcg")
 """Metrics that are 0 when nothing that was wanted came back; the first one measured tells."""
 NOISE = 2.0
 """So many standard deviations between repeats are noise."""
+ALPHA = 0.05
 _NAMED = 5
 
 
@@ -33,7 +40,7 @@ def judge_lost(question: Question) -> Iterator[RuleVerdict]:
     if metric is None:
         yield _outside("no metric tells whether a case was found at all")
         return
-    yield _judge(before, after, metric, question.options.lost)
+    yield _judge(before, after, metric, question.options)
 
 
 def telling_metric(metrics: Sequence[str]) -> str | None:
@@ -62,19 +69,69 @@ def _noise(before: Reading, after: Reading, metric: str, case: str) -> float:
     return math.hypot(*(one.noise.get(metric, {}).get(case, 0.0) for one in (before, after)))
 
 
-def _judge(before: Reading, after: Reading, metric: str, allowed: int) -> RuleVerdict:
-    lost = lost_cases(before, after, metric)
-    was, now = before.values(metric), after.values(metric)
-    gained = [case for case, value in now.items() if value > 0.0 and was.get(case) == 0.0]
-    limit = f", allowed {allowed}" if allowed and lost else ""
+def gained_cases(before: Reading, after: Reading, metric: str) -> list[str]:
+    """Cases that were 0 or failed in the baseline and are above 0 now, beyond the noise of repeats."""
+    return lost_cases(after, before, metric)
+
+
+def is_steady(before: Reading, after: Reading, metric: str) -> bool:
+    """Whether both sides repeated every case and no case ever varied: then any difference between them is real."""
+    return all(
+        reading.statuses
+        and all(len(statuses) > 1 for statuses in reading.statuses.values())
+        and not any(reading.noise.get(metric, {}).values())
+        for reading in (before, after)
+    )
+
+
+def _judge(before: Reading, after: Reading, metric: str, options: GateOptions) -> RuleVerdict:
+    lost, gained = lost_cases(before, after, metric), gained_cases(before, after, metric)
+    steady = is_steady(before, after, metric)
+    p = _chance(len(lost) - options.lost, len(gained))
+    status = _status(lost, options, certain=steady or p <= ALPHA)
+    limit = f", allowed {options.lost}" if options.lost and lost else ""
     count = f"{len(lost) or 'no'} case{'' if len(lost) == 1 else 's'} lost since the baseline"
+    why = _why(status, p, options, steady=steady)
     return RuleVerdict(
         rule=RULE,
         about=metric,
-        status=Status.FAIL if len(lost) > allowed else Status.PASS,
-        sentence=f"{count} (by {metric}{limit}; {len(gained)} gained){_named(lost, before, after)}",
-        evidence={"metric": metric, "lost": lost, "gained": gained, "allowed": allowed},
+        status=status,
+        sentence=f"{count} (by {metric}{limit}; {len(gained)} gained){_named(lost, before, after)}{why}",
+        evidence={
+            "metric": metric,
+            "lost": lost,
+            "gained": gained,
+            "allowed": options.lost,
+            "p": p,
+            "steady": steady,
+        },
     )
+
+
+def _status(lost: Sequence[str], options: GateOptions, *, certain: bool) -> Status:
+    if len(lost) <= options.lost:
+        return Status.PASS
+    return Status.FAIL if certain or options.strict else Status.INCONCLUSIVE
+
+
+def _chance(lost: int, gained: int) -> float:
+    """How likely a system that did not change loses so many more cases than it gains, or more (one-sided)."""
+    if lost <= 0:
+        return 1.0
+    changed = lost + gained
+    as_extreme = sum(math.comb(changed, count) for count in range(lost, changed + 1))
+    return float(Fraction(as_extreme, 2**changed))
+
+
+def _why(status: Status, p: float, options: GateOptions, *, steady: bool) -> str:
+    if status is Status.PASS:
+        return ""
+    if steady:
+        return "; no case varies between repeats"
+    if status is Status.FAIL:
+        return f"; p = {p:.2g} that a system that varies does this unchanged" if p <= ALPHA else ""
+    remedy = "repeat both runs (--repeat 3) to know how much they vary" if not options.lost else "look at each of them"
+    return f"; chance alone does this with p = {p:.2g}: {remedy}, or accept them with --allow-lost"
 
 
 def _named(lost: Sequence[str], before: Reading, after: Reading) -> str:

@@ -14,6 +14,7 @@ from assay.evaluation.readings import Reading
 from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.checked import require
+from assay.statistics import Rules
 
 FAILURE_CEILINGS = {"error_rate": 0.05}
 """In force unless floors say otherwise; errors, timeouts and empty responses together."""
@@ -61,6 +62,8 @@ class Question:
     compared: Compared | None
     """With the baseline as the control; None: there is no baseline."""
     options: GateOptions = field(default_factory=GateOptions)
+    draws: Rules | None = None
+    """How many resamples and flips a test draws; None: as many as the cases can afford."""
 
     @property
     def baseline(self) -> Reading | None:

@@ -40,16 +40,16 @@ def judge_relative(question: Question) -> Iterator[RuleVerdict]:
             continue
         deciding = question.options.metric
         if deciding == metric:
-            change = _tested_alone(metric, question.compared, question.options)  # noqa: PLW2901 - the same, alone
+            change = _tested_alone(metric, question, question.compared)  # noqa: PLW2901 - the same, alone
         worse = worsening(metric, change.before or 0.0, change.after or 0.0)
         judged = _judge(metric, change, worse, question.options)
         yield judged if deciding in (None, metric) else _beside(judged, str(deciding))
 
 
-def _tested_alone(metric: str, compared: Compared, options: GateOptions) -> MetricChange:
+def _tested_alone(metric: str, question: Question, compared: Compared) -> MetricChange:
     """The change of a metric that was named beforehand: the number of the others does not weigh on it."""
     pairs = {metric: paired(compared.control, compared.treatment, metric)}
-    return metric_changes(pairs, rng=np.random.default_rng(options.seed))[metric]
+    return metric_changes(pairs, rng=np.random.default_rng(question.options.seed), rules=question.draws)[metric]
 
 
 def _beside(judged: RuleVerdict, deciding: str) -> RuleVerdict:
