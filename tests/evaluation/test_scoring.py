@@ -190,6 +190,14 @@ def test_answers_bring_their_metrics_and_those_of_a_judge_are_not_zero() -> None
     assert "correctness" not in {str(one) for one in scored(dataset(), LISTS, "mrr").scores}
 
 
+def test_a_system_that_declines_everything_shows_a_bad_number_without_being_asked() -> None:
+    declined = Retrieved(ids=("pool",), answer=GivenAnswer(text="I do not know.", abstained=True))
+    cases = (*CASES, Case(id="q9", query="who won", answerable=False))
+    result = scored(dataset(cases=cases), {case.id: declined for case in cases}, "mrr")
+    assert (result.value("abstention_accuracy"), result.value("answer_rate")) == (1.0, 0.0)
+    assert result.aggregates[MetricSpec.parse("answer_rate")].scored == len(CASES)
+
+
 def test_citations_are_matched_with_anchors() -> None:
     gold = GoldAnchors(
         supports=(GoldSupport(rel_path="a.md"), GoldSupport(rel_path="b.md")),

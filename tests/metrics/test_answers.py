@@ -67,6 +67,7 @@ def test_every_entry_has_its_worked_example() -> None:
             "hallucination_rate": mean([answers.hallucination_rate(case) for case in THREE_OF_FOUR_DECLINED]),
             "abstention_precision": mean([answers.abstention_precision(case) for case in abstentions]),
             "abstention_recall": mean([answers.abstention_recall(case) for case in THREE_OF_FOUR_DECLINED]),
+            "answer_rate": mean([answers.answer_rate(answerable(said)) for said in [SAID] * 8 + [DECLINED] * 2]),
             "accuracy_given_answered": mean([answers.accuracy_given_answered(case) for case in given_answers]),
             "risk_coverage_area": value(
                 answers.risk_coverage([judged(5, 0.9), judged(0, 0.6), judged(5, 0.3)]).area,
@@ -100,6 +101,13 @@ def test_without_a_verdict_an_abstention_or_a_blank_answer_there_is_no_score(met
 def test_only_unanswerable_questions_enter_abstention_accuracy_and_hallucination() -> None:
     for metric in (answers.abstention_accuracy, answers.hallucination_rate, answers.abstention_recall):
         assert missing(metric(answerable(DECLINED))) is OutcomeKind.NOT_APPLICABLE
+
+
+def test_declining_everything_shows_in_the_answer_rate() -> None:
+    assert answers.answer_rate(answerable(DECLINED)) == Outcome.scored(0.0)
+    assert answers.answer_rate(answerable(SAID)) == Outcome.scored(1.0)
+    assert missing(answers.answer_rate(unanswerable(DECLINED))) is OutcomeKind.NOT_APPLICABLE
+    assert missing(answers.answer_rate(answerable(UNSAID))) is OutcomeKind.JUDGE_FAILED
 
 
 def test_whether_it_abstained_is_never_guessed() -> None:

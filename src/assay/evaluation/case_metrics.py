@@ -20,7 +20,7 @@ from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult
 from assay.records.outcome import Outcome
 
-NEEDS_ANSWER = ("abstention_accuracy", "hallucination_rate", "correctness", "groundedness")
+NEEDS_ANSWER = ("answer_rate", "abstention_accuracy", "hallucination_rate", "correctness", "groundedness")
 """Reported whenever a system answers; the last two are for a judge."""
 NEEDS_CITATIONS = ("attribution_hit_rate", "cite_newer", "cite_both", "acknowledge_both")
 """Reported whenever a system answers questions whose evidence has a place; the last one is for a judge."""
@@ -122,4 +122,5 @@ _ANSWERED: Mapping[str, Callable[[Asked, GivenAnswer], Outcome]] = {
     "hallucination_rate": _abstaining(answers.hallucination_rate),
     "abstention_precision": _abstaining(answers.abstention_precision),
     "abstention_recall": _abstaining(answers.abstention_recall),
+    "answer_rate": _abstaining(answers.answer_rate),
 }

@@ -33,6 +33,7 @@ JUDGED = {
         "hallucination_rate",
         "abstention_precision",
         "abstention_recall",
+        "answer_rate",
     ),
 }
 """Which metrics each kind of judge decides."""

@@ -86,6 +86,14 @@ def abstention_recall(case: AnsweredCase) -> Outcome:
     return abstention_accuracy(case)
 
 
+def answer_rate(case: AnsweredCase) -> Outcome:
+    """Of an answerable question: whether the system answered it."""
+    if not case.answerable:
+        return outcomes.not_applicable("the question has no answer")
+    declined = _declined(case.answer)
+    return declined if declined.value is None else Outcome.scored(1 - declined.value)
+
+
 def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> Outcome:
     """Of an answer that was given: whether it is right. An answer to an unanswerable question is wrong."""
     missing = unanswered(case.answer)
@@ -246,6 +254,20 @@ ENTRIES = (
         citation=_SELECTIVE,
         disagreement="The same number as abstention_accuracy, under the name that goes with abstention_precision.",
         example="Four unanswerable questions, three declined: 0.75",
+    ),
+    MetricEntry(
+        name="answer_rate",
+        family="answers",
+        summary="Of the answerable questions: how many did the system answer?",
+        formula="answered and answerable / answerable; questions without an answer do not enter",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=_SELECTIVE,
+        disagreement="Often called coverage, and then counted over all questions, so that answering what has no answer"
+        " raises it.",
+        example="Ten answerable questions, two of them declined: 0.8",
     ),
     MetricEntry(
         name="accuracy_given_answered",
