@@ -1,17 +1,17 @@
 """Anchored cases: JSONL, one question a line with the places that support its answer, and a vault of notes beside it.
 
 The notes stand in the folder `vault` beside the file, or in one named like the file; `rel_path` is relative to it. A
-note is known by its path, its title is its first heading. A question without an id is known by a hash of its words, so
-that lines may be moved.
+note is any document of `records.document_kinds`. It is known by its path, its title is its first heading. A question
+without an id is known by a hash of its words, so that lines may be moved.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import BadValue, InputError
 from assay.formats.anchor_fields import anchor_fields, anchors
@@ -22,13 +22,13 @@ from assay.formats.strict_json import Refuse, made, one_line, raise_it, read_lin
 from assay.formats.turns import turn_fields, turns
 from assay.records.anchors import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.memory import Format
+from assay.records.document_kinds import KINDS, Markup, kind_of
 
 FILE_NAME = "cases.jsonl"
 VAULT = "vault"
 RANKED_UNIT = "anchor"
-FORMATS = {".md": Format.MARKDOWN, ".markdown": Format.MARKDOWN, ".txt": Format.TEXT, ".json": Format.JSON}
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_UNDERLINED_HEADING = re.compile(r"^(?! )([^\n]*\w[^\n]*)\n([!-/:-@\[-`{-~])\2{2,}[ \t]*$", re.MULTILINE)
 
 
 def read_anchored(
@@ -59,21 +59,48 @@ def write_anchored(folder: Path, dataset: Dataset) -> None:
     write_lines(folder / FILE_NAME, lines)
 
 
+class NoteFiles(NamedTuple):
+    """The files of a vault."""
+
+    taken: tuple[Path, ...]
+    """Documents, in the order of their paths."""
+    skipped: tuple[Path, ...]
+    """Files that are not documents (`records.document_kinds`)."""
+
+
+def list_notes(root: Path) -> NoteFiles:
+    """Every file of a vault by whether it is a document; what is hidden is neither."""
+    files = sorted(path for path in root.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(root)))
+    return NoteFiles(
+        taken=tuple(path for path in files if kind_of(path) is not None),
+        skipped=tuple(path for path in files if kind_of(path) is None),
+    )
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
 def read_notes(root: Path) -> Iterator[Document]:
     """Every note of a vault, in the order of their paths."""
     if not root.is_dir():
         raise InputError(f"{root} is no folder of notes", remedy="Name the folder that holds the vault.")
-    for path in sorted(_note_files(root)):
-        rel_path = path.relative_to(root).as_posix()
-        text = read_content(path)
-        yield Document(
-            id=rel_path,
-            text=text,
-            title=_title(text, path),
-            format=FORMATS[path.suffix.lower()],
-            rel_path=rel_path,
-            folder=_folder(rel_path),
-        )
+    for path in list_notes(root).taken:
+        yield read_note(path, root)
+
+
+def read_note(path: Path, root: Path) -> Document:
+    """One note of a vault, known by its path below the root."""
+    rel_path = path.relative_to(root).as_posix()
+    text, kind = read_content(path), KINDS[path.suffix.lower()]
+    return Document(
+        id=rel_path,
+        text=text,
+        title=_title(text, path, kind.markup),
+        format=kind.format,
+        rel_path=rel_path,
+        folder=_folder(rel_path),
+    )
 
 
 def case(value: Any) -> Case:
@@ -145,16 +172,13 @@ def _vault_beside(file: Path) -> Path | None:
     return next((place for place in places if place.is_dir()), None)
 
 
-def _note_files(root: Path) -> Iterable[Path]:
-    for path in root.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-        if path.suffix.lower() in FORMATS and path.is_file() and not hidden:
-            yield path
+_HEADINGS = {Markup.MARKDOWN: _MARKDOWN_HEADING, Markup.RESTRUCTURED_TEXT: _UNDERLINED_HEADING}
 
 
-def _title(text: str, path: Path) -> str:
-    found = _HEADING.search(text) if FORMATS[path.suffix.lower()] is Format.MARKDOWN else None
-    return found.group(1)[:500] if found else path.stem
+def _title(text: str, path: Path, markup: Markup) -> str:
+    pattern = _HEADINGS.get(markup)
+    found = pattern.search(text) if pattern is not None else None
+    return found.group(1).strip()[:500] if found else path.stem
 
 
 def _folder(rel_path: str) -> str:

@@ -13,6 +13,7 @@ from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring
 from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
 from assay.evaluation.generating import GenerateOptions, generate
 from assay.evaluation.generating.sections import telling
+from assay.evaluation.generating.templates import question
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
 from assay.records.datasets import Document
 
@@ -138,5 +139,60 @@ def test_documents_without_a_sentence_and_places_that_are_not_there_are_told(tmp
     (tmp_path / "bare.md").write_text("# Only\n\n## Headings\n", encoding="utf-8")
     with pytest.raises(NothingMeasured, match="no sentence"):
         generate(tmp_path)
-    with pytest.raises(InputError, match="is not there"):
+    with pytest.raises(InputError, match="does not exist"):
         generate(tmp_path / "nowhere")
+
+
+RST = """\
+Jobs: pausing and resuming
+==========================
+
+Scrapy keeps the state of a crawl on disk when the setting ``JOBDIR`` names a
+directory for it, one for each spider.
+
+Is it safe to share it?
+-----------------------
+
+The directory must not be shared between different spiders,
+nor between jobs of the same spider.
+
+.. code-block:: none
+
+    this is not a sentence that anybody would ask about
+"""
+
+
+def test_restructured_text_is_read_with_its_headings_and_whole_sentences(notes: Path, tmp_path: Path) -> None:
+    (notes / "topics").mkdir()
+    (notes / "topics" / "jobs.rst").write_text(RST, encoding="utf-8")
+    (notes / "requirements.txt").write_text(
+        "# everything the documentation needs to build\nsphinx==7\n", encoding="utf-8"
+    )
+    (notes / "conf.py").write_text("name = 1\n", encoding="utf-8")
+    found = generate(notes)
+    assert found.taken == {".md": 2, ".rst": 1, ".txt": 1}
+    assert found.skipped == {".py": 1, "requirements.txt": 1}
+    ours = {
+        one.query: one for one in found.dataset.cases if one.anchors and "jobs.rst" in one.anchors.supports[0].rel_path
+    }
+    shared = ours["Is it safe to share it?"]
+    assert shared.anchors is not None
+    assert shared.anchors.supports[0].heading_path == "Jobs: pausing and resuming > Is it safe to share it?"
+    assert shared.reference_answer == (
+        "The directory must not be shared between different spiders, nor between jobs of the same spider."
+    )
+    export_dataset(found.dataset, tmp_path / "made", kind="anchored")
+    checked = check_dataset(load_dataset(tmp_path / "made"))
+    assert not [one for one in checked if one.code in {"unresolved-anchor", "snippet-gone"}]
+
+
+def test_a_file_that_is_not_a_document_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text("name = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"conf\.py is not a document that Assay reads"):
+        generate(tmp_path / "conf.py")
+
+
+def test_a_heading_that_is_a_question_is_asked_as_it_is() -> None:
+    text = "# FAQ\n\n## Which Python versions does Black support?\n\nPython 3.9 and newer versions are all supported.\n"
+    (part,) = telling([Document(id="faq.md", text=text, rel_path="faq.md", title="FAQ")])
+    assert question(part) == "Which Python versions does Black support?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -156,7 +156,13 @@ def _generated_json(found: Generated, to: Path) -> dict[str, Any]:
         "source": found.source,
         "parts": found.parts,
         "thrown_away": found.thrown_away,
+        "taken": dict(found.taken),
+        "skipped": dict(found.skipped),
     }
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
 def _generated_lines(found: Generated, to: Path) -> Iterator[str]:
@@ -164,6 +170,9 @@ def _generated_lines(found: Generated, to: Path) -> Iterator[str]:
     yield f"{cases:,} questions from {documents:,} documents, by {found.source.replace(':', ' ')}: {to}"
     for case in found.dataset.cases[:5]:
         yield f"  {case.query}"
+    yield f"Documents read: {_kinds(found.taken)}."
+    if found.skipped:
+        yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
     if found.thrown_away:
         yield f"{found.thrown_away:,} replies could not be used: none came, or what was quoted does not stand there."
     yield f"None of them counts until somebody has looked at it: assay label {to}"

@@ -22,8 +22,8 @@ from assay.formats.anchored import read_notes
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.heading_path import SEPARATOR, lies_under
-from assay.records.memory import Format
-from assay.text.markdown import Section, sections
+from assay.text.markdown import Section
+from assay.text.sectioning import document_sections
 
 LIKE = 0.6
 """How alike two headings are at least for one to be proposed for the other."""
@@ -286,9 +286,7 @@ def _even(snippets: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _places(rel_path: str, document: Document) -> list[Place]:
-    if document.format is not Format.MARKDOWN:
-        return [Place(rel_path, "", " ".join(document.text.split()), document.text)]
-    found = sections(document.text)
+    found = document_sections(document.text, rel_path=rel_path, format=document.format)
     made = [
         Place(rel_path, one.heading_path, " ".join(one.text.split()), _words(one, found), one.is_bare) for one in found
     ]

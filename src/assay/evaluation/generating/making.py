@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from assay.evaluation.datasets.generated import GENERATED
 from assay.evaluation.generating.asking import Asked, ask
 from assay.evaluation.generating.sections import Telling, plain, telling
 from assay.evaluation.generating.templates import question
-from assay.formats.anchored import FORMATS, RANKED_UNIT, read_notes
+from assay.formats.anchored import RANKED_UNIT, NoteFiles, list_notes, read_note
 from assay.models.chat import ChatModel
 from assay.records.anchors import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
+from assay.records.document_kinds import KINDS, count_by_kind, kind_of
 
 BUILT_IN = "templates"
 
@@ -46,17 +47,22 @@ class Generated:
     """Parts of documents that say something."""
     thrown_away: int
     """Replies of a model that could not be used."""
+    taken: Mapping[str, int]
+    """Documents by suffix."""
+    skipped: Mapping[str, int]
+    """Files that are not documents, by suffix."""
 
 
 def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatModel | None = None) -> Generated:
     """Question and anchor candidates from a folder of documents, or from one of them."""
     options = options or GenerateOptions()
-    documents = _documents(path)
+    files = _files(path)
+    documents = _documents(path, files)
     parts = telling(documents)
     if not parts:
         raise NothingMeasured(
             f"{path} has no sentence that could be asked about",
-            remedy=f"Give documents with whole sentences ({', '.join(sorted(FORMATS))}).",
+            remedy=f"Give documents with whole sentences ({', '.join(sorted(KINDS))}).",
         )
     source = BUILT_IN if model is None else f"model:{model.name}"
     made = [(one, _asked(one, model)) for one in _chosen(parts, options)]
@@ -72,15 +78,31 @@ def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatM
         ranked_unit=RANKED_UNIT,
     )
     thrown = sum(asked is None for _, asked in made)
-    return Generated(dataset=dataset, source=source, parts=len(parts), thrown_away=thrown)
+    return Generated(
+        dataset=dataset,
+        source=source,
+        parts=len(parts),
+        thrown_away=thrown,
+        taken=count_by_kind(files.taken),
+        skipped=count_by_kind(files.skipped),
+    )
 
 
-def _documents(path: Path) -> list[Document]:
-    if path.is_file():
-        return [one for one in read_notes(path.parent) if one.rel_path == path.name]
-    if not path.is_dir():
-        raise InputError(f"{path} is not there", remedy="Give a document or a folder of them.")
-    return list(read_notes(path))
+def _files(path: Path) -> NoteFiles:
+    if path.is_dir():
+        return list_notes(path)
+    if not path.is_file():
+        raise InputError(f"{path} does not exist", remedy="Give a document or a folder of them.")
+    if kind_of(path) is None:
+        raise InputError(
+            f"{path.name} is not a document that Assay reads", remedy=f"Give one of these kinds: {', '.join(KINDS)}."
+        )
+    return NoteFiles(taken=(path,), skipped=())
+
+
+def _documents(path: Path, files: NoteFiles) -> list[Document]:
+    root = path if path.is_dir() else path.parent
+    return [read_note(file, root) for file in files.taken]
 
 
 def _chosen(parts: list[Telling], options: GenerateOptions) -> Iterator[Telling]:

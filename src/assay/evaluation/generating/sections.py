@@ -1,7 +1,7 @@
 """The parts of documents that say something, each with its most telling sentence.
 
 A sentence tells much when its words are rare in the other documents: what stands everywhere identifies nothing. It is
-taken as it stands in the file, on one line, so that it can be looked up as an anchor.
+taken as it stands in the file, but for line breaks, so that it can be looked up as an anchor.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records import Format, heading_path
+from assay.records import heading_path
 from assay.records.datasets import Document
-from assay.text.markdown import sections
+from assay.text.sectioning import document_sections
 from assay.text.terms import words
 
 SHORTEST, LONGEST = 5, 45
 """Words of a sentence that can be asked about."""
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\s|$)|(?=\n|$))")
-_MARKUP = re.compile(r"^\s*(?:[|>#]|```|---|\[.*\]:|!\[)")
+_SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$))+(?:[.!?]+|$)")
+_MARKUP = re.compile(r"^\s*(?:[|>#]|```|---|\[.*\]:|!\[|\.\.(?:\s|$)|:[\w -]+:(?:\s|$)|(\W)\1{2,}\s*$)")
+_CODE = re.compile(r"^(?: {3,}|\t)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
@@ -69,22 +70,32 @@ def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[Te
 
 
 def _parts(document: Document) -> Iterator[tuple[str, str]]:
-    if document.format is not Format.MARKDOWN:
-        yield "", document.text
-        return
-    for one in sections(document.text):
+    for one in document_sections(document.text, rel_path=document.rel_path, format=document.format):
         yield one.heading_path, one.text[one.opening :]
 
 
 def _sentences(text: str) -> Iterator[str]:
-    fenced = False
-    for line in text.splitlines():
-        fenced ^= line.lstrip().startswith("```")
-        if fenced or _MARKUP.match(line):
-            continue
-        for found in _SENTENCE.findall(_BULLET.sub("", line)):
+    for paragraph in _paragraphs(text):
+        for found in _SENTENCE.findall(paragraph):
             if SHORTEST <= len(words(found)) <= LONGEST:
                 yield found.strip()
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Running text, each paragraph and list item on one line: authors wrap lines where an editor is full."""
+    gathered: list[str] = []
+    fenced = code = False
+    for line in [*text.splitlines(), ""]:
+        fence = line.lstrip().startswith("```")
+        fenced ^= fence
+        markup = fenced or fence or _MARKUP.match(line)
+        if gathered and (markup or not line.strip() or _BULLET.match(line)):
+            yield " ".join(gathered)
+            gathered = []
+        # An indented line is code, unless it continues a paragraph or a list item.
+        code = not gathered and bool(_CODE.match(line)) and not _BULLET.match(line)
+        if line.strip() and not markup and not code:
+            gathered.append((line if gathered else _BULLET.sub("", line)).strip())
 
 
 def _worth(sentence: str, rarity: Mapping[str, float]) -> float:

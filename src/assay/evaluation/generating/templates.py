@@ -19,10 +19,14 @@ _NO_SUBJECT = frozenset(
 _ARTICLES = frozenset({"the", "a", "an", "our", "each", "every"})
 _REASON = re.compile(r"\b(?:because|so that|since|therefore|in order to)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d")
+SHORT_QUESTION = 4
+"""Words up to which a heading that is a question ("How good is it?") does not say what it is about."""
 
 
 def question(one: Telling) -> str:
     """What could be asked so that this part is the answer."""
+    if "?" in one.heading:
+        return _asked_by_heading(one)
     sentence, about = plain(one.sentence), _about(one)
     defined = _DEFINES.match(sentence)
     if defined and _names_something(defined["subject"]):
@@ -34,6 +38,12 @@ def question(one: Telling) -> str:
     if _NUMBER.search(sentence):
         return f"Which numbers or times apply to {about}?"
     return f"What should I know about {about}?"
+
+
+def _asked_by_heading(one: Telling) -> str:
+    """A heading that is a question, as its author wrote it; a short one needs the title to be understood alone."""
+    asked = one.heading[: one.heading.rindex("?") + 1].strip()
+    return asked if len(asked.split()) > SHORT_QUESTION else f"{asked} ({one.document.title})"
 
 
 def _names_something(subject: str) -> bool:

@@ -14,7 +14,7 @@ from assay.formats.strict_json import made, one_line, raise_it, read_lines
 from assay.records import heading_path
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Case, Dataset, Document
-from assay.text.markdown import sections
+from assay.text.sectioning import document_sections
 
 FILE_NAME = "to_label.jsonl"
 
@@ -57,7 +57,7 @@ def _of_case(dataset: Dataset, case: Case) -> Iterator[Task]:
 
 def _task(case: Case, ident: str, document: Document | None, support: GoldSupport | None) -> Task:
     whole = "" if document is None else document.text
-    parts = [whole] if support is None else [support.heading_path, *support.snippets, _part(whole, support)]
+    parts = [whole] if support is None else [support.heading_path, *support.snippets, _part(document, support)]
     return Task(
         case_id=case.id,
         query=case.query,
@@ -67,10 +67,13 @@ def _task(case: Case, ident: str, document: Document | None, support: GoldSuppor
     )
 
 
-def _part(text: str, support: GoldSupport) -> str:
+def _part(document: Document | None, support: GoldSupport) -> str:
     """What stands under the heading that an anchor names; the whole document where there is none."""
-    under = [one.text for one in sections(text) if heading_path.lies_under(one.heading_path, support.heading_path)]
-    return "".join(under).strip() if support.heading_path and under else text
+    if document is None:
+        return ""
+    found = document_sections(document.text, rel_path=document.rel_path, format=document.format)
+    under = [one.text for one in found if heading_path.lies_under(one.heading_path, support.heading_path)]
+    return "".join(under).strip() if support.heading_path and under else document.text
 
 
 def write_tasks(path: Path, tasks: Iterable[Task]) -> None:

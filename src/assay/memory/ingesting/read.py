@@ -19,8 +19,10 @@ from typing import Any, NoReturn
 from assay.errors import InputError
 from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
-from assay.memory.ingesting.walk import MARKDOWN, RECORDS, FoundFile
+from assay.memory.ingesting.walk import FoundFile
 from assay.records import Draft, Format
+from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
+from assay.text import restructured
 
 LIMIT = 16_000_000
 """Bytes of one document: as many characters as a memory's body may have."""
@@ -79,15 +81,17 @@ def _decoded(file: FoundFile, content: bytes) -> str | Skip:
 
 
 def _format(file: FoundFile) -> Format:
-    suffix = file.path.suffix.lower()
-    if suffix in MARKDOWN:
-        return Format.MARKDOWN
-    return Format.JSON if suffix == ".json" else Format.TEXT
+    kind = KINDS.get(file.path.suffix.lower())
+    return Format.TEXT if kind is None else kind.format
 
 
 def _title(file: FoundFile, body: str) -> str:
     """The front matter's title or the first heading of the first level; else the file's name."""
-    if _format(file) is not Format.MARKDOWN:
+    markup = markup_of(file.rel_path, _format(file))
+    if markup is Markup.RESTRUCTURED_TEXT:
+        headed = next((one.heading_path for one in restructured.sections(body) if one.heading_path), "")
+        return headed[:500] or file.path.stem
+    if markup is Markup.NONE:
         return file.path.stem
     front = _FRONT_MATTER.match(body)
     named = _FRONT_TITLE.search(front.group(1)) if front else None

@@ -15,12 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
 from assay.memory.ingesting.report import Skip
-
-MARKDOWN = frozenset({".md", ".markdown"})
-PLAIN = frozenset({".txt", ".rst"})
-RECORDS = frozenset({".jsonl", ".ndjson"})
-SUFFIXES = MARKDOWN | PLAIN | RECORDS | {".json"}
-"""Files that are taken when a folder is walked and no pattern was given."""
+from assay.records.document_kinds import RECORDS, is_for_programs, kind_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,11 +127,12 @@ class _Walk:
         elif self._globs:
             self._passed.add(self._source_id(self._relative(place)))
         else:
-            self._skip(path, "kind", f"{path.suffix or 'no suffix'} is not read unless the file or a pattern names it")
+            what = path.name if is_for_programs(path) else path.suffix or "no suffix"
+            self._skip(path, "kind", f"{what} is not read unless the file or a pattern names it")
 
     def _wanted(self, place: Path) -> bool:
         if not self._globs:
-            return place.suffix.lower() in SUFFIXES
+            return kind_of(place) is not None or place.suffix.lower() in RECORDS
         relative = self._relative(place)
         return any(fnmatchcase(relative, glob) or fnmatchcase(place.name, glob) for glob in self._globs)
 
