@@ -15,7 +15,7 @@ from tests.evaluation.remembered import given as retrieved
 from tests.evaluation.remembered import measured, memory
 from tests.systems.sample import CASES, Given, dataset, grades
 
-from assay.errors import MissingExtra, UnknownMetric
+from assay.errors import MissingExtra, NothingMeasured, UnknownMetric
 from assay.evaluation.measure import Request, measure_files
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
@@ -160,8 +160,8 @@ def test_anchors_are_looked_for_in_passages() -> None:
 
 
 def test_a_system_without_passages_cannot_be_measured_by_anchors() -> None:
-    found = anchored(Retrieved(ids=("x",)), "recall_any@5").per_case("recall_any@5")["a1"]
-    assert (found.kind, found.reason) == ("skipped", "the system gave documents and no passages")
+    with pytest.raises(NothingMeasured, match=r"no result that given returned is from the documents of house"):
+        anchored(Retrieved(ids=("x",)), "recall_any@5")
 
 
 def test_a_scope_miss_is_what_shut_every_support_out() -> None:

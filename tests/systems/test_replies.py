@@ -26,7 +26,11 @@ def test_whole_numbers_are_ids_too() -> None:
 
 def test_an_object_with_more_than_an_id_is_a_passage() -> None:
     found = read_reply([{"id": "a", "text": "Open.", "heading_path": "Times"}, {"id": "b"}])
-    assert found.passages == (RetrievedChunk(rel_path="a", heading_path="Times", text="Open."),)
+    # A result without more keeps its place: left out, those below it would move up.
+    assert found.passages == (
+        RetrievedChunk(rel_path="a", heading_path="Times", text="Open."),
+        RetrievedChunk(rel_path="b"),
+    )
 
 
 def test_a_whole_reply_has_an_answer_stages_and_a_cost() -> None:

@@ -20,10 +20,13 @@ from assay.evaluation.cold_start import NAME as RATIO
 from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
 from assay.evaluation.floors import floors_of
 from assay.evaluation.memory_metrics import leading_tier
+from assay.evaluation.placing import place_results
+from assay.evaluation.placing.undecided import find_unplaced, refuse_undecided
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
 from assay.metrics import outcomes, ranking
 from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.breakdown import breakdown
 from assay.metrics.engine import Measured, Rules, measure_mappings
 from assay.metrics.fingerprint import Instrument
@@ -69,6 +72,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
     sheet = _Sheet(dataset, manifest, tuple(cases))
     _refuse_strangers(sheet)
     scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
+    _refuse_undecided(sheet, scores)
     columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
     runs = [_as_run(one) for one in cases]
     failed = failures(runs)
@@ -138,9 +142,14 @@ class _Sheet:
         return any(one.retrieved is not None and one.retrieved.answer is not None for one in self.cases)
 
     @cached_property
+    def placed(self) -> tuple[CaseResult, ...]:
+        """Every case with what it found placed in the dataset's documents."""
+        return place_results(self.dataset, self.cases)
+
+    @cached_property
     def by_repeat(self) -> list[dict[str, CaseResult]]:
         parts: list[dict[str, CaseResult]] = [{} for _ in range(self.manifest.repeats)]
-        for one in self.cases:
+        for one in self.placed:
             parts[one.repeat][one.case_id] = one
         return parts
 
@@ -277,6 +286,15 @@ def _refuse_strangers(sheet: _Sheet) -> None:
             f"no document that {sheet.manifest.name} returned is one of {sheet.dataset.name}",
             remedy=f"It returned {given[0]!r}, the dataset has {min(judged)!r}: make their ids the same.",
         )
+
+
+def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> None:
+    """Too many results could not be placed, and no grades say anything in their place."""
+    anchored = {spec: per_case for spec, per_case in scores.items() if spec.name in OF_PASSAGES}
+    graded = (per_case for spec, per_case in scores.items() if spec.name in ranking.KERNELS)
+    if anchored and not any(one.value is not None for per_case in graded for one in per_case.values()):
+        found = find_unplaced(sheet.placed, anchored)
+        refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, found)
 
 
 def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.evaluation.placing import place_results
 from assay.metrics.anchors import matches
 from assay.records.anchors import GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset
@@ -158,7 +159,7 @@ def waterfall(
 
     `right` says of a case whether its answer was judged right; what it does not name is not known.
     """
-    first = [one for one in results if one.repeat == 0]
+    first = place_results(dataset, [one for one in results if one.repeat == 0])
     cases = {one.id: one for one in dataset.cases}
     known = [(cases[one.case_id], one) for one in first if one.case_id in cases]
     tried = [(case, one) for case, one in known if one.status is not CaseStatus.SKIPPED]

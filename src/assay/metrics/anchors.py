@@ -1,13 +1,15 @@
 """Anchors: was the place that supports the answer retrieved, kept in scope, and cited?
 
 A chunk matches a gold support when the file is the same and its heading path starts with the gold one; with
-`snippets` it must also contain one of the support's snippets, if it has any. Each function looks at one case.
-Unanswerable questions have no place to find, so they enter none of these.
+`snippets` it must also contain one of the support's snippets, if it has any. Where a chunk stands is decided before
+(`evaluation.placing`). One that could not be placed may match: a case whose value hangs on it is `skipped`, since
+neither a hit nor a miss is known. Each function looks at one case. Unanswerable questions have no place to find, so
+they enter none of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from assay.metrics import outcomes
 from assay.metrics.answers import unanswered
@@ -19,20 +21,48 @@ from assay.records.anchors import (
     FolderMode,
     GoldAnchors,
     GoldSupport,
+    PlacedChunk,
     RetrievedChunk,
+    Spot,
 )
 from assay.records.answers import GivenAnswer
 from assay.records.heading_path import lies_under
-from assay.records.outcome import Outcome
+from assay.records.outcome import Outcome, OutcomeKind
 
 Chunks = Sequence[RetrievedChunk]
+Hits = Sequence[set[int]]
+"""For each chunk, the positions of the supports it matches."""
+
+
+OF_PASSAGES = frozenset({"recall_any", "recall_all", "anchor_precision", "anchor_mrr"})
+"""The metrics here that look at what was retrieved."""
+UNPLACED = "cannot be placed among the dataset's documents"
+"""How the reason of a case ends whose value hangs on results that could not be placed."""
 
 
 def matches(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = False) -> bool:
     """Whether a chunk stands at the place a support names."""
-    if chunk.rel_path != support.rel_path or not lies_under(chunk.heading_path, support.heading_path):
+    spots = chunk.spots if isinstance(chunk, PlacedChunk) else (Spot(chunk.rel_path, chunk.heading_path),)
+    if not any(_is_at(spot, support) for spot in spots):
         return False
     return not (snippets and support.snippets) or _holds_any(chunk.text, support.snippets)
+
+
+def may_match(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = False) -> bool:
+    """Whether a chunk may stand at the place a support names, because where it stands is not known."""
+    if not isinstance(chunk, PlacedChunk) or chunk.open_in not in ("", support.rel_path):
+        return False
+    known_not_to = snippets and support.snippets and chunk.text and not _holds_any(chunk.text, support.snippets)
+    return not known_not_to
+
+
+def is_unplaced(outcome: Outcome) -> bool:
+    """Whether a case has no value because its results could not be placed."""
+    return outcome.kind is OutcomeKind.SKIPPED and outcome.reason.endswith(UNPLACED)
+
+
+def _is_at(spot: Spot, support: GoldSupport) -> bool:
+    return spot.rel_path == support.rel_path and lies_under(spot.heading_path, support.heading_path)
 
 
 def _holds_any(text: str, snippets: tuple[str, ...]) -> bool:
@@ -43,46 +73,62 @@ def _holds_any(text: str, snippets: tuple[str, ...]) -> bool:
 
 def recall_any(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """Whether one of the first k chunks matches one gold support."""
-    return _nothing_to_find(gold) or outcomes.yes_or_no(any(_hits(gold, chunks, k, snippets=snippets)))
+    return _decided(gold, chunks, k, lambda hits: float(any(hits)), snippets=snippets)
 
 
 def recall_all(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """Whether the first k chunks hit every required group."""
-    missing = _nothing_to_find(gold)
-    if missing is not None:
-        return missing
-    if not gold.required_support_groups:
+    if _nothing_to_find(gold) is None and not gold.required_support_groups:
         return outcomes.not_applicable("the case has no required support groups")
-    reached = _with_equivalents(gold, set().union(*_hits(gold, chunks, k, snippets=snippets)))
-    return outcomes.yes_or_no(all(reached & set(group) for group in gold.required_support_groups))
+    return _decided(gold, chunks, k, lambda hits: float(_reaches_all(gold, hits)), snippets=snippets)
+
+
+def _reaches_all(gold: GoldAnchors, hits: Hits) -> bool:
+    reached = _with_equivalents(gold, set[int]().union(*hits))
+    return all(reached & set(group) for group in gold.required_support_groups)
 
 
 def anchor_precision(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """The chunks among the first k that match a support, divided by k."""
-    missing = _nothing_to_find(gold)
-    return missing or Outcome.scored(_counted(gold, _hits(gold, chunks, k, snippets=snippets)) / k)
+    return _decided(gold, chunks, k, lambda hits: _counted(gold, hits) / k, snippets=snippets)
 
 
 def anchor_mrr(gold: GoldAnchors, chunks: Chunks, k: int | None = None, *, snippets: bool = False) -> Outcome:
     """One over the place of the first chunk that matches; 0 when none does."""
-    places = enumerate(_hits(gold, chunks, k, snippets=snippets), start=1)
-    found = next((place for place, hit in places if hit), None)
-    return _nothing_to_find(gold) or Outcome.scored(1 / found if found else 0.0)
+    return _decided(gold, chunks, k, _reciprocal_rank, snippets=snippets)
+
+
+def _reciprocal_rank(hits: Hits) -> float:
+    return next((1 / place for place, hit in enumerate(hits, start=1) if hit), 0.0)
+
+
+def _decided(
+    gold: GoldAnchors, chunks: Chunks, k: int | None, value: Callable[[Hits], float], *, snippets: bool
+) -> Outcome:
+    """The value, unless it hangs on chunks that could not be placed."""
+    check_cutoff(k)
+    missing = _nothing_to_find(gold)
+    if missing is not None:
+        return missing
+    first = _distinct(chunks)[:k]
+    certain = [_positions(gold, chunk, matches, snippets=snippets) for chunk in first]
+    possible = [_positions(gold, chunk, may_match, snippets=snippets) for chunk in first]
+    worst = value(certain)
+    if worst == value([sure | maybe for sure, maybe in zip(certain, possible, strict=True)]):
+        return Outcome.scored(worst)
+    count = sum(bool(maybe - sure) for sure, maybe in zip(certain, possible, strict=True))
+    return outcomes.skipped(f"{count} of its first {len(first)} results {UNPLACED}")
+
+
+def _positions(gold: GoldAnchors, chunk: RetrievedChunk, test: Callable[..., bool], *, snippets: bool) -> set[int]:
+    """The supports for which a test of a chunk holds."""
+    return {position for position, support in enumerate(gold.supports) if test(chunk, support, snippets=snippets)}
 
 
 def _nothing_to_find(gold: GoldAnchors) -> Outcome | None:
     if not gold.answerable:
         return outcomes.not_applicable("the question has no answer to support")
     return None if gold.supports else outcomes.not_applicable("the case has no gold supports")
-
-
-def _hits(gold: GoldAnchors, chunks: Chunks, k: int | None, *, snippets: bool) -> list[set[int]]:
-    """For each of the first k distinct chunks, the supports it matches."""
-    check_cutoff(k)
-    return [
-        {position for position, support in enumerate(gold.supports) if matches(chunk, support, snippets=snippets)}
-        for chunk in _distinct(chunks)[:k]
-    ]
 
 
 def _distinct(chunks: Chunks) -> list[RetrievedChunk]:
@@ -96,7 +142,7 @@ def _with_equivalents(gold: GoldAnchors, reached: set[int]) -> set[int]:
     return reached.union(*(group for group in gold.equivalent if reached & set(group)))
 
 
-def _counted(gold: GoldAnchors, hits: list[set[int]]) -> int:
+def _counted(gold: GoldAnchors, hits: Hits) -> int:
     """How many chunks count: each that matches, but the members of one equivalence class only once together."""
     names = {position: group for group in gold.equivalent for position in group}
     counted, used = 0, set[tuple[int, ...]]()
@@ -124,11 +170,25 @@ def _inside(rel_path: str, folders: tuple[str, ...]) -> bool:
 def attribution_hit_rate(gold: GoldAnchors, answer: GivenAnswer, *, snippets: bool = False) -> Outcome:
     """Whether one of the answer's references matches one gold support."""
     missing = _nothing_to_find(gold) or unanswered(answer)
-    return missing or outcomes.yes_or_no(any(_cites(answer, one, snippets=snippets) for one in gold.supports))
+    return missing or _cited(answer, [list(gold.supports)], snippets=snippets)
 
 
-def _cites(answer: GivenAnswer, support: GoldSupport, *, snippets: bool = False) -> bool:
-    return any(matches(reference, support, snippets=snippets) for reference in answer.references)
+def _cited(answer: GivenAnswer, sides: Sequence[Sequence[GoldSupport]], *, snippets: bool = False) -> Outcome:
+    """Whether each side is cited by one of its supports; not known where that hangs on an unplaced citation."""
+    if all(_cites(answer, side, matches, snippets=snippets) for side in sides):
+        return outcomes.yes_or_no(True)
+    if all(
+        _cites(answer, side, matches, snippets=snippets) or _cites(answer, side, may_match, snippets=snippets)
+        for side in sides
+    ):
+        return outcomes.skipped(f"a citation {UNPLACED}")
+    return outcomes.yes_or_no(False)
+
+
+def _cites(
+    answer: GivenAnswer, supports: Sequence[GoldSupport], test: Callable[..., bool], *, snippets: bool = False
+) -> bool:
+    return any(test(reference, support, snippets=snippets) for reference in answer.references for support in supports)
 
 
 def cite_newer(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
@@ -139,7 +199,7 @@ def cite_newer(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     newest = _newest(gold.supports)
     if not newest:
         return outcomes.skipped("several supports and not all are dated: the newer one is not known")
-    return outcomes.yes_or_no(any(_cites(answer, support) for support in newest))
+    return _cited(answer, [newest])
 
 
 def _newest(supports: tuple[GoldSupport, ...]) -> list[GoldSupport]:
@@ -178,7 +238,7 @@ def _cites_every_side(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     sides = _sides(gold)
     if len(sides) < 2:
         return outcomes.skipped("the case names only one side of the conflict")
-    return outcomes.yes_or_no(all(any(_cites(answer, support) for support in side) for side in sides))
+    return _cited(answer, sides)
 
 
 def _sides(gold: GoldAnchors) -> list[list[GoldSupport]]:

@@ -1,6 +1,7 @@
 """Anchors: where in which file the evidence for an answer stands, what was retrieved, and which folders were searched.
 
-A gold support names a file and a heading path, not a chunk, so that it outlives every change of chunking.
+A gold support names a file and a heading path, not a chunk, so that it outlives every change of chunking. What a system
+retrieved is placed in the same terms (`PlacedChunk`) before it is measured.
 `GoldAnchors` is the gold side of one case; groups and classes name its supports by position, from 0.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
@@ -67,6 +68,23 @@ class RetrievedChunk:
         require(self, _heading_path, "heading_path")
         require(self, values.text, "text")
         require(self, values.optional_label, "chunk_id")
+
+
+class Spot(NamedTuple):
+    """One section of one file."""
+
+    rel_path: str
+    heading_path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacedChunk(RetrievedChunk):
+    """A passage with where it stands in the dataset's documents (`evaluation.placing`), whatever the system says."""
+
+    spots: tuple[Spot, ...] = ()
+    """Every section it certainly stands in; empty: in none that the dataset has."""
+    open_in: str | None = None
+    """Where else it may stand: a file in which its section is not known, empty for anywhere; None: nowhere else."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

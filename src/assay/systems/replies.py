@@ -66,9 +66,16 @@ def _listed(results: Any) -> Retrieved:
     return Retrieved(
         ids=tuple(one.id for one in found),
         scores=tuple(scored) if scored else None,
-        passages=tuple(one.passage for one in found if one.passage is not None),
+        passages=_passages(found),
         notes=_order_notes(scored),
     )
+
+
+def _passages(found: list[_Result]) -> tuple[RetrievedChunk, ...]:
+    """One for each result where any has one: a result that is left out would move those below it up."""
+    if not any(result.passage for result in found):
+        return ()
+    return tuple(result.passage or RetrievedChunk(rel_path=result.id) for result in found)
 
 
 def _order_notes(scores: list[float]) -> tuple[str, ...]:
