@@ -21,7 +21,7 @@ from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
 from assay.evaluation.floors import floors_of
 from assay.evaluation.memory_metrics import leading_tier
 from assay.evaluation.placing import place_results
-from assay.evaluation.placing.undecided import find_unplaced, refuse_undecided
+from assay.evaluation.placing.undecided import find_unplaced, placement_caveat, refuse_undecided
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
 from assay.metrics import outcomes, ranking
@@ -290,17 +290,17 @@ def _refuse_strangers(sheet: _Sheet) -> None:
 
 def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> None:
     """Too many results could not be placed, and no grades say anything in their place."""
-    anchored = {spec: per_case for spec, per_case in scores.items() if spec.name in OF_PASSAGES}
+    anchored = any(spec.name in OF_PASSAGES for spec in scores)
     graded = (per_case for spec, per_case in scores.items() if spec.name in ranking.KERNELS)
     if anchored and not any(one.value is not None for per_case in graded for one in per_case.values()):
-        found = find_unplaced(sheet.placed, anchored)
-        refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, found)
+        refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, find_unplaced(sheet.placed, scores))
 
 
 def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
     """What must be known beside the numbers, the most weighty first."""
     return [
         *caveats.case_caveats(sheet.cases),
+        *([placement_caveat(unplaced)] if (unplaced := find_unplaced(sheet.placed, scores)) is not None else []),
         *_ranking_caveats(sheet),
         *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
         *caveats.unscored_caveats(scores),

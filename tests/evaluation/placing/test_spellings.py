@@ -17,6 +17,7 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.metrics.spec import parse_specs
+from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.protocol import System
@@ -163,4 +164,7 @@ def test_a_few_results_that_cannot_be_placed_leave_their_cases_out(golden: Datas
         golden, OnceWithoutText(chunks, SPELLINGS["path and text"]), RunOptions(metrics=parse_specs("recall_any@5"))
     )
     assert result.per_case("recall_any@5")[first.id].kind == "skipped"
+    (said,) = caveats_about(result.caveats, CaveatKind.PLACEMENT)
+    assert (said.metrics, said.count, said.of) == (("recall_any@5",), 1, len(golden.cases))
+    assert said.sentence.startswith("1 of ")
     assert result.aggregates[parse_specs("recall_any@5")[0]].scored == len(golden.cases) - 1

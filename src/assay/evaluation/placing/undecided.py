@@ -14,6 +14,7 @@ from assay.errors import NothingMeasured
 from assay.metrics.anchors import is_unplaced
 from assay.metrics.spec import MetricSpec
 from assay.records.anchors import PlacedChunk
+from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseResult
 from assay.records.outcome import Outcome
@@ -26,8 +27,8 @@ _REMEDY = "Return the text of each result, or its rel_path with its heading_path
 class Unplaced(NamedTuple):
     """What could not be placed in a run."""
 
-    metric: str
-    """The metric with the most undecided cases."""
+    metrics: tuple[str, ...]
+    """Every metric with undecided cases, the one with the most of them first."""
     cases: int
     of: int
     """Cases that have a value or would have one."""
@@ -45,7 +46,7 @@ class Unplaced(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.results:,} of {self.results_of:,} results cannot be placed in the dataset's documents, so "
-            f"{self.cases:,} of {self.of:,} cases are undecided: {self.metric} is between {self.low:.3f} and "
+            f"{self.cases:,} of {self.of:,} cases are undecided: {self.metrics[0]} is between {self.low:.3f} and "
             f"{self.high:.3f}"
         )
 
@@ -55,16 +56,30 @@ def find_unplaced(results: Iterable[CaseResult], scores: Mapping[MetricSpec, Map
     hurt = [found for spec, per_case in scores.items() if (found := _undecided(str(spec), per_case)) is not None]
     if not hurt:
         return None
-    metric, cases, of, total = max(hurt, key=lambda one: one[1] / one[2])
+    hurt.sort(key=lambda one: -one[1] / one[2])
+    _, cases, of, total = hurt[0]
     chunks = _chunks(results)
     return Unplaced(
-        metric=metric,
+        metrics=tuple(metric for metric, *_ in hurt),
         cases=cases,
         of=of,
         results=sum(chunk.open_in is not None for chunk in chunks),
         results_of=len(chunks),
         low=total / of,
         high=(total + cases) / of,
+    )
+
+
+def placement_caveat(found: Unplaced) -> Caveat:
+    """Say what could not be placed beside the values of the cases that could."""
+    sentence = f"{found}. Those cases are left out of the means"
+    return Caveat(
+        kind=CaveatKind.PLACEMENT,
+        sentence=f"{sentence}, and too many to trust these metrics." if found.is_too_much else f"{sentence}.",
+        metrics=found.metrics,
+        count=found.cases,
+        of=found.of,
+        figures={"results": found.results, "results_of": found.results_of, "worst": found.low, "best": found.high},
     )
 
 
