@@ -107,7 +107,8 @@ def test_declining_everything_shows_in_the_answer_rate() -> None:
     assert answers.answer_rate(answerable(DECLINED)) == Outcome.scored(0.0)
     assert answers.answer_rate(answerable(SAID)) == Outcome.scored(1.0)
     assert missing(answers.answer_rate(unanswerable(DECLINED))) is OutcomeKind.NOT_APPLICABLE
-    assert missing(answers.answer_rate(answerable(UNSAID))) is OutcomeKind.JUDGE_FAILED
+    assert missing(answers.answer_rate(answerable(UNSAID))) is OutcomeKind.NOT_APPLICABLE
+    assert missing(answers.answer_rate(answerable(BLANK))) is OutcomeKind.SYSTEM_FAILED
 
 
 def test_whether_it_abstained_is_never_guessed() -> None:

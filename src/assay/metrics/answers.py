@@ -90,6 +90,9 @@ def answer_rate(case: AnsweredCase) -> Outcome:
     """Of an answerable question: whether the system answered it."""
     if not case.answerable:
         return outcomes.not_applicable("the question has no answer")
+    if case.answer.abstained is None and case.answer.text.strip():
+        # Many services never mark an abstention. That is no failure of a judge, so it must not hold up a gate.
+        return outcomes.not_applicable("nobody said whether the system abstained")
     declined = _declined(case.answer)
     return declined if declined.value is None else Outcome.scored(1 - declined.value)
 
