@@ -118,3 +118,21 @@ def test_a_change_of_model_is_worked_off_in_the_background(place: Path) -> None:
         assert memory.engine.reembedding is not None
         assert memory.engine.reembedding.wait(60.0)
         assert memory.search("cupboard").degraded == ()
+
+
+def test_an_update_keeps_what_was_not_given_and_an_empty_value_empties(place: Path) -> None:
+    with memory_at(place) as memory:
+        given: dict[str, Any] = {
+            "folder": "kitchen",
+            "tags": ["tea"],
+            "triggers": ["thirsty"],
+            "tier": "constitutional",
+        }
+        memory.save(
+            title="Tea", body="The tea is in the left cupboard.", source_id="tea", triggers=["thirsty"], **given
+        )
+        new = memory.save(title="Tea", body="The tea is in the right cupboard.", source_id="tea", tags=())
+        assert [one.field for one in new.inherited] == ["triggers", "tier", "folder"]
+        [hit] = memory.search("tea cupboard", folder="kitchen")
+        assert (hit.memory_id, hit.tags) == (new.memory_id, ())
+        assert [one.memory_id for one in memory.search("umbrella").pinned] == [new.memory_id]

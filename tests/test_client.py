@@ -16,7 +16,7 @@ import assay
 from assay import client as client_module
 from assay.client import Client
 from assay.errors import BadValue, EndpointUnavailable, RecordNotFound, SettingError
-from assay.records import SaveDecision
+from assay.records import SaveDecision, Tier
 from assay.records.access import Access
 from assay.server.routers import evaluations as evaluation_routes
 from assay.server.routers import flags as flag_routes
@@ -167,3 +167,9 @@ def test_no_call_of_the_client_escapes_the_comparison() -> None:
             assert given is TYPED[name][0], name
         else:
             assert name in UNPACKED or get_origin(given) is Mapping, name
+
+
+def test_an_update_keeps_what_was_not_given(client: Client) -> None:
+    client.save("Standup", "The standup is at 9:00.", source_id="standup", folder="team", tier=Tier.IMPORTANT)
+    saved = client.save("Standup", "The standup is at 10:00.", source_id="standup")
+    assert [(one.field, one.value) for one in saved.inherited] == [("tier", "important"), ("folder", "team")]

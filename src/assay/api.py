@@ -14,7 +14,6 @@ from assay.clock import Clock
 from assay.errors import UnknownSystem
 from assay.records import (
     Channel,
-    Draft,
     Edge,
     EdgeKind,
     Erased,
@@ -31,6 +30,7 @@ from assay.records import (
     SearchRequest,
     SearchResult,
     Tier,
+    make_draft,
 )
 from assay.records import datasets as records_of_datasets
 from assay.records.checked import one_of
@@ -86,28 +86,32 @@ class Memory:
         *,
         title: str,
         body: str,
-        triggers: Sequence[str] = (),
-        tier: Tier | str = Tier.NORMAL,
-        folder: str = "",
-        tags: Sequence[str] = (),
+        triggers: Sequence[str] | None = None,
+        tier: Tier | str | None = None,
+        folder: str | None = None,
+        tags: Sequence[str] | None = None,
         format: Format | str = Format.MARKDOWN,  # noqa: A002 - the record's own word
-        context_type: str = "",
+        context_type: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         source_id: str | None = None,
         valid_from: datetime | None = None,
         automated: bool = False,
     ) -> SaveOutcome:
-        """Keep a memory; the outcome says what every step decided."""
-        draft = Draft(
+        """Keep a memory; the outcome says what every step decided.
+
+        What is not given is empty in a new memory; an update takes it over from the memory it supersedes. Give an empty
+        value, such as `tags=()`, to save without.
+        """
+        draft = make_draft(
             title=title,
             body=body,
-            triggers=tuple(triggers),
-            tier=one_of(Tier)(tier, "tier"),
+            triggers=triggers,
+            tier=None if tier is None else one_of(Tier)(tier, "tier"),
             folder=folder,
-            tags=tuple(tags),
+            tags=tags,
             format=one_of(Format)(format, "format"),
             context_type=context_type,
-            metadata=metadata or {},
+            metadata=metadata,
             source_id=source_id,
             valid_from=valid_from,
             written_with="assay.Memory",

@@ -148,6 +148,14 @@ class SaveStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class InheritedField:
+    """Something that an update took over from the memory it supersedes."""
+
+    field: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Saved:
     """What became of a save. A quarantined memory is stored, and no search finds it until a person releases it."""
 
@@ -168,6 +176,8 @@ class Saved:
     chunks: int
     quarantined: bool
     """Whether it is kept out of search until a person releases it."""
+    inherited: tuple[InheritedField, ...]
+    """What was left out and therefore taken over from what is superseded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,8 +267,11 @@ class Client:
         """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
         return _value(Found, self.post("/api/memory/search", {"query": query, "k": k, "mode": mode, **more}))
 
-    def save(self, title: str, body: str, *, tier: Tier = Tier.NORMAL, **more: Any) -> Saved:
-        """Keep a memory. `more` are further fields of the request, such as tags or source_id."""
+    def save(self, title: str, body: str, *, tier: Tier | None = None, **more: Any) -> Saved:
+        """Keep a memory. `more` are further fields of the request, such as tags or source_id.
+
+        An update takes over what is not given from the memory it supersedes; an empty value is taken as given.
+        """
         return _value(Saved, self.post("/api/memory", {"title": title, "body": body, "tier": tier, **more}))
 
     def memory(self, memory_id: str, *, session_id: str | None = None) -> Mapping[str, Any]:
@@ -393,6 +406,7 @@ _NESTED: Mapping[tuple[type, str], type] = {
     (FoundMemory, "passages"): FoundPassage,
     (Saved, "nearest"): NearMemory,
     (Saved, "steps"): SaveStep,
+    (Saved, "inherited"): InheritedField,
     (Run, "metrics"): Measured,
 }
 """The value each entry of a list is, by who holds the list and the field's name."""

@@ -294,3 +294,22 @@ def test_operators_and_quotes_of_other_languages_are_only_words(run: Run) -> Non
         "(((cookie",
     ):
         assert ids(run("search", query, "--json")) == [memory], query
+
+
+def test_an_update_keeps_what_was_not_given_and_the_next_command_of_the_guide_finds_it(run: Run) -> None:
+    given = ("--source-id", "cookies", "--folder", "decisions", "--tag", "auth", "--tier", "critical")
+    save(run, "Session cookies", COOKIES, *given, "--trigger", "cookie lifetime")
+    update = ("save", "-t", "Session cookies", "--source-id", "cookies", "--text", COOKIES.replace("twelve", "eight"))
+    told = run(*update)
+    kept = "triggers cookie lifetime; tier critical; folder decisions; tags auth"
+    assert f"  taken over from the old memory: {kept}" in told.out.splitlines()
+    found = run("search", '"session cookie" hours', "--folder", "decisions", "--tag", "auth", "--json")
+    assert ["eight" in hit["passages"][0]["text"] for hit in found.json["hits"]] == [True]
+
+
+def test_an_empty_option_empties_a_field_of_an_update(run: Run) -> None:
+    save(run, "Session cookies", COOKIES, "--source-id", "cookies", "--folder", "decisions", "--tag", "auth")
+    more = ("--source-id", "cookies", "--tag", "", "--folder", "")
+    memory = save(run, "Session cookies", COOKIES.replace("twelve", "eight"), *more)
+    shown = run("show", memory, "--json").json["memory"]
+    assert (shown["tags"], shown["folder"]) == ([], "")

@@ -451,3 +451,24 @@ def test_an_evaluation_takes_names_of_what_is_known_only(tmp_path: Path) -> None
         assert problem["code"] == "run_not_found"
 
     asking(tmp_path, talk)
+
+
+def test_an_update_by_an_agent_keeps_what_it_left_out(tmp_path: Path) -> None:
+    async def talk(client: Client) -> None:
+        given = {"title": "Invoices", "source_id": "inv"}
+        first = {"body": "Invoices are due in 14 days.", "tier": "critical", "folder": "billing", "tags": ["money"]}
+        await told(client, "memory_save", **given, **first)
+        saved = await told(client, "memory_save", **given, body="Invoices are due in 30 days.")
+        assert {one["field"]: one["value"] for one in saved["inherited"]} == {
+            "tier": "critical",
+            "folder": "billing",
+            "tags": "money",
+        }
+        emptied = await told(client, "memory_save", **given, body="Invoices are due in 60 days.", tags=[])
+        assert "tags" not in [one["field"] for one in emptied["inherited"]]
+        found = await told(client, "memory_search", query="invoices due", folder="billing")
+        assert [(one["memory_id"], one["tags"], one["tier"]) for one in found["hits"]] == [
+            (emptied["memory_id"], [], "critical")
+        ]
+
+    asking(tmp_path, talk)

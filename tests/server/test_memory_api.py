@@ -193,3 +193,18 @@ def test_a_revoked_token_is_refused_at_once(services: Services) -> None:
     with reaching(services, local=False) as client:
         assert client.delete(f"/api/tokens/{own}", headers=headers).json()["revoked_at"] is not None
         assert client.get("/api/flags", headers=headers).status_code == 401
+
+
+def test_an_update_keeps_what_was_left_out_and_null_is_left_out(client: TestClient) -> None:
+    given = {"title": "Yeast", "body": "The yeast is fed at 6:00.", "source_id": "yeast", "folder": "kitchen"}
+    sent(client, "/api/memory", {**given, "tags": ["daily"], "tier": "critical"})
+    update = {"title": "Yeast", "body": "The yeast is fed at 7:00.", "source_id": "yeast", "tags": None}
+    saved = sent(client, "/api/memory", update)
+    assert {one["field"]: one["value"] for one in saved["inherited"]} == {
+        "tier": "critical",
+        "folder": "kitchen",
+        "tags": "daily",
+    }
+    emptied = sent(client, "/api/memory", {**update, "body": "The yeast is fed at 8:00.", "tags": []})
+    memory = client.get(f"/api/memory/{emptied['memory_id']}").json()
+    assert (memory["tags"], memory["folder"], memory["tier"]) == ([], "kitchen", "critical")

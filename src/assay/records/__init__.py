@@ -41,7 +41,7 @@ from assay.records.memory import (
 )
 from assay.records.rate import Rate
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
-from assay.records.saving import Draft, Mask, Nearest, Quality, QualityPart, SaveOutcome, Step
+from assay.records.saving import Draft, Inherited, Mask, Nearest, Quality, QualityPart, SaveOutcome, Step, make_draft
 from assay.records.scope import DEFAULT_TENANT, Scope
 from assay.records.searching import (
     Boost,
@@ -118,6 +118,7 @@ __all__ = [
     "IdFactory",
     "IndexVersions",
     "IndexedDocument",
+    "Inherited",
     "Intent",
     "JudgeCall",
     "Judgment",
@@ -167,4 +168,5 @@ __all__ = [
     "Titled",
     "TokenPrice",
     "Vote",
+    "make_draft",
 ]

@@ -1,16 +1,24 @@
-"""A save from draft to decision: what was to be kept, what each step said of it, and what became of it."""
+"""A save from draft to decision: what was to be kept, what each step said of it, and what became of it.
+
+A draft tells what its writer gave from what was left out: an update takes over from the memory it supersedes what was
+left out. `make_draft` makes one from arguments of which None means "not given".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from assay.errors import BadValue
 from assay.records import values
 from assay.records.checked import allow, one_of, require
 from assay.records.memory import Format, Tier
 from assay.records.writes import SaveDecision
+
+INHERITED = ("triggers", "tier", "folder", "tags", "context_type", "entity_type", "metadata")
+"""Fields that an update takes over from what it supersedes, unless they are given."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +46,8 @@ class Draft:
     written_with: str = ""
     automated: bool = False
     """Written by a program on its own; such a draft never replaces a constitutional or hand-written memory."""
+    given: frozenset[str] | None = None
+    """Which of `INHERITED` the writer gave, be it an empty value; None: those that are not at their default."""
 
     def __post_init__(self) -> None:
         require(self, values.label, "title", "entity_type")
@@ -53,6 +63,50 @@ class Draft:
         allow(self, values.moment, "valid_from")
         allow(self, values.identifier, "supersedes")
         require(self, values.flag, "automated")
+        if self.given is not None and (unknown := sorted(set(self.given).difference(INHERITED))):
+            raise BadValue(f"given names {', '.join(unknown)}", remedy=f"Name only {', '.join(INHERITED)}.")
+
+    def was_given(self, name: str) -> bool:
+        """Whether the writer gave one of the fields in `INHERITED`."""
+        return getattr(self, name) != _DEFAULTS[name] if self.given is None else name in self.given
+
+
+_DEFAULTS: Mapping[str, Any] = {
+    one.name: one.default_factory() if one.default_factory is not MISSING else one.default
+    for one in fields(Draft)
+    if one.name in INHERITED
+}
+
+
+def make_draft(
+    *,
+    title: str,
+    body: str,
+    triggers: Sequence[str] | None = None,
+    tier: Tier | None = None,
+    folder: str | None = None,
+    tags: Sequence[str] | None = None,
+    context_type: str | None = None,
+    entity_type: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Draft:
+    """A draft of what was given: None means not given, which an update takes over from what it supersedes.
+
+    An empty value is a value: `tags=()` saves without tags, whatever the older memory has. `more` are further fields of
+    a draft, such as format or source_id.
+    """
+    inheritable: dict[str, Any] = {
+        "triggers": None if triggers is None else tuple(triggers),
+        "tier": tier,
+        "folder": folder,
+        "tags": None if tags is None else tuple(tags),
+        "context_type": context_type,
+        "entity_type": entity_type,
+        "metadata": metadata,
+    }
+    given = {name: value for name, value in inheritable.items() if value is not None}
+    return Draft(title=title, body=body, **given, **more, given=frozenset(given))
 
 
 class Mask(NamedTuple):
@@ -105,6 +159,15 @@ class Step(NamedTuple):
     detail: str = ""
 
 
+class Inherited(NamedTuple):
+    """Something that an update took over from what it supersedes."""
+
+    field: str
+    """One of `INHERITED`, or `links`."""
+    value: str
+    """To read, such as `auth, cookies`."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SaveOutcome:
     """What became of a draft. `memory_id` is what now holds its content."""
@@ -117,6 +180,8 @@ class SaveOutcome:
     """The same source with the same content was there already: nothing was written."""
     version: int = 1
     superseded: tuple[str, ...] = ()
+    inherited: tuple[Inherited, ...] = ()
+    """What was not given and therefore taken over from what is superseded."""
     contradicts: tuple[str, ...] = ()
     masks: tuple[Mask, ...] = ()
     quality: Quality | None = None

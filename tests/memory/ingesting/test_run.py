@@ -247,3 +247,14 @@ def test_an_interrupted_run_keeps_what_it_committed_and_the_next_goes_on(home: H
         report = take(engine, scope, root)
         assert report.fates == {"stored": 150 - len(kept), "unchanged": len(kept)}
         assert take(engine, scope, root).fates == {"unchanged": 150}
+
+
+def test_a_changed_record_keeps_what_it_does_not_mention(engine: Engine, scope: Scope, tmp_path: Path) -> None:
+    place = tmp_path / "notes.jsonl"
+    place.write_text('{"id": "a", "text": "The tea is left.", "tags": ["kitchen"], "triggers": ["thirsty"]}\n')
+    engine.ingest(scope, [place])
+    place.write_text('{"id": "a", "text": "The tea is right.", "tags": []}\n')
+    engine.ingest(scope, [place])
+    with engine.store.reading(scope) as work:
+        [now] = [one for one in work.memories.page() if one.superseded_at is None]
+    assert (now.body, now.triggers, now.tags) == ("The tea is right.", ("thirsty",), ())

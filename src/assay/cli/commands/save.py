@@ -12,7 +12,7 @@ from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
-from assay.records import Draft, Format, Nearest, SaveDecision, SaveOutcome, Tier
+from assay.records import Format, Nearest, SaveDecision, SaveOutcome, Tier, make_draft
 
 NOTHING_KEPT = 2
 """The exit code of a save that was turned away."""
@@ -22,12 +22,19 @@ BodyArgument = Annotated[
 ]
 TitleOption = Annotated[str, typer.Option("--title", "-t", help="What it is called.")]
 TextOption = Annotated[str | None, typer.Option("--text", help="The body itself, instead of a file.")]
-TierOption = Annotated[Tier, typer.Option(help="How much it matters.")]
-TriggerOption = Annotated[list[str], typer.Option("--trigger", help="A phrase that should bring it up; may repeat.")]
-TagOption = Annotated[list[str], typer.Option("--tag", help="May repeat.")]
-FolderOption = Annotated[str, typer.Option(help="Where it belongs, such as decisions/auth.")]
+TierOption = Annotated[
+    Tier | None, typer.Option(help="How much it matters; an update keeps that of the old memory, a new one is normal.")
+]
+TriggerOption = Annotated[
+    list[str] | None,
+    typer.Option("--trigger", help='A phrase that should bring it up; may repeat. "" for none, also in an update.'),
+]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help='May repeat. "" for none, also in an update.')]
+FolderOption = Annotated[
+    str | None, typer.Option(help='Where it belongs, such as decisions/auth. "" for none, also in an update.')
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the body is written.")]
-ContextOption = Annotated[str, typer.Option("--context-type", help="What kind of work it belongs to.")]
+ContextOption = Annotated[str | None, typer.Option("--context-type", help="What kind of work it belongs to.")]
 SourceOption = Annotated[str | None, typer.Option("--source-id", help="The same id again means a new version.")]
 AutomatedOption = Annotated[
     bool, typer.Option("--automated", help="A program writes: never replace what a person wrote.")
@@ -43,22 +50,25 @@ def register(app: typer.Typer) -> None:
         title: TitleOption,
         file: BodyArgument = None,
         text: TextOption = None,
-        tier: TierOption = Tier.NORMAL,
-        trigger: TriggerOption = [],  # noqa: B006 - typer reads the default, nobody changes it
-        tag: TagOption = [],  # noqa: B006 - the same
-        folder: FolderOption = "",
+        tier: TierOption = None,
+        trigger: TriggerOption = None,
+        tag: TagOption = None,
+        folder: FolderOption = None,
         body_format: FormatOption = Format.MARKDOWN,
-        context_type: ContextOption = "",
+        context_type: ContextOption = None,
         source_id: SourceOption = None,
         automated: AutomatedOption = False,
     ) -> None:
-        """Keep a memory: masked, scored, compared with what is like it, then stored, merged or turned away."""
-        draft = Draft(
+        """Keep a memory: masked, scored, compared with what is like it, then stored, merged or turned away.
+
+        An update takes over folder, tags, triggers, tier and links from what it supersedes, unless they are given.
+        """
+        draft = make_draft(
             title=title,
             body=read_body(surface, file, text),
             tier=tier,
-            triggers=tuple(trigger),
-            tags=tuple(tag),
+            triggers=_labels(trigger),
+            tags=_labels(tag),
             folder=folder,
             format=body_format,
             context_type=context_type,
@@ -73,10 +83,19 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(NOTHING_KEPT)
 
 
+def _labels(given: list[str] | None) -> list[str] | None:
+    """The labels of an option that may repeat; an empty one says that there are to be none."""
+    # typer gives an empty list where the option was not used.
+    return [label for label in given if label] if given else None
+
+
 def told(outcome: SaveOutcome) -> list[str]:
     """What became of a draft, in a line, and what else should be known of it."""
     lines = [_headline(outcome)]
     lines += [f"  masked {mask.kind} in {mask.where} ({mask.length} characters)" for mask in outcome.masks]
+    if outcome.inherited:
+        kept = "; ".join(f"{one.field} {one.value}" for one in outcome.inherited)
+        lines.append(f"  taken over from the old memory: {kept}")
     lines += [f"  contradicts {other}; both stay" for other in outcome.contradicts]
     lines += [f"  doubtful: {step.detail}" for step in outcome.steps if step.decision == "warn"]
     if outcome.would_reject and not outcome.quarantined:

@@ -14,12 +14,13 @@ from assay.mcp.framing import NOTICE, About
 from assay.mcp.policies import ADD, ADD_ONCE, READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, Tool
 from assay.memory.graph import Reason
-from assay.records import Draft, EdgeKind, Format, SaveDecision, SaveOutcome, Tier
+from assay.records import EdgeKind, Format, SaveDecision, SaveOutcome, Tier, make_draft
 
 LONGEST_BODY = 1_000_000
 MOST_LABELS = 50
 
 Label = Annotated[str, Field(min_length=1, max_length=500)]
+TAKEN_OVER = "If left out, an update keeps what the memory it supersedes has."
 TIERS = tuple(one for one in Tier if one is not Tier.CONSTITUTIONAL)
 
 
@@ -28,6 +29,11 @@ def check_agent_tier(tier: Tier) -> Tier:
     if tier not in TIERS:
         raise ValueError("a constitutional memory is for a person to make")
     return tier
+
+
+AgentTier = Annotated[
+    Tier, AfterValidator(check_agent_tier), Field(json_schema_extra={"enum": [one.value for one in TIERS]})
+]
 
 
 class SaveArguments(Arguments):
@@ -43,19 +49,22 @@ class SaveArguments(Arguments):
         ),
     ]
     tier: Annotated[
-        Tier,
-        AfterValidator(check_agent_tier),
-        Field(
-            description=f"How much it matters: {', '.join(TIERS)}.",
-            json_schema_extra={"enum": [one.value for one in TIERS]},
-        ),
-    ] = Tier.NORMAL
+        AgentTier | None,
+        Field(description=f"How much it matters: {', '.join(TIERS)}. {TAKEN_OVER}"),
+    ] = None
     triggers: Annotated[
-        tuple[Label, ...],
-        Field(max_length=MOST_LABELS, description=f"Phrases that should bring it up, up to {MOST_LABELS}."),
-    ] = ()
-    tags: Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS, description=f"Up to {MOST_LABELS} tags.")] = ()
-    folder: Annotated[str, Field(max_length=500, description="Where it belongs, such as decisions/auth.")] = ""
+        tuple[Label, ...] | None,
+        Field(
+            max_length=MOST_LABELS, description=f"Phrases that should bring it up, up to {MOST_LABELS}. {TAKEN_OVER}"
+        ),
+    ] = None
+    tags: Annotated[
+        tuple[Label, ...] | None,
+        Field(max_length=MOST_LABELS, description=f"Up to {MOST_LABELS} tags. {TAKEN_OVER}"),
+    ] = None
+    folder: Annotated[
+        str | None, Field(max_length=500, description=f"Where it belongs, such as decisions/auth. {TAKEN_OVER}")
+    ] = None
     source_id: Annotated[
         str | None,
         Field(min_length=1, max_length=500, description="The same source id again means a new version of the same."),
@@ -69,6 +78,13 @@ class NearMemory(Result):
     title: str
     similarity: float
     agrees: bool
+
+
+class InheritedField(Result):
+    """Something that an update took over from the memory it supersedes."""
+
+    field: str
+    value: str
 
 
 class Saved(Result):
@@ -85,6 +101,8 @@ class Saved(Result):
     warning: str
     """What the quality gate will say once it no longer only warns, or why the memory is in quarantine; else empty."""
     superseded: list[str]
+    inherited: list[InheritedField]
+    """What was left out and therefore taken over from what is superseded."""
     contradicts: list[str]
     masked: list[str]
     """Secrets that were masked, by kind and place."""
@@ -93,7 +111,7 @@ class Saved(Result):
 
 
 def _save(calling: Calling, given: SaveArguments) -> Saved:
-    draft = Draft(
+    draft = make_draft(
         title=given.title,
         body=given.body,
         tier=given.tier,
@@ -124,6 +142,7 @@ def describe_save(outcome: SaveOutcome) -> Saved:
         reason=("; ".join(filter(None, said)) or duplicate) if rejected else "",
         warning=_warning(outcome),
         superseded=list(outcome.superseded),
+        inherited=[InheritedField(field=one.field, value=one.value) for one in outcome.inherited],
         contradicts=list(outcome.contradicts),
         masked=[f"{mask.kind} in {mask.where}" for mask in outcome.masks],
         quality=None if outcome.quality is None else outcome.quality.score,

@@ -22,6 +22,7 @@ from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
 from assay.records import Draft, Format
 from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
+from assay.records.saving import INHERITED
 from assay.text import restructured
 
 LIMIT = 16_000_000
@@ -195,7 +196,8 @@ def _draft(file: FoundFile, *, line: int | None = None, **given: Any) -> Draft |
         "automated": True,
     }
     try:
-        return Draft(**{**filled, **given})
+        values = {**filled, **given}
+        return Draft(**values, given=frozenset(values).intersection(INHERITED))
     except InputError as problem:
         return _skip(file, "refused", problem.message, line=line)
 

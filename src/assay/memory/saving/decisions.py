@@ -50,7 +50,7 @@ def decide(
         steps = (trust, quality, *_not_asked("in quarantine"))
         return Decision(decision=SaveDecision.STORE, steps=steps, would_reject=TRUST, quarantined=True)
     duplicate = next((one for one in near if one.verdict is Verdict.REJECT), None)
-    updates = policy.reconsolidate and any(_allowed(one, policy) is Verdict.SUPERSEDE for one in near)
+    updates = policy.reconsolidate and any(allowed(one, policy) is Verdict.SUPERSEDE for one in near)
     repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
     if duplicate is not None and repeated.decision == "reject":
         last = Step("reconsolidation", "off", "rejected before")
@@ -104,7 +104,7 @@ def _reconsolidated(
     if not policy.reconsolidate or not_compared:
         step = Step("reconsolidation", "off", not_compared or policy.reconsolidation_reason)
         return Decision(decision=SaveDecision.STORE, steps=(*before, step), would_reject=would)
-    verdicts = [_allowed(one, policy) for one in near]
+    verdicts = [allowed(one, policy) for one in near]
     chosen = foremost(verdicts)
     by_verdict = {
         kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
@@ -124,7 +124,7 @@ def _reconsolidated(
     )
 
 
-def _allowed(one: Neighbour, policy: Policy) -> Verdict:
+def allowed(one: Neighbour, policy: Policy) -> Verdict:
     """What is left of a verdict on a memory under these flags, and when it may not be touched.
 
     A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns.

@@ -19,9 +19,10 @@ from assay.errors import InputError, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory.saving import copying, quarantine
-from assay.memory.saving.decisions import Decision, decide
+from assay.memory.saving.decisions import allowed, decide
 from assay.memory.saving.forgotten import ForgottenMemory, forget
 from assay.memory.saving.gate import UNGATED, Policy, policy_for
+from assay.memory.saving.inheriting import Update, inherit, update_of
 from assay.memory.saving.neighbours import (
     Judge,
     Neighbour,
@@ -32,10 +33,11 @@ from assay.memory.saving.neighbours import (
 )
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, Preparer
+from assay.memory.saving.reconsolidation import Verdict
 from assay.memory.saving.restoring import Restorer
 from assay.memory.saving.updating import already, check_current, draft_of_update
 from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
-from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step
+from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step, Tier
 from assay.storage import Standing, Store, Work
 from assay.text.chunking import Chunker
 
@@ -258,6 +260,9 @@ class Saver:
         into = plan.decision.merge_into
         if into is not None and merged_before(into.memory, prepared):
             return _unchanged(prepared, into.memory)
+        if plan.prepared.draft.tier is Tier.CONSTITUTIONAL:
+            # Also one that inherited its tier has to see those of its batch.
+            writing.flush()
         try:
             writing.check(plan)
         except InputError as problem:
@@ -268,16 +273,24 @@ class Saver:
         near = [] if there is not None else self._near(work, ready)
         prepared = self._watched(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
-        decision: Decision = decide(prepared, near, policy, self._options, not_compared=why)
         spared = there is not None and prepared.draft.automated and is_protected(there)
+        predecessor = None if spared else there
+        older = [predecessor] if predecessor is not None else _superseded(near, policy)
+        update = update_of(work, prepared, older, compared={one.memory.id for one in near})
+        decision = decide(update.prepared, near, policy, self._options, not_compared=why)
+        if decision.decision is SaveDecision.REJECT or decision.quarantined:
+            # It takes nothing's place, so it takes nothing over.
+            update = Update(prepared=prepared)
         return Plan(
-            prepared=prepared,
+            prepared=update.prepared,
             decision=decision,
             near=tuple(near),
-            predecessor=None if spared else there,
+            predecessor=predecessor,
             spared=there if spared else None,
             version=_next_version(work, prepared, there),
             enforced=policy.enforced,
+            inherited=update.inherited,
+            links=update.links,
         )
 
     def _watched(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: Policy) -> Prepared:
@@ -299,6 +312,13 @@ class Saver:
         return ready.judge.nearest(work, {*ready.nominated.numbers, *changed})
 
 
+def _superseded(near: Sequence[Neighbour], policy: Policy) -> list[MemoryRecord]:
+    """What a draft would supersede, most similar first."""
+    if not policy.reconsolidate:
+        return []
+    return [one.memory for one in near if allowed(one, policy) is Verdict.SUPERSEDE]
+
+
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
     if prepared.draft.supersedes is not None:
         return check_current(work.memories.get(prepared.draft.supersedes))
@@ -311,7 +331,7 @@ def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryR
     if prepared.draft.supersedes is not None:
         # An update keeps the source's hash, so that taking the same file in again does not undo it.
         return None
-    if there is not None and there.source_hash == prepared.source_hash:
+    if there is not None and there.source_hash == inherit(prepared, [there]).source_hash:
         return there
     doubted = prepared.doubts and prepared.draft.automated
     return quarantine.of_source(work, prepared.draft.source_id, prepared.source_hash) if doubted else None

@@ -13,6 +13,7 @@ from assay.errors import InputError, NotReady
 from assay.memory.saving import rights
 from assay.memory.saving.structure import RESERVED
 from assay.records import Draft, MemoryRecord, MemoryStatus, SaveDecision, SaveOutcome, Scope, Step
+from assay.records.saving import INHERITED
 
 CHANGEABLE = ("title", "body", "triggers", "tags", "folder", "tier", "format", "context_type", "metadata")
 """Fields that an update may give."""
@@ -32,7 +33,8 @@ def draft_of_update(
     old["metadata"] = {key: value for key, value in memory.metadata.items() if key != RESERVED}
     if all(old[name] == value for name, value in changes.items()):
         return None
-    return Draft(**{**old, **changes}, supersedes=memory.id, written_with=tool, automated=automated)
+    values = {**old, **changes, "supersedes": memory.id, "written_with": tool, "automated": automated}
+    return Draft(**values, given=frozenset(INHERITED))
 
 
 def check_current(memory: MemoryRecord) -> MemoryRecord:

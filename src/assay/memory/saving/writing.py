@@ -14,10 +14,23 @@ from typing import Any
 from assay.hashing import content_hash
 from assay.memory.saving import quarantine, structure
 from assay.memory.saving.decisions import Decision
+from assay.memory.saving.inheriting import move_link
 from assay.memory.saving.neighbours import Neighbour
 from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.structure import RESERVED
-from assay.records import Edge, EdgeKind, IdFactory, MemoryRecord, Nearest, SaveDecision, SaveOutcome, Scope, Step, Tier
+from assay.records import (
+    Edge,
+    EdgeKind,
+    IdFactory,
+    Inherited,
+    MemoryRecord,
+    Nearest,
+    SaveDecision,
+    SaveOutcome,
+    Scope,
+    Step,
+    Tier,
+)
 from assay.storage import Saved, SaveRecord, Work
 from assay.text.terms import normalised_phrase
 
@@ -38,6 +51,10 @@ class Plan:
     """A predecessor that may not be touched."""
     version: int = 1
     enforced: bool = False
+    inherited: tuple[Inherited, ...] = ()
+    """What the draft took over from what it replaces."""
+    links: tuple[Edge, ...] = ()
+    """Edges of what it replaces that it is to have too."""
 
     @property
     def replaced(self) -> list[MemoryRecord]:
@@ -154,6 +171,9 @@ class Writing:
             self._edge(memory.id, plan.predecessor.id, EdgeKind.SUPERSEDES, f"version {plan.version}")
         if plan.spared is not None:
             self._edge(memory.id, plan.spared.id, EdgeKind.CONTRADICTS, "a program may not replace it")
+        gone = {one.id for one in plan.replaced}
+        for link in plan.links:
+            self._edges.append(move_link(link, gone, memory.id))
         for kind, near in (
             (EdgeKind.SUPERSEDES, decision.supersedes),
             (EdgeKind.CONTRADICTS, decision.contradicts),
@@ -238,6 +258,7 @@ def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
         memory_id=memory_id,
         version=plan.version if stored else 1,
         superseded=tuple(one.id for one in plan.replaced),
+        inherited=plan.inherited,
         contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
         masks=prepared.masks,
         quality=prepared.quality,
@@ -274,6 +295,7 @@ def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
         "masks": [list(mask) for mask in outcome.masks],
         "nearest": [_nearest(one) for one in outcome.nearest],
         "superseded": list(outcome.superseded),
+        "inherited": [list(one) for one in outcome.inherited],
         "contradicts": list(outcome.contradicts),
     }
 

@@ -12,7 +12,6 @@ from assay.memory.graph import Reason
 from assay.memory.saving.rights import check_readable
 from assay.memory.showing import ShownMemory
 from assay.records import (
-    Draft,
     EdgeKind,
     Forget,
     Format,
@@ -22,6 +21,7 @@ from assay.records import (
     SaveDecision,
     SaveOutcome,
     Tier,
+    make_draft,
 )
 from assay.records.access import Access
 from assay.server import paging
@@ -34,6 +34,7 @@ from assay.server.security.policies import ADD, GOVERN, READ
 RESOURCE = Resource("/api/memory", "memory")
 LIST = "memory"
 Labels = Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS)]
+TAKEN_OVER = "Left out: as in the memory that this one supersedes. Empty: none."
 
 
 class SaveBody(Body):
@@ -49,14 +50,20 @@ class SaveBody(Body):
 
     title: Annotated[str, Field(min_length=1, max_length=1_000)]
     body: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, description="One decision, fact or lesson.")]
-    tier: Annotated[Tier, Field(description="How much it matters; constitutional needs admin access.")] = Tier.NORMAL
+    tier: Annotated[
+        Tier | None,
+        Field(
+            description="How much it matters; constitutional needs admin access. Left out: as in the memory that this "
+            "one supersedes, else normal."
+        ),
+    ] = None
     format: Format = Format.MARKDOWN
-    triggers: Labels = ()
-    tags: Labels = ()
-    folder: Annotated[str, Field(max_length=500)] = ""
+    triggers: Annotated[Labels | None, Field(description=TAKEN_OVER)] = None
+    tags: Annotated[Labels | None, Field(description=TAKEN_OVER)] = None
+    folder: Annotated[str | None, Field(max_length=500, description=TAKEN_OVER)] = None
     rel_path: Annotated[str, Field(max_length=4_000)] = ""
-    context_type: Annotated[str, Field(max_length=500)] = ""
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    context_type: Annotated[str | None, Field(max_length=500, description=TAKEN_OVER)] = None
+    metadata: Annotated[dict[str, Any] | None, Field(description=TAKEN_OVER)] = None
     source_id: Annotated[
         str | None,
         Field(min_length=1, max_length=500, description="The same source id again means a new version of the same."),
@@ -89,6 +96,13 @@ class StepTaken(Result):
     detail: str
 
 
+class InheritedField(Result):
+    """Something that an update took over from the memory it supersedes."""
+
+    field: str
+    value: str
+
+
 class SaveDone(Result):
     """What became of it."""
 
@@ -98,6 +112,9 @@ class SaveDone(Result):
     unchanged: bool
     version: int
     superseded: list[str]
+    inherited: list[InheritedField] = Field(
+        description="What was left out and therefore taken over from what is superseded."
+    )
     contradicts: list[str]
     masked: list[str] = Field(description="Secrets that were masked, by kind and place.")
     quality: float | None
@@ -115,7 +132,7 @@ def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
     given = {name: getattr(body, name) for name in SaveBody.model_fields}
     # Who may only write is taken for a program: what is no note is then kept out of search, not just warned of.
     given["automated"] = body.automated or not asked.grant.access.includes(Access.ADMIN)
-    draft = Draft(**given, written_with="http")
+    draft = make_draft(**given, written_with="http")
     outcome = asked.engine.saver.save(asked.scope, draft)
     asked.engine.keep_up(asked.scope)
     return saved(outcome)
@@ -141,6 +158,7 @@ def saved(outcome: SaveOutcome) -> SaveDone:
         unchanged=outcome.unchanged,
         version=outcome.version,
         superseded=list(outcome.superseded),
+        inherited=[InheritedField(field=one.field, value=one.value) for one in outcome.inherited],
         contradicts=list(outcome.contradicts),
         masked=[f"{mask.kind} in {mask.where}" for mask in outcome.masks],
         quality=None if outcome.quality is None else outcome.quality.score,
