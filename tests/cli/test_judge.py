@@ -337,6 +337,6 @@ def test_failed_judges_leave_bounds_and_no_false_sentence_in_the_gate(
         use(service, monkeypatch)
         told = run("judge", "run", "--about", "groundedness")
     assert "8 cases, 4 without a value   worst to best 2.333 to 4.000" in told.out
-    told = run("gate", "--no-baseline")
+    told = run("gate", "--no-baseline", "--verbose")
     assert "0 of 12 cases could not be judged under metrics that decide" in told.out
     assert "4 more under groundedness, which decides nothing" in told.out
