@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
@@ -304,13 +305,12 @@ def evaluate(
     `Memory`, or a name as the command line takes it, such as `"assay:mode=quick"`. A case in which it fails is an
     outcome; only a run in which nothing at all could be measured raises.
     """
-    from assay.evaluation.datasets import for_scoring  # noqa: PLC0415 - see Dataset
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
-    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
+    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
+    from assay.evaluation.running.use_case import refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
 
     given = dataset if isinstance(dataset, records_of_datasets.Dataset) else Dataset.load(dataset)
-    scored = for_scoring(given).dataset
     options = RunOptions(
         metrics=None if metrics is None else parse_specs(metrics),
         k=k,
@@ -320,9 +320,20 @@ def evaluate(
         name=name,
         spec=system if isinstance(system, str) else "",
     )
-    under_test, own = _system(system, scored)
+    running = Running(runs=None if runs is None else Path(runs))
+    result = run_dataset(given, lambda scored: _open_system(system, scored), options, running)
+    refuse_unmeasured(result)
+    return result
+
+
+@contextmanager
+def _open_system(
+    system: str | Callable[..., Any] | Memory | System, dataset: records_of_datasets.Dataset
+) -> Iterator[System]:
+    """Give what is to be asked, and close it afterwards if it was opened here."""
+    under_test, own = _system(system, dataset)
     try:
-        return run(scored, under_test, options, Running(runs=None if runs is None else Path(runs)))
+        yield under_test
     finally:
         if own:
             under_test.close()

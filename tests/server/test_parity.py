@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from tests.server.serving import OWN, reaching, services_at
 import assay
 from assay import wiring
 from assay.access import Access, Grant
+from assay.errors import NothingMeasured
+from assay.evaluation.datasets.generated import GENERATED
 from assay.evaluation.results import load_run
 from assay.mcp.host import Host
 from assay.mcp.tool import Calling
 from assay.mcp.tools import BY_NAME
 from assay.records import SearchRequest
+from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.settings import load_settings
 from assay.testing import FixedClock
@@ -76,6 +80,50 @@ def test_one_evaluation_is_one_result_on_every_surface(folder: Path, capsys: pyt
     assert {mcp.run_id, http["run_id"]} <= {one["run_id"] for one in listed}
     assert {one["delta"] for one in compared["metrics"].values()} == {0.0}
     assert load_run(folder / "runs" / http["run_id"]).result_hash == http["result_hash"]
+
+
+def test_runs_with_cases_left_out_are_measured_with_one_instrument(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each surface once prepared the dataset by itself, and only the command line kept what was left out."""
+    whole = tiny()
+    made = tuple(
+        replace(case, id=f"g{number}", query=f"{case.query} then", tags=(GENERATED,))
+        for number, case in enumerate(whole.cases[:2])
+    )
+    with_made = replace(whole, name="made", cases=(*whole.cases, *made))
+    wiring.registry_of(load_settings().settings).add(with_made, origin="test", clock=FixedClock())
+    call = runner(capsys)
+    asked = {"dataset": "made", "metrics": METRICS, "max_cases": 1000}
+    python = assay.evaluate("made", "assay", metrics=METRICS, runs=folder / "runs")
+    [shell] = json.loads(call("run", "made", "--metrics", ",".join(METRICS), "--json").out)["runs"]
+    with services_at(folder, configured=True) as services, reaching(services) as client:
+        http = client.post("/api/runs", json=asked).json()
+        mcp = called(Host(services.engine, services.settings), "eval_run", asked)
+    ids = [python.run_id, shell["run_id"], http["run_id"], mcp.run_id]
+    runs = [load_run(folder / "runs" / run_id) for run_id in ids]
+    assert runs[0].manifest.instrument["excluded_unlabelled"] == ["g0", "g1"]
+    assert [run.manifest.instrument for run in runs[1:]] == [runs[0].manifest.instrument] * 3
+    assert [run.caveats for run in runs[1:]] == [runs[0].caveats] * 3
+    [left_out] = caveats_about(runs[0].caveats, CaveatKind.PARTIAL)
+    assert left_out.count == 2
+    assert left_out.sentence in [caveat["sentence"] for caveat in http["caveats"]]
+    for other in ids[1:]:
+        assert call("compare", ids[0], other).code == 0
+
+
+def test_a_run_that_measured_nothing_is_refused_on_every_surface(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(query: str, k: int) -> list[str]:
+        raise RuntimeError(f"no {k} for {query}")
+
+    with pytest.raises(NothingMeasured, match="no case of tiny could be scored"):
+        assay.evaluate(DATASET, broken, metrics=METRICS)
+    (folder / "broken_system.py").write_text("def search(query, k):\n    raise RuntimeError('broken')\n")
+    told = runner(capsys)("run", DATASET, "--system", "python:broken_system:search")
+    assert told.code == NothingMeasured.exit_code
+    assert "no case of tiny could be scored" in told.err
 
 
 def called(host: Host, name: str, given: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,11 @@ from assay.statistics import Comparison
 
 JUDGED_GAP = 0.10
 """How much larger the share of unjudged results of one run must be before it may explain a difference."""
+LEFT_OUT = {
+    "excluded_unlabelled": "{} generated cases are not labelled yet and do not count: see `assay label`.",
+    "excluded_unresolved": "{} cases with anchors that lead nowhere were left out: see `assay dataset check`.",
+}
+"""What is said of cases that were left out of a run, by the field of the instrument that names them."""
 _FEW = 5
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
@@ -71,6 +77,15 @@ def _adapter_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
             of=len(cases),
         )
         for what, count in concerned.items()
+    ]
+
+
+def left_out_caveats(instrument: Mapping[str, Any]) -> list[Caveat]:
+    """Cases of the dataset that were left out before the run, by why, as the instrument of the run names them."""
+    return [
+        Caveat(kind=CaveatKind.PARTIAL, sentence=sentence.format(f"{len(cases):,}"), count=len(cases))
+        for name, sentence in LEFT_OUT.items()
+        if (cases := instrument.get(name))
     ]
 
 

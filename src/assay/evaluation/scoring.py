@@ -301,6 +301,7 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
     return [
         *caveats.case_caveats(sheet.cases),
         *([placement_caveat(unplaced)] if (unplaced := find_unplaced(sheet.placed, scores)) is not None else []),
+        *caveats.left_out_caveats(sheet.manifest.instrument),
         *_ranking_caveats(sheet),
         *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
         *caveats.unscored_caveats(scores),

@@ -7,12 +7,12 @@ address is called because a client said so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.clock import Clock
-from assay.errors import AssayError, InputError, NothingMeasured, RunFailed
+from assay.errors import InputError, RunFailed
 from assay.records import Mode, Scope
 from assay.settings import Settings
 from assay.wiring.systems import lookup_of, open_system, registry_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
     from assay.memory.engine import Engine
     from assay.records.datasets import Dataset
+    from assay.systems.protocol import System
 
 Progress = Callable[[float, float | None, str], None]
 """Told how much is done, of how much, and what."""
@@ -51,36 +52,37 @@ def measure(
     settings: Settings, engine: Engine, scope: Scope, wanted: Measurement, progress: Progress | None = None
 ) -> Measured:
     """Run Assay over a dataset, keep the run and a row of it; raises `NothingMeasured` when nothing was scored."""
-    from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - see the package's docstring
+    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - see the package's docstring
     from assay.evaluation.running.budget import Budget  # noqa: PLC0415 - the same
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
-    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
+    from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
 
     told = progress or (lambda *_: None)
     time = _Time(engine.clock, engine.clock.monotonic() + wanted.max_seconds)
     lookup = lookup_of(settings)
-    scored = for_scoring(load_dataset(known_dataset(settings, wanted.dataset), registry=lookup.registry))
+    dataset = load_dataset(known_dataset(settings, wanted.dataset), registry=lookup.registry)
     spec = "assay" if wanted.mode is Mode.AUTO else f"assay:mode={wanted.mode.value}"
     options = RunOptions(
-        metrics=parse_specs(list(wanted.metrics)) if wanted.metrics else None,
-        k=wanted.k,
-        sample=_share(scored.dataset, wanted.max_cases),
-        name=wanted.name,
-        spec=spec,
-        instrument=scored.instrument if scored.excluded else {},
+        metrics=parse_specs(list(wanted.metrics)) if wanted.metrics else None, k=wanted.k, name=wanted.name, spec=spec
     )
-    with closing(open_system(spec, scored.dataset, on_document=time.watching(told))) as system:
-        running = Running(
+
+    def start() -> Running:
+        return Running(
             runs=lookup.runs,
             budget=Budget(seconds=time.left()),
             clock=engine.clock,
             on_case=lambda done, of, _: told(done, of, "cases"),
         )
-        result = run(scored.dataset, system, options, running)
-    notes = tuple(_stored(engine, scope, result))
-    _refuse_nothing(result)
-    return Measured(result, notes)
+
+    def open_assay(scored: Dataset) -> AbstractContextManager[System]:
+        return closing(open_system(spec, scored, on_document=time.watching(told)))
+
+    result = run_dataset(dataset, open_assay, options, start, max_cases=wanted.max_cases)
+    note = keep_row(result, lambda: engine.store.writing(scope))
+    refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
+    return Measured(result, (note,) if note else ())
 
 
 def known_dataset(settings: Settings, name: str) -> str:
@@ -92,10 +94,6 @@ def known_dataset(settings: Settings, name: str) -> str:
         return name
     known = ", ".join(sorted({*bundled_names(), *registry.names()}))
     raise InputError(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
-
-
-def _share(dataset: Dataset, most: int) -> float | None:
-    return None if len(dataset.cases) <= most else most / len(dataset.cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +119,3 @@ class _Time:
                 )
 
         return on_document
-
-
-def _stored(engine: Engine, scope: Scope, result: RunResult) -> list[str]:
-    """A row in the store; one that cannot be written costs a note, not the run."""
-    from assay.evaluation.running.stored import as_row  # noqa: PLC0415 - see the package's docstring
-
-    try:
-        with engine.store.writing(scope) as work:
-            work.results.add(as_row(result))
-    except AssayError as problem:
-        return [f"The store has no row of this run: {problem.message}."]
-    return []
-
-
-def _refuse_nothing(result: RunResult) -> None:
-    if result.aggregates and not any(one.scored for one in result.aggregates.values()):
-        failed = next((one for one in result.cases if one.error), None)
-        why = f"; the first said: {failed.error}" if failed else ""
-        raise NothingMeasured(
-            f"no case of {result.manifest.dataset} could be scored{why}",
-            remedy="Give a larger max_seconds, other metrics or another dataset.",
-        )

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EndpointUnavailable, InputError, NothingMeasured
+from assay.evaluation.caveats import left_out_caveats
 from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
 from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
 from assay.evaluation.generating import GenerateOptions, generate
 from assay.evaluation.generating.sections import telling
 from assay.evaluation.generating.templates import question
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
+from assay.records.caveats import CaveatKind
 from assay.records.datasets import Document
 
 NOTES = {
@@ -110,7 +112,9 @@ def test_generated_cases_do_not_count_until_labelled(notes: Path) -> None:
     assert [one.id for one in scored.dataset.cases] == [first.id]
     assert scored.unlabelled == tuple(one.id for one in others)
     assert scored.instrument == {"excluded_unlabelled": list(scored.unlabelled)}
-    assert scored.note.startswith(f"{len(others)} generated cases are not labelled yet")
+    [caveat] = left_out_caveats(scored.instrument)
+    assert (caveat.kind, caveat.count) == (CaveatKind.PARTIAL, len(others))
+    assert caveat.sentence.startswith(f"{len(others)} generated cases are not labelled yet")
 
 
 def test_a_model_asks_in_its_own_words_and_must_quote(notes: Path) -> None:

@@ -148,13 +148,13 @@ def _standing_there(group: typer.Typer) -> None:
 def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
     import numpy as np  # noqa: PLC0415 - not for the help
 
-    from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - the same
+    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - the same
     from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - the same
     from assay.evaluation.gating.verdict import Status  # noqa: PLC0415 - the same
     from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
     from assay.online.offline import offline_evidence, share_held  # noqa: PLC0415 - the same
 
-    dataset = for_scoring(load_dataset(name, registry=wiring.registry_of(surface.settings))).dataset
+    dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
     control, treatment = (_run(dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
     verdict = judge(reading_of(treatment), None, GateOptions(floors=surface.settings.floors))
     passed = verdict.status is not Status.FAIL
@@ -167,10 +167,9 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
 
 def _run(dataset: Dataset, spec: str) -> RunResult:
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - not for the help
-    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+    from assay.evaluation.running.use_case import run_dataset  # noqa: PLC0415 - the same
 
-    with closing(wiring.open_system(spec, dataset)) as system:
-        return run(dataset, system, RunOptions(spec=spec), Running(runs=None))
+    return run_dataset(dataset, lambda scored: closing(wiring.open_system(spec, scored)), RunOptions(spec=spec))
 
 
 def _collect(surface: Surface, flag: str) -> tuple[int, LadderStep | None]:

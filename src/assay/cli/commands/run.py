@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -15,13 +16,16 @@ import typer
 from assay import wiring
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
-from assay.errors import AssayError, InputError, NothingMeasured
+from assay.errors import AssayError, InputError
 
 if TYPE_CHECKING:
     from assay.evaluation.datasets import ForScoring
     from assay.evaluation.results import RunResult
     from assay.evaluation.running.planning import RunOptions
+    from assay.records.datasets import Dataset
     from assay.records.evaluations import CaseResult, RunManifest
+    from assay.storage import Work
+    from assay.systems.protocol import System
 
 T = TypeVar("T")
 
@@ -130,8 +134,6 @@ def register(app: typer.Typer) -> None:
         else:
             results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
         _finish(surface, results, trec)
-        if scored.note:
-            surface.note(scored.note)
 
 
 def _default_runs() -> Path:
@@ -180,33 +182,41 @@ class _Doing(NamedTuple):
             asking=before.asking if given.asking is None else one_of(Asking)(given.asking, "--asking"),
             name=given.name,
             spec=spec,
-            instrument=self.scored.instrument,
         )
 
     def _run(self, spec: str, options: RunOptions, resume: Path | None) -> RunResult:
         from assay.evaluation.running.budget import NO_LIMIT, Budget  # noqa: PLC0415 - see the command
         from assay.evaluation.running.executing import LocalExecutor  # noqa: PLC0415 - the same
-        from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
+        from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
+        from assay.evaluation.running.use_case import run_dataset  # noqa: PLC0415 - the same
 
         begun: list[RunManifest] = []
-        dataset = self.scored.dataset
-        with _bar(self.surface, "documents") as on_document:
-            system = wiring.open_system(spec, dataset, on_document=on_document)
         try:
-            with closing(system), _bar(self.surface, "cases") as on_case:
-                running = Running(
-                    runs=self.runs,
-                    resume=resume,
-                    budget=Budget.parse(self.given.budget) if self.given.budget else NO_LIMIT,
-                    executor=LocalExecutor(self.given.threads),
-                    on_start=lambda manifest, _: begun.append(manifest),
-                    on_case=None if on_case is None else _counting(on_case),
-                )
-                return run(dataset, system, options, running)
+            with ExitStack() as shown:
+
+                def start() -> Running:
+                    on_case = shown.enter_context(_bar(self.surface, "cases"))
+                    return Running(
+                        runs=self.runs,
+                        resume=resume,
+                        budget=Budget.parse(self.given.budget) if self.given.budget else NO_LIMIT,
+                        executor=LocalExecutor(self.given.threads),
+                        on_start=lambda manifest, _: begun.append(manifest),
+                        on_case=None if on_case is None else _counting(on_case),
+                    )
+
+                return run_dataset(self.scored, lambda scored: self._open(spec, scored), options, start)
         except (KeyboardInterrupt, AssayError) as problem:
             if begun and (isinstance(problem, KeyboardInterrupt) or problem.exit_code == AssayError.exit_code):
                 sys.stderr.write(f"Cases that ended are kept. Go on with: {self._command(begun[0].run_id)}\n")
             raise
+
+    @contextmanager
+    def _open(self, spec: str, scored: Dataset) -> Iterator[System]:
+        with _bar(self.surface, "documents") as on_document:
+            system = wiring.open_system(spec, scored, on_document=on_document)
+        with closing(system):
+            yield system
 
     def _command(self, run_id: str) -> str:
         runs = "" if self.runs == _default_runs() else f" --runs {self.runs}"
@@ -242,6 +252,7 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> No
     from assay.cli.run_table import channel_table, ended, table  # noqa: PLC0415 - see the command
     from assay.evaluation.floors import named_floors  # noqa: PLC0415 - the same
     from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
+    from assay.evaluation.running.use_case import refuse_unmeasured  # noqa: PLC0415 - the same
 
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
@@ -257,18 +268,8 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> No
         surface.caveats(result.caveats, about=result.name if len(results) > 1 else "")
     for note in filter(None, notes):
         surface.note(note)
-    _refuse_nothing(results)
-
-
-def _refuse_nothing(results: list[RunResult]) -> None:
     for result in results:
-        if result.aggregates and not any(one.scored for one in result.aggregates.values()):
-            failed = next((one for one in result.cases if one.error), None)
-            why = f"; the first said: {failed.error}" if failed else ""
-            raise NothingMeasured(
-                f"no case of {result.manifest.dataset} could be scored for {result.name}{why}",
-                remedy=f"What there is stands in {result.folder}.",
-            )
+        refuse_unmeasured(result, remedy=f"What there is stands in {result.folder}.")
 
 
 def _write_trec(result: RunResult, trec: Path | None, *, several: bool) -> None:
@@ -287,14 +288,15 @@ def _stored(surface: Surface, result: RunResult) -> str | None:
     there = surface.common.db is not None or Path(surface.settings.db).is_file()
     if not there or importlib.util.find_spec("sqlalchemy") is None:
         return None
-    from assay.evaluation.running.stored import as_row  # noqa: PLC0415 - see the command
+    from assay.evaluation.running.use_case import keep_row  # noqa: PLC0415 - see the command
 
-    try:
-        with wiring.open_store(surface.settings, create=False) as store, store.writing(surface.scope) as work:
-            work.results.add(as_row(result))
-    except AssayError as problem:
-        return f"The store has no row of this run: {problem.message}."
-    return None
+    return keep_row(result, partial(_writing, surface)) or None
+
+
+@contextmanager
+def _writing(surface: Surface) -> Iterator[Work]:
+    with wiring.open_store(surface.settings, create=False) as store, store.writing(surface.scope) as work:
+        yield work
 
 
 @contextmanager

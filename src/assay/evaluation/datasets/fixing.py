@@ -31,13 +31,6 @@ class ForScoring:
         left_out = {"excluded_unresolved": list(self.excluded), "excluded_unlabelled": list(self.unlabelled)}
         return {name: cases for name, cases in left_out.items() if cases}
 
-    @property
-    def note(self) -> str:
-        """What whoever reads the numbers has to know; empty when every generated case was labelled."""
-        if not self.unlabelled:
-            return ""
-        return f"{len(self.unlabelled):,} generated cases are not labelled yet and do not count: see `assay label`."
-
 
 def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_root: Path | None = None) -> ForScoring:
     """The cases that may be scored; anchors that lead nowhere block it unless their cases are left out on purpose.
