@@ -42,7 +42,7 @@ def other(query, k):
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
-    house = dataset(floors={"recall@5": 0.8, "mrr": 1.1, "latency p95": 60_000.0})
+    house = dataset(floors={"recall@5": 0.8, "precision@5": 0.9, "latency p95": 60_000.0})
     export_dataset(house, tmp_path / "house.json")
     engine = ENGINE.format(texts={one.id: one.text for one in house.documents})
     (tmp_path / "ten_lines_engine.py").write_text(engine, encoding="utf-8")
@@ -63,7 +63,7 @@ def test_one_table_with_intervals_floors_counts_and_what_the_set_can_see(run: Ru
     assert lines[0].split() == ["metric", "python:ten_lines_engine:search", "[95", "%]", "floor", "status"]
     rows = {line.split("   ")[0].strip(): line for line in lines[1:14]}
     assert rows["recall@5"].split()[-3:] == [">=", "0.8", "met"]
-    assert rows["mrr"].split()[-3:] == [">=", "1.1", "missed"]
+    assert rows["precision@5"].split()[-3:] == [">=", "0.9", "missed"]
     assert rows["latency p95"].split()[-3:] == ["<=", "60000", "met"]
     assert "0 of 4" in rows["error_rate"]
     assert "4 cases of house: 4 ok." in told.out
