@@ -44,7 +44,8 @@ AssayError
     EndpointUnavailable   an endpoint refused, failed or did not answer in time
     EndpointMisbehaved    an endpoint answered with something that cannot be used
     BudgetExhausted       a call could cost more than is left of the budget; it was not made (exit 2)
-  RunFailed               a run cannot write down what it has; finished cases are kept (exit 4)
+  RunFailed               a run cannot go on: its files cannot be written, or its system is away; finished cases are
+                          kept (exit 4)
   ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
   ServerBusy              more calls wait than the server takes on (exit 4)
   ChannelUnavailable      one way of searching cannot be asked now; a search goes on with the others (exit 4)
@@ -281,6 +282,8 @@ class EndpointUnavailable(ModelError):
     """Of the last answer, where there was one."""
     body: bytes = b""
     """Of the same."""
+    unreachable: bool = False
+    """Nothing answered: no connection could be made, or it broke off."""
 
 
 class EndpointMisbehaved(ModelError):
@@ -294,7 +297,7 @@ class BudgetExhausted(ModelError):
 
 
 class RunFailed(AssayError):
-    """A run cannot write down what it has; finished cases are kept."""
+    """A run cannot go on: its files cannot be written, or its system is away; finished cases are kept."""
 
 
 class ReportFailed(AssayError):

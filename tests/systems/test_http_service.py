@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.systems.sample import CASES, right
+from tests.systems.sample import CASES, dataset, right
 
-from assay.errors import AssayError, UnknownSystem
+from assay.errors import AssayError, EndpointUnavailable, UnknownSystem
 from assay.records.answers import GivenAnswer
 from assay.systems.boundary import Asker, Terms
-from assay.systems.http_service import HttpService, ServiceDescription, load_service, read_description
+from assay.systems.http_service import HttpService, ServiceDescription, load_service, open_service, read_description
 
 KEY = "very-secret"
 
@@ -51,9 +52,12 @@ class Handler(BaseHTTPRequestHandler):
         found = right(query, k)
         hits = [{"doc": {"id": one}, "rank": {"score": 1.0 / place}} for place, one in enumerate(found, start=1)]
         reply: Any = {"data": {"hits": hits, "said": "At seven.", "price": 0.02}}
+        usual = {"results": [{"id": one} for one in found]}
+        reply = usual if self.path.startswith("/usual") else reply
         reply = [1, 2] if self.path.startswith("/odd") else found if self.path.startswith("/plain") else reply
         told = json.dumps(reply).encode()
-        self.send_response(400 if self.path.startswith("/broken") else 200)
+        flaky = self.path.startswith("/flaky") and len(self.server.heard) % 3 != 0
+        self.send_response(400 if self.path.startswith("/broken") else 503 if flaky else 200)
         self.send_header("Content-Length", str(len(told)))
         self.end_headers()
         self.wfile.write(told)
@@ -166,3 +170,61 @@ def test_a_description_that_says_nothing_sensible_is_refused(tmp_path: Path, tex
     assert said in str(problem.value)
     with pytest.raises(UnknownSystem, match="no file"):
         read_description(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("right_line", "wrong_line", "named", "there"),
+    [
+        ('id = "doc.id"', 'id = "document.id"', "'document.id'", "the keys 'doc', 'rank'"),
+        ('id = "doc.id"', 'id = "doc.ident"', "'doc.ident'", "at 'doc' it has the keys 'id'"),
+        ('score = "rank.score"', 'score = "score"', "[response] score", "the keys 'doc', 'rank'"),
+        ('results = "data.hits"', 'results = "hits"', "'hits'", "the keys 'data'"),
+        ('results = "data.hits"', 'results = "data"', "no list at 'data'", "the keys 'hits', 'said', 'price'"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_told_before_the_run_with_the_keys_that_are_there(  # noqa: PLR0917 - a table
+    service: Search, tmp_path: Path, right_line: str, wrong_line: str, named: str, there: str
+) -> None:
+    path = described(tmp_path, f"{service.url}/search")
+    path.write_text(path.read_text(encoding="utf-8").replace(right_line, wrong_line), encoding="utf-8")
+    with pytest.raises(UnknownSystem) as problem:
+        open_service(path, dataset())
+    assert "rag.toml does not fit" in problem.value.message
+    assert named in problem.value.message
+    assert there in problem.value.message
+    assert len(service.heard) == 1
+
+
+def test_a_path_that_fits_costs_one_request_before_the_run(service: Search, tmp_path: Path) -> None:
+    open_service(described(tmp_path, f"{service.url}/search"), dataset())
+    assert len(service.heard) == 1
+
+
+def test_without_paths_of_its_own_a_service_may_give_no_scores(service: Search) -> None:
+    usual = ServiceDescription(url=f"{service.url}/usual")
+    assert HttpService(usual, "rag").try_mapping(CASES[0].query, 2)
+
+
+def test_a_service_that_is_down_is_told_at_once(tmp_path: Path) -> None:
+    closed = Search()
+    url = closed.url
+    closed.server_close()
+    with pytest.raises(EndpointUnavailable, match=r"127\.0\.0\.1") as problem:
+        open_service(described(tmp_path, url), dataset())
+    assert problem.value.unreachable
+    assert problem.value.tries == 1
+
+
+def test_a_service_that_refuses_every_question_is_told_before_the_run(service: Search, tmp_path: Path) -> None:
+    with pytest.raises(UnknownSystem, match="answered 400"):
+        open_service(described(tmp_path, f"{service.url}/broken"), dataset())
+
+
+def test_a_case_carries_how_often_the_service_was_asked(service: Search, tmp_path: Path) -> None:
+    description = read_description(described(tmp_path, f"{service.url}/flaky"))
+    patient = HttpService(replace(description, attempts=3), "rag", pause=lambda _: None)
+    found = Asker(patient, Terms(timeout_s=None)).ask(CASES[0])
+    assert (found.status, found.tries) == ("ok", 3)
+    impatient = HttpService(replace(description, attempts=2), "rag", pause=lambda _: None)
+    failed = Asker(impatient, Terms(timeout_s=None)).ask(CASES[0])
+    assert (failed.status, failed.tries, failed.unreachable) == ("error", 2, False)

@@ -122,11 +122,15 @@ def test_what_a_server_does_wrong_is_an_outcome(tmp_path: Path, how: str, status
 
 def test_a_server_that_died_stays_dead_and_says_so_every_time(tmp_path: Path) -> None:
     with closing(misbehaving(tmp_path, "dies")) as system:
-        first, second = asked(system).error, asked(system, CASES[1]).error
-    assert first is not None
-    assert second is not None
-    assert "the server ended" in first
-    assert "the server ended" in second
+        first, second = asked(system), asked(system, CASES[1])
+    assert "the server ended" in first.error
+    assert "the server ended" in second.error
+    assert (first.unreachable, second.unreachable) == (True, True)
+
+
+def test_a_server_that_refuses_a_call_is_still_there(tmp_path: Path) -> None:
+    with closing(misbehaving(tmp_path, "fails")) as system:
+        assert not asked(system).unreachable
 
 
 def test_words_between_messages_do_not_matter(tmp_path: Path) -> None:

@@ -39,7 +39,32 @@ _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
 def case_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
     """Cases that ended badly or were never tried, then what the adapter of the system reported."""
-    return [*_failure_caveats(cases), *_adapter_caveats(cases)]
+    return [*_failure_caveats(cases), *_retry_caveats(cases), *_adapter_caveats(cases)]
+
+
+def _retry_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """Cases that took more than one try: the error rate counts only how the last try ended."""
+    counted = [case for case in cases if case.tries is not None]
+    repeated = [case for case in counted if (case.tries or 0) > 1]
+    if not repeated:
+        return []
+    requests = sum(case.tries or 0 for case in counted)
+    answered = sum(case.status in (CaseStatus.OK, CaseStatus.EMPTY) for case in counted)
+    failed = requests - answered
+    sentence = (
+        f"{requests:,} requests for {len(counted):,} cases: {failed:,} requests failed ({failed / requests:.1%}), and "
+        f"{len(repeated):,} cases were tried again. The error rate counts cases by their last try; times include "
+        "all tries and the pauses between them."
+    )
+    return [
+        Caveat(
+            kind=CaveatKind.RETRIES,
+            sentence=sentence,
+            count=len(repeated),
+            of=len(counted),
+            figures={"requests": requests, "failed_requests": failed, "cases": len(counted)},
+        )
+    ]
 
 
 def _failure_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:

@@ -110,6 +110,7 @@ class _TryAgainError(Exception):
         worked_on: bool = True,
         status: int | None = None,
         body: bytes = b"",
+        unreachable: bool = False,
     ) -> None:
         super().__init__(why)
         self.why = why
@@ -118,6 +119,7 @@ class _TryAgainError(Exception):
         self.worked_on = worked_on
         self.status = status
         self.body = body
+        self.unreachable = unreachable
 
 
 class Endpoint:
@@ -200,7 +202,9 @@ class Endpoint:
         remedy = "Check the address and the service, then try again."
         if problem.misbehaved:
             return EndpointMisbehaved(message, remedy=remedy)
-        return _with_status(EndpointUnavailable(message, remedy=remedy), problem.status, problem.body)
+        unavailable = EndpointUnavailable(message, remedy=remedy)
+        unavailable.unreachable = problem.unreachable
+        return _with_status(unavailable, problem.status, problem.body)
 
     def _once(self, question: _Question, patience: _Patience, attempt: int) -> _Answer:
         left = patience.ends - self._clock.monotonic()
@@ -213,7 +217,9 @@ class Endpoint:
         except (OSError, http.client.HTTPException) as problem:
             if self._clock.monotonic() < patience.ends and not isinstance(problem, TimeoutError):
                 turned_away = isinstance(problem, (ConnectionRefusedError, socket.gaierror))
-                raise _TryAgainError(f"broke off: {_reason(problem)}", worked_on=not turned_away) from problem
+                raise _TryAgainError(
+                    f"broke off: {_reason(problem)}", worked_on=not turned_away, unreachable=True
+                ) from problem
             raise self._too_late(patience, attempt) from problem
         # A connection that was cut looks like an answer that came to its end.
         if expired.is_set():

@@ -64,6 +64,8 @@ class Retrieved:
     """What became of a save, where the case is one."""
     cost: float | None = None
     """What it cost, in money, where the system says."""
+    tries: int | None = None
+    """How often the system was asked until this came, where whoever asked it counts."""
     notes: tuple[str, ...] = ()
     """What the adapter had to say: duplicates dropped, ids it did not know."""
 
@@ -81,10 +83,16 @@ class CaseResult:
     error: str = ""
     """What went wrong, in a sentence."""
     cost: float | None = None
+    tries: int | None = None
+    """How often the system was asked for this case, failed tries included; None: nobody counts. `total_ms` has them
+    all."""
+    unreachable: bool = False
+    """It failed because nothing answered: no connection could be made, or it broke off."""
 
     def __post_init__(self) -> None:
         require(self, values.short_label, "case_id")
         require(self, values.count, "repeat")
+        allow(self, values.count, "tries")
         require(self, one_of(CaseStatus), "status")
         allow(self, values.finite, "total_ms", "cost")
         require(self, values.text, "error")

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from assay.errors import AssayError, BadValue
+from assay.errors import AssayError, BadValue, EndpointUnavailable, ModelError
 from assay.records.asking import Asking, asked
 from assay.records.datasets import Case
 from assay.records.evaluations import CaseResult, Retrieved
@@ -51,6 +51,10 @@ class Failure(NamedTuple):
 
     kind: CaseStatus
     message: str
+    tries: int | None = None
+    """How often the system was asked, where that is known."""
+    unreachable: bool = False
+    """Nothing answered: no connection could be made, or it broke off."""
 
 
 class _Timed(NamedTuple):
@@ -72,12 +76,24 @@ class Asker:
         given = timed.given if isinstance(timed.given, Failure) else _checked(timed.given, self._terms)
         if isinstance(given, Failure):
             return CaseResult(
-                case_id=case.id, repeat=repeat, status=given.kind, error=given.message, total_ms=timed.total_ms
+                case_id=case.id,
+                repeat=repeat,
+                status=given.kind,
+                error=given.message,
+                total_ms=timed.total_ms,
+                tries=given.tries,
+                unreachable=given.unreachable,
             )
         status = CaseStatus.OK if given.ids or given.answer is not None else CaseStatus.EMPTY
         given = self._with_seen(case, given)
         return CaseResult(
-            case_id=case.id, repeat=repeat, status=status, retrieved=given, total_ms=timed.total_ms, cost=given.cost
+            case_id=case.id,
+            repeat=repeat,
+            status=status,
+            retrieved=given,
+            total_ms=timed.total_ms,
+            cost=given.cost,
+            tries=given.tries,
         )
 
     def _timed(self, case: Case) -> _Timed:
@@ -156,7 +172,14 @@ def failure_of(problem: BaseException) -> Failure:
     told = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {_text_of(problem)}"
     kind = CaseStatus.TIMEOUT if isinstance(problem, TimeoutError) else CaseStatus.ERROR
     printable = "".join(one if one.isprintable() else " " for one in told.encode(errors="replace").decode())
-    return Failure(kind, " ".join(printable.split())[:LONGEST_MESSAGE])
+    message = " ".join(printable.split())[:LONGEST_MESSAGE]
+    tries = problem.tries or None if isinstance(problem, ModelError) else None
+    return Failure(kind, message, tries, is_unreachable(problem))
+
+
+def is_unreachable(problem: BaseException) -> bool:
+    """Whether nothing answered at all: a refused or broken connection, of an adapter or inside a function."""
+    return isinstance(problem, ConnectionError) or (isinstance(problem, EndpointUnavailable) and problem.unreachable)
 
 
 def _text_of(problem: BaseException) -> str:

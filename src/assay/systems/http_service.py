@@ -18,12 +18,14 @@
     score = "score"
 
 Also in [response]: `text`, `rel_path`, `heading_path`, `chunk_id` within a result, `answer`, `cost` within the reply.
+`open_service` asks a question before the run begins, so that a wrong path or address costs one request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -31,17 +33,25 @@ from urllib.parse import urlencode
 import numpy as np
 
 from assay.clock import Clock, SystemClock
-from assay.errors import BadValue, UnknownSystem
+from assay.errors import BadValue, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
 from assay.hashing import content_hash
-from assay.models.endpoint import Endpoint, EndpointOptions
-from assay.records.datasets import Case
+from assay.models.endpoint import Answered, Endpoint, EndpointOptions
+from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
-from assay.systems.descriptions import at_path, filled, headers_for, read_toml, refuse_unknown
+from assay.systems.boundary import is_unreachable
+from assay.systems.descriptions import at_path, filled, headers_for, read_toml, refuse_unknown, shape_of
 from assay.systems.protocol import System
 from assay.systems.replies import read_reply
 
 _TOP = ("url", "method", "timeout_s", "attempts", "headers", "request", "response")
 _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")
+TRIED = 5
+"""Questions the mapping is tried with until one finds something."""
+TRIED_K = 10
+"""Results asked for while trying."""
+DEFAULT_RESPONSE: Mapping[str, str] = {"results": "results", "id": "id", "score": "score"}
+"""Where a file has no [response]; the score may then be missing."""
+_NOWHERE = object()
 _RESPONSE = ("results", *_WITHIN, "answer", "cost")
 
 
@@ -55,7 +65,7 @@ class ServiceDescription:
     attempts: int = 3
     headers: Mapping[str, str] = field(default_factory=dict)
     request: Mapping[str, Any] = field(default_factory=lambda: {"query": "{query}", "k": "{k}"})
-    response: Mapping[str, str] = field(default_factory=lambda: {"results": "results", "id": "id", "score": "score"})
+    response: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_RESPONSE))
 
 
 class HttpService(System):
@@ -68,6 +78,7 @@ class HttpService(System):
         *,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = name
         self._described = described
@@ -80,14 +91,36 @@ class HttpService(System):
             ),
             clock=clock or SystemClock(),
             rng=np.random.default_rng(),
+            pause=pause,
         )
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - services know no cases
         """What the service replies, read by the file's paths."""
+        reply = self._ask(query, k)
+        return replace(self._read(reply.value), tries=reply.tries)
+
+    def try_mapping(self, query: str, k: int) -> bool:
+        """Ask once and read the reply by every path of the file; whether it had a result to read.
+
+        Stricter than `retrieve`: a path of the file that leads nowhere in all results is refused, since later it would
+        only look like results without scores or texts.
+        """
+        reply = self._ask(query, k).value
+        results = self._results(reply)
+        self._read(reply)
+        written = {} if self._described.response == DEFAULT_RESPONSE else self._described.response
+        for name, path in written.items():
+            leads = name not in _WITHIN or any(at_path(one, path, default=_NOWHERE) is not _NOWHERE for one in results)
+            if results and not leads:
+                # Raises: the message names the keys that are there.
+                at_path(results[0], path, what=f"[response] {name}: result 1")
+        return bool(results)
+
+    def _ask(self, query: str, k: int) -> Answered:
         asked = filled(self._described.request, {"query": query, "k": k})
         if self._described.method == "GET":
-            return self._read(self._endpoint.get(f"?{urlencode(asked)}" if asked else ""))
-        return self._read(self._endpoint.post("", _nested(asked)))
+            return self._endpoint.asked(f"?{urlencode(asked)}" if asked else "", None)
+        return self._endpoint.asked("", _nested(asked))
 
     def subject(self) -> Mapping[str, Any]:
         """The description; a header's value stands there as the file has it, with the variable's name."""
@@ -97,24 +130,66 @@ class HttpService(System):
 
     def _read(self, reply: Any) -> Retrieved:
         paths = self._described.response
-        results = at_path(reply, paths.get("results", ""))
-        if not isinstance(results, list):
-            raise BadValue(
-                f"the reply has no list at {paths.get('results') or 'its top'!r}", remedy="Mend [response] results."
-            )
+        results = self._results(reply)
         whole = {name: at_path(reply, paths[name], default=None) for name in ("answer", "cost") if name in paths}
-        return read_reply({"results": [self._result(one) for one in results], **whole})
+        read = [self._result(one, place) for place, one in enumerate(results, start=1)]
+        return read_reply({"results": read, **whole})
 
-    def _result(self, one: Any) -> Any:
+    def _results(self, reply: Any) -> list[Any]:
+        path = self._described.response.get("results", "")
+        results = at_path(reply, path)
+        if not isinstance(results, list):
+            where = repr(path) if path else "its top"
+            raise BadValue(f"the reply has no list at {where}: {shape_of(results)}", remedy="Mend [response] results.")
+        return results
+
+    def _result(self, one: Any, place: int) -> Any:
         paths = self._described.response
         if not paths.get("id"):
             return one
-        return {name: at_path(one, paths[name], default=None) for name in _WITHIN if paths.get(name)}
+        read = {name: at_path(one, paths[name], default=None) for name in _WITHIN if paths.get(name)}
+        # An id that is missing is refused with the keys that are there; everything else may be.
+        read["id"] = at_path(one, paths["id"], what=f"result {place}")
+        if read["id"] is None:
+            raise BadValue(
+                f"result {place} has null at {paths['id']!r}; it has {shape_of(one)}",
+                remedy="Mend [response] id, or give every result an id.",
+            )
+        return read
+
+
+def open_service(path: Path, dataset: Dataset) -> HttpService:
+    """The service that a file describes, tried with a question of the dataset before a run begins."""
+    service = load_service(path)
+    _try(path, service, dataset)
+    return service
 
 
 def load_service(path: Path) -> HttpService:
     """The service that a file describes."""
     return HttpService(read_description(path), path.name.removesuffix(".toml"))
+
+
+def _try(path: Path, service: HttpService, dataset: Dataset) -> None:
+    """Ask the first few questions until the mapping could be tried on a result.
+
+    A reply that the file does not fit and a service that cannot be reached end this at once. A service that fails on
+    one question may answer the next.
+    """
+    failure: EndpointUnavailable | EndpointMisbehaved | None = None
+    for case in dataset.cases[:TRIED]:
+        try:
+            if service.try_mapping(case.query, TRIED_K):
+                return
+            failure = None
+        except BadValue as problem:
+            raise UnknownSystem(f"{path} does not fit: {problem.message}", remedy=problem.remedy) from problem
+        except (EndpointUnavailable, EndpointMisbehaved) as problem:
+            if is_unreachable(problem):
+                raise
+            failure = problem
+    if failure is not None:
+        raise UnknownSystem(f"{path}: {failure.message}", remedy=failure.remedy) from failure
 
 
 def read_description(path: Path) -> ServiceDescription:

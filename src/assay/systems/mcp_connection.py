@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent
 
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable
 from assay.systems.descriptions import filled, from_environment, headers_for, shape_of
@@ -72,9 +72,13 @@ class McpConnection:
             raise
         except Exception as problem:
             cause = self._told.problem or _reason(problem)
-            kind = EndpointMisbehaved if "more than" in self._told.problem else EndpointUnavailable
             message = f"the server {self._name} did not {what}: {cause}. {self._told}".strip()
-            raise kind(message, remedy="Start it by hand and look at what it says.") from problem
+            remedy = "Start it by hand and look at what it says."
+            if "more than" in self._told.problem:
+                raise EndpointMisbehaved(message, remedy=remedy) from problem
+            unavailable = EndpointUnavailable(message, remedy=remedy)
+            unavailable.unreachable = _is_away(problem)
+            raise unavailable from problem
 
     @property
     def _name(self) -> str:
@@ -125,10 +129,22 @@ def _started_with(value: str, what: str, scratch: str) -> str:
     return str(filled(from_environment(value, None, what), {"scratch": scratch}))
 
 
-def _reason(problem: BaseException) -> str:
-    """The innermost error in words: task groups wrap what happened in them."""
+def _is_away(problem: BaseException) -> bool:
+    """Whether the server is gone, rather than alive and refusing this call."""
+    inner = _innermost(problem)
+    return not isinstance(inner, MCPError) or inner.code == CONNECTION_CLOSED
+
+
+def _innermost(problem: BaseException) -> BaseException:
+    """The error that task groups wrapped."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
+    return problem
+
+
+def _reason(problem: BaseException) -> str:
+    """The innermost error in words."""
+    problem = _innermost(problem)
     said = problem.message if isinstance(problem, MCPError) else str(problem)
     return f"{type(problem).__name__}: {said}" if said else type(problem).__name__
 

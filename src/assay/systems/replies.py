@@ -93,7 +93,8 @@ def _result(one: Any, place: int) -> _Result:
 
 def _object(one: Mapping[str, Any], place: int) -> _Result:
     if one.get("id") is None:
-        raise BadValue(f"result {place} has {_names(one)} and no 'id'", remedy="Give every result an id.")
+        what = "an 'id' that is null" if "id" in one else "no 'id'"
+        raise BadValue(f"result {place} has {_names(one)} and {what}", remedy="Give every result an id.")
     score = one.get("score")
     found = _id(one["id"], place)
     return _Result(found, None if score is None else _score(score, place), _passage(one, found))

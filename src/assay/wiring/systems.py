@@ -41,9 +41,9 @@ def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None =
 
         return load_function(spec.target, Path.cwd())
     if spec.kind == "http":
-        from assay.systems.http_service import load_service  # noqa: PLC0415 - the same
+        from assay.systems.http_service import open_service  # noqa: PLC0415 - the same
 
-        return load_service(Path(spec.target).expanduser())
+        return open_service(Path(spec.target).expanduser(), dataset)
     if spec.kind == "mcp":
         need_extra("mcp", "mcp")
         from assay.systems.mcp_server import open_server  # noqa: PLC0415 - the same

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,16 @@ import pytest
 from tests.evaluation.running import killed
 from tests.systems.sample import CASES, Given, dataset, right
 
-from assay.errors import BadValue, InputError, NothingMeasured
+from assay.errors import BadValue, InputError, NothingMeasured, RunFailed
 from assay.evaluation.results import load_run
 from assay.evaluation.running.budget import Budget
 from assay.evaluation.running.executing import LocalExecutor
 from assay.evaluation.running.folder import RunFolder, list_runs
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import Running, run
+from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, Running, run
 from assay.metrics.spec import parse_specs
-from assay.records.datasets import Case
+from assay.records.caveats import CaveatKind, caveats_about
+from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.records.runs import CaseStatus
 
@@ -223,3 +225,62 @@ def test_a_changed_result_is_not_left_beside_new_cases(tmp_path: Path) -> None:
 def test_cases_of_the_dataset_keep_their_order(tmp_path: Path) -> None:
     result = run(dataset(cases=CASES[::-1]), good(), running=Running(runs=tmp_path))
     assert [one.case_id for one in result.cases] == ["q4", "q3", "q2", "q1"]
+
+
+SHORT = RunOptions(metrics=parse_specs("recall@5"))
+
+
+def many(count: int) -> Dataset:
+    return dataset(cases=tuple(replace(CASES[number % 4], id=f"q{number:03}") for number in range(count)))
+
+
+def away_from(first: int, last: int = 10_000) -> Given:
+    """Cannot be reached in these cases."""
+
+    def act(case: Case) -> list[str]:
+        if first <= int(case.id[1:]) <= last:
+            raise ConnectionRefusedError(111, "Connection refused")
+        return right(case.query, 5)
+
+    return Given(act)
+
+
+def test_a_system_that_goes_away_ends_the_run_after_a_few_cases_and_it_goes_on_later(tmp_path: Path) -> None:
+    asked = many(1000)
+    system = away_from(7)
+    with pytest.raises(RunFailed, match=r"given could not be reached in 5 cases .*Connection refused") as problem:
+        run(asked, system, SHORT, Running(runs=tmp_path))
+    assert "--resume" in problem.value.remedy
+    assert len(system.asked) == 7 + UNREACHABLE_IN_A_ROW
+    (folder,) = tmp_path.iterdir()
+    back = away_from(20_000)
+    ended = run(asked, back, SHORT, Running(resume=folder))
+    assert back.asked[0] == "q007"
+    assert ended.counts[CaseStatus.OK] == 1000
+    assert ended.result_hash == run(asked, away_from(20_000), SHORT).result_hash
+
+
+def test_a_system_that_comes_back_in_time_has_its_failures_written_down(tmp_path: Path) -> None:
+    ended = run(many(20), away_from(7, 10), SHORT, Running(runs=tmp_path))
+    assert (ended.counts[CaseStatus.OK], ended.counts[CaseStatus.ERROR]) == (16, 4)
+    assert [one.case_id for one in ended.cases if one.unreachable] == ["q007", "q008", "q009", "q010"]
+
+
+def test_a_run_that_ends_while_its_system_is_away_has_the_last_failures(tmp_path: Path) -> None:
+    ended = run(many(10), away_from(7), SHORT, Running(runs=tmp_path))
+    assert ended.counts[CaseStatus.ERROR] == 3
+
+
+def test_more_requests_than_cases_are_told_beside_the_numbers() -> None:
+    ended = run(dataset(), Given(lambda case: Retrieved(ids=tuple(right(case.query, 5)), tries=3)), SHORT)
+    (caveat,) = caveats_about(ended.caveats, CaveatKind.RETRIES)
+    assert caveat.sentence.startswith(
+        "12 requests for 4 cases: 8 requests failed (66.7%), and 4 cases were tried again."
+    )
+    assert dict(caveat.figures) == {"requests": 12, "failed_requests": 8, "cases": 4}
+    assert (caveat.count, caveat.of) == (4, 4)
+
+
+def test_one_request_a_case_is_not_told() -> None:
+    ended = run(dataset(), Given(lambda case: Retrieved(ids=tuple(right(case.query, 5)), tries=1)), SHORT)
+    assert caveats_about(ended.caveats, CaveatKind.RETRIES) == ()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.clock import Clock, SystemClock
-from assay.errors import InputError
+from assay.errors import InputError, RunFailed
 from assay.evaluation.results import RunResult, with_skipped
 from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
 from assay.evaluation.running.executing import Executor, LocalExecutor, Task
@@ -32,6 +32,9 @@ from assay.systems.protocol import System
 
 OnCase = Callable[[int, int, CaseResult], None]
 """Told of each case: how many are done, of how many, and what became of it."""
+UNREACHABLE_IN_A_ROW = 5
+"""Cases in which a system cannot be reached before a run ends: each has been tried several times by then, and the next
+thousand would only cost time."""
 OnStart = Callable[[RunManifest, Path | None], None]
 
 
@@ -125,7 +128,7 @@ class _Loop:
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
             try:
-                for one in self._running.executor.run(self._within_budget(left), self._perform):
+                for one in self._until_away(self._running.executor.run(self._within_budget(left), self._perform)):
                     if journal is not None:
                         journal.add(one)
                     done[one.case_id, one.repeat] = one
@@ -134,6 +137,26 @@ class _Loop:
                 for asker in self._askers:
                     asker.close()
         return tuple(done.values())
+
+    def _until_away(self, results: Iterator[CaseResult]) -> Iterator[CaseResult]:
+        """Pass results on until the system is away.
+
+        Failures to reach it are held back until it answers again, and dropped when it does not: a run that goes on
+        later asks those cases anew.
+        """
+        held: list[CaseResult] = []
+        for one in results:
+            held.append(one)
+            if not one.unreachable:
+                yield from held
+                held.clear()
+            elif len(held) >= UNREACHABLE_IN_A_ROW:
+                raise RunFailed(
+                    f"{self._system.name} could not be reached in {len(held)} cases one after the other; the last "
+                    f"said: {one.error}",
+                    remedy="Start it again, then go on with --resume; those cases will be asked again.",
+                )
+        yield from held
 
     def _within_budget(self, tasks: list[Task]) -> Iterator[Task]:
         begun = self._running.clock.monotonic()
