@@ -134,6 +134,13 @@ class Desk:
         """Somebody says what a memory was worth."""
         return self.learning.validate(self.by(principal), Vote(memory_id=memory_id, useful=useful, **given))
 
+    def vote_on(
+        self, question: str, memory_id: str = "m_1", useful: bool = True, *, principal: str = "ada"
+    ) -> Validated:
+        """Somebody asks a question and says what a memory was worth for it."""
+        query_id = self.asked(question, (memory_id,), session=None)
+        return self.vote(memory_id, useful, principal=principal, query_id=query_id)
+
     def memory(self, memory_id: str = "m_1") -> MemoryRecord:
         with self.store.reading(self.scope) as work:
             return work.memories.get(memory_id)

@@ -48,10 +48,10 @@ def confidence(desk: Desk, query: str, memory_id: str = "m_1") -> Boost | None:
 
 
 def praised(desk: Desk, times: int = 1, query: str = "harbour lights") -> None:
-    """A desk with a memory that was found useful for a question so many times."""
+    """A desk with a memory that was found useful for a question by so many principals."""
     for number in range(times):
         desk.asked(query, ("m_p",), session=f"s_{number}")
-        desk.vote("m_p", session_id=f"s_{number}")
+        desk.vote("m_p", session_id=f"s_{number}", principal=f"p_{number}")
 
 
 def test_a_vote_raises_for_its_question_and_not_for_another(desk: Desk) -> None:

@@ -29,8 +29,8 @@ def test_a_memory_is_byte_for_byte_what_it_was(desk: Desk) -> None:
     desk.clock.advance(seconds=1)
     moment = desk.clock.now()
     desk.open_the_gate()
-    for _ in range(10):
-        desk.vote()
+    for number in range(10):
+        desk.vote_on(f"question {number // 2}", principal=("ada", "bob")[number % 2])
     assert row(desk) != before
     assert desk.memory().tier is Tier.CRITICAL
     done = desk.learning.roll_back(desk.scope, Which(memory_id="m_1", since=moment))
@@ -89,8 +89,8 @@ def test_a_term_that_was_taken_back_needs_new_evidence(sqlite_desk: Desk) -> Non
 
 def test_a_promotion_alone_is_reversible_by_its_moment(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
-    for _ in range(4):
-        desk.vote()
+    for number in range(4):
+        desk.vote_on(f"question {number}")
     desk.clock.advance(hours=1)
     assert desk.vote().promoted
     desk.learning.roll_back(desk.scope, Which(since=desk.clock.now() - timedelta(minutes=1)))

@@ -34,9 +34,9 @@ def test_a_vote_against_takes_half_as_much(sqlite_desk: Desk) -> None:
 
 
 def test_the_confidence_ends_at_0_and_at_1(sqlite_desk: Desk) -> None:
-    for _ in range(12):
-        up = sqlite_desk.vote("m_a")
-        down = sqlite_desk.vote("m_b", useful=False)
+    for number in range(12):
+        up = sqlite_desk.vote_on(f"question {number}", "m_a")
+        down = sqlite_desk.vote_on(f"question {number}", "m_b", useful=False)
     assert (up.confidence, down.confidence) == (1.0, 0.0)
     assert confidence_factor(down.confidence) == 0.3
 
@@ -55,7 +55,7 @@ def test_a_session_has_one_ballot_for_a_query_whatever_the_event_is_called(sqlit
     for number in range(1_000):
         done = desk.vote(session_id="s_1", event_key=f"flood_{number}")
     assert desk.memory().confidence == 0.6
-    assert done.reason == "this session has said so of this query before"
+    assert done.reason == "you have said so of this question before"
     assert desk.memory().tier is Tier.NORMAL
 
 
@@ -63,12 +63,41 @@ def test_one_of_several_principals_moves_a_memory_one_step_and_no_further(sqlite
     desk = sqlite_desk
     desk.put("m_bob", written_by="bob")
     desk.put("m_eve", written_by="eve")
-    for _ in range(100):
-        last = desk.vote(principal="eve")
+    for number in range(100):
+        last = desk.vote_on(f"question {number}", principal="eve")
     assert desk.memory().confidence == 0.6
     assert last.reason == "one principal's votes alone move a memory no further"
     assert desk.vote(principal="bob").counted == 2
     assert desk.memory().confidence == 0.8
+
+
+def test_votes_outside_a_session_count_once_however_often_they_are_cast(desk: Desk) -> None:
+    done = [desk.vote() for _ in range(15)]
+    assert [one.counted for one in done] == [1] + [0] * 14
+    assert done[-1].reason.startswith("you have said so before, outside any question")
+    assert (desk.memory().confidence, desk.memory().tier) == (0.6, Tier.NORMAL)
+
+
+def test_one_principal_in_two_hundred_sessions_counts_once_for_a_question(sqlite_desk: Desk) -> None:
+    desk = sqlite_desk
+    for number in range(200):
+        desk.asked(("Where is it?", "where  IS it?")[number % 2], ("m_1",), session=f"s_{number}")
+        desk.vote(session_id=f"s_{number}")
+    for number in range(200):
+        desk.vote(session_id=f"empty_{number}")
+    # Once for the question, and once for all sessions in which it was not asked.
+    assert (desk.memory().validation_count, desk.memory().tier) == (2, Tier.NORMAL)
+
+
+def test_one_principal_alone_makes_a_memory_important_and_never_critical(sqlite_desk: Desk) -> None:
+    desk = sqlite_desk
+    done = [desk.vote_on(f"question {number}") for number in range(200)]
+    assert (desk.memory().confidence, desk.memory().tier) == (1.0, Tier.IMPORTANT)
+    assert [one.counted for one in done] == [1] * 5 + [0] * 195
+    assert done[-1].reason == "one principal's votes alone move a memory no further"
+    for number in range(5):
+        desk.vote_on(f"question {number}", principal="bob")
+    assert desk.memory().tier is Tier.CRITICAL
 
 
 def test_among_several_a_writers_own_votes_raise_nothing_and_carry_nobody(desk: Desk) -> None:
@@ -99,7 +128,7 @@ def test_one_voice_alone_moves_twenty_memories_in_thirty_days_and_a_second_voice
 
 
 def test_five_votes_make_it_important_and_ten_critical_but_nothing_makes_it_law(desk: Desk) -> None:
-    tiers = [desk.vote().tier for _ in range(20)]
+    tiers = [desk.vote_on(f"question {at // 2}", principal=("ada", "bob")[at % 2]).tier for at in range(20)]
     assert tiers == [Tier.NORMAL] * 4 + [Tier.IMPORTANT] * 5 + [Tier.CRITICAL] * 11
     assert [(one.detail["before"], one.detail["after"]) for one in desk.audit("learning.promote")] == [
         ("important", "critical"),
@@ -162,13 +191,13 @@ def test_a_clock_that_goes_backwards_loses_no_vote(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
     desk.vote()
     desk.clock.jump(desk.clock.now().replace(year=2020))
-    assert desk.vote().confidence == 0.7
+    assert desk.vote_on("another question").confidence == 0.7
 
 
 def test_what_was_found_useless_is_lowered_in_results(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
-    for _ in range(10):
-        desk.vote(useful=False)
+    for number in range(10):
+        desk.vote_on(f"question {number}", useful=False)
     asked = SearchRequest(query="What m_1 says", mode="focused", explain=True)  # type: ignore[arg-type] # a word will do
     [hit] = [one for one in desk.shelf.searcher.search(desk.scope, asked) if one.memory_id == "m_1"]
     assert hit.explanation is not None

@@ -1,9 +1,11 @@
 """A validation: somebody says that a memory was useful, or was not.
 
 It is tied to the session's newest query that returned the memory, recorded once for each event key, and moves the
-confidence by +0.10 or -0.05 within 0 to 1. A session has one ballot for each memory, query and side; where several
-principals work in one scope, `policy.counted` bounds what one of them can do, and nobody's votes raise what they wrote
-themselves. Everything that moved is a `LearningChange`, so that `rollback` can take it back.
+confidence by +0.10 or -0.05 within 0 to 1. A principal has one ballot for each memory, question and side, in however
+many sessions it is cast; votes outside any question have one ballot together. One principal's votes move a memory by at
+most half of the range (`MOST_OF_ONE`), so that nobody alone makes a memory critical; where several principals work in
+one scope, `policy.counted` bounds what one of them can do further, and nobody's votes raise what they wrote themselves.
+Everything that moved is a `LearningChange`, so that `rollback` can take it back.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from assay.storage.repositories.learning import Tally
 
 UP, DOWN = 0.10, -0.05
 """What one vote does to the confidence."""
+MOST_OF_ONE = {True: 5, False: 10}
+"""Votes of one principal on one side of a memory (useful, or not) that count: as many as move its confidence by 0.5."""
 NO_SESSION = "no-session"
 """What an event says that came outside any session."""
 LONGEST_NOTE = 1_000
@@ -136,16 +140,17 @@ class Validating:
     def _count(self, work: Work, memory: MemoryRecord, vote: Vote, about: Origins, key: str) -> Validated:
         tally = work.learning.tally(memory.id)
         shared = self._is_shared(work, tally)
-        before = counted(heard(tally, memory, useful=vote.useful, shared=shared), shared=shared)
+        before = self._votes(tally, memory, useful=vote.useful, shared=shared)
         alone = shared and not _others(tally, memory, work.scope.principal, useful=vote.useful)
         if alone and self._spent(work):
             _audit(work, memory, vote, about, {"counted": 0})
             return _unmoved(memory, vote, about, key, "one principal's votes alone move only so many memories")
-        ballot = key if vote.session_id is None else event_key(vote.kind, vote.session_id, about.query_id, memory.id)
+        ballot = _ballot(work, vote, about)
         if not work.learning.vote(memory.id, ballot, useful=vote.useful):
-            return _unmoved(memory, vote, about, key, "this session has said so of this query before")
+            _audit(work, memory, vote, about, {"counted": 0})
+            return _unmoved(memory, vote, about, key, _SAID_BEFORE[about.query_id is not None])
         tally = work.learning.tally(memory.id)
-        steps = counted(heard(tally, memory, useful=vote.useful, shared=shared), shared=shared) - before
+        steps = self._votes(tally, memory, useful=vote.useful, shared=shared) - before
         if not steps:
             _audit(work, memory, vote, about, {"counted": 0})
             return _unmoved(memory, vote, about, key, _why_not(work, memory, vote))
@@ -157,7 +162,7 @@ class Validating:
             {"ballot": ballot, "useful": vote.useful, "steps": steps, "query_id": about.query_id, "alone": alone},
         )
         _audit(work, memory, vote, about, {"counted": steps, "before": memory.confidence, "after": confidence})
-        positive = counted(heard(tally, memory, useful=True, shared=shared), shared=shared)
+        positive = self._votes(tally, memory, useful=True, shared=shared)
         tier = _promote(work, memory, positive=positive, confidence=confidence, votes=count)
         return Validated(
             memory_id=memory.id,
@@ -173,6 +178,13 @@ class Validating:
             query_id=about.query_id,
             rank=about.rank,
         )
+
+    def _votes(self, tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> int:
+        """Return how many votes on one side of a memory count."""
+        votes = heard(tally, memory, useful=useful, shared=shared)
+        if self._policy.holds(Safeguard.GATE):
+            votes = {principal: min(count, MOST_OF_ONE[useful]) for principal, count in votes.items()}
+        return counted(votes, shared=shared)
 
     def _spent(self, work: Work) -> bool:
         """Whether the principal's votes have moved as many memories alone as they may."""
@@ -198,6 +210,20 @@ def _others(tally: Tally, memory: MemoryRecord, principal: str, *, useful: bool)
     return heard(tally, memory, useful=useful, shared=True).keys() - {principal}
 
 
+_SAID_BEFORE = {
+    True: "you have said so of this question before",
+    False: "you have said so before, outside any question: a vote on the search that returned it counts for itself",
+}
+
+
+def _ballot(work: Work, vote: Vote, about: Origins) -> str:
+    """Return the name of a ballot: the same for the same principal, question, memory and side."""
+    question = None
+    if about.query_id is not None:
+        question = " ".join(work.queries.get(about.query_id).query.casefold().split())
+    return event_key(vote.kind, work.scope.principal, question, vote.memory_id)
+
+
 def _why_not(work: Work, memory: MemoryRecord, vote: Vote) -> str:
     if vote.useful and memory.written_by == work.scope.principal:
         return "where others work too, a writer's own votes do not raise what they wrote"
@@ -214,9 +240,9 @@ def rank_of(memory_id: str, shown: tuple[str, ...]) -> int | None:
     return shown.index(memory_id) + 1 if memory_id in shown else None
 
 
-def event_key(kind: EventType, session_id: str, *parts: str | None) -> str:
-    """One name for the same event, however often it is sent."""
-    return f"{kind.value}:{content_hash([session_id, *parts]).removeprefix(HASH_PREFIX)[:32]}"
+def event_key(kind: EventType, whose: str, *parts: str | None) -> str:
+    """One name for the same event of a session or principal, however often it is sent."""
+    return f"{kind.value}:{content_hash([whose, *parts]).removeprefix(HASH_PREFIX)[:32]}"
 
 
 def _promote(work: Work, memory: MemoryRecord, *, positive: int, confidence: float, votes: int) -> Tier:
