@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.cli.telling import Run
+from tests.systems.sample import dataset
+
+from assay import wiring
+from assay.evaluation.datasets import export_dataset
+from assay.records import Draft
+from assay.settings import load_settings
 
 
 @pytest.fixture
@@ -52,6 +60,7 @@ def test_learning_stands_where_it_says_and_is_not_approved_too_early(run: Run, m
     status = run("learn", "status").out
     assert "in the shadow" in status
     assert "missing (gate): 0 of 2 evaluation cycles are complete" in status
+    assert "0 of 100 distinct questions of this memory" in status
     refused = run("learn", "approve")
     assert refused.code == 2
     assert "cannot be approved yet" in refused.err
@@ -86,12 +95,53 @@ def test_wrong_use_is_told(run: Run, memory_id: str, wrong: tuple[str, ...]) -> 
     assert memory_id not in told.err
 
 
+SHORT = ("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2")
+
+
 def test_a_short_simulation_says_what_became_of_every_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
-    told = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2", "--json")
-    assert told.code == 0
+    told = run(*SHORT, "--votes", "0.5", "--json")
+    assert told.code == {"held": 0, "grown": 1, "unclear": 2}[told.json["verdict"]]
     assert [one["name"] for one in told.json["drifts"]] == ["gini", "entrenchment", "stale_served", "ndcg@10 lost"]
-    assert (told.json["grown"], told.json["unclear"], told.json["unsafe"]) == ([], [], False)
+    named = [*told.json["held"], *told.json["grown"], *told.json["unclear"]]
+    assert sorted(named) == sorted(one["name"] for one in told.json["drifts"])
+    assert told.json["unsafe"] is False
     assert [(one["seed"], len(one["rounds"])) for one in told.json["simulations"]] == [(1, 5), (2, 5)]
-    again = run("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2", "--json")
-    assert again.json == told.json
+    assert all(one["counted"] > 0 for one in told.json["simulations"])
+    assert run(*SHORT, "--votes", "0.5", "--json").json == told.json
+
+
+def test_a_simulation_in_which_nothing_was_learned_holds_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
+    told = run(*SHORT, "--votes", "0", "--json")
+    assert told.code == 2
+    assert (told.json["held"], told.json["verdict"]) == ([], "unclear")
+    assert (told.json["changed"], told.json["searches"]) == (0, 8)
+    shown = run(*SHORT, "--votes", "0")
+    assert "Nothing was learned that could move a result" in shown.out
+    assert "held" not in shown.out
+    # Without safeguards the same users teach it words from what they read.
+    unsafe = run(*SHORT, "--votes", "0", "--unsafe", "--json")
+    assert (unsafe.code, unsafe.json["verdict"]) == (1, "grown")
+    assert unsafe.json["changed"] > 0
+
+
+def test_runs_count_for_cycles_when_they_measure_documents_of_this_memory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
+    house = dataset()
+    place = str(export_dataset(house, tmp_path / "house.json"))
+    settings = load_settings().settings
+    with wiring.open_engine(settings) as engine:
+        engine.saver.save(wiring.scope_of(settings), Draft(title="Other", body="Nothing of the house."), gated=False)
+    run("run", place)
+    assert run("learn", "status", "--json").json["questions"] == 0
+    with wiring.open_engine(settings) as engine:
+        for document in house.documents:
+            draft = Draft(title=document.title or document.id, body=document.text, source_id=document.id)
+            engine.saver.save(wiring.scope_of(settings), draft, gated=False)
+    run("run", place)
+    run("run", place)
+    asked = {case.query for case in house.cases}
+    assert run("learn", "status", "--json").json["questions"] == len(asked)

@@ -10,10 +10,10 @@ import pytest
 from tests.online.conftest import Online
 
 from assay.errors import InputError
+from assay.evaluation.running.stored import share_held
 from assay.flags import known
 from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
-from assay.online.offline import share_held
 from assay.records import AbTestStatus, LoggedQuery, Origin
 from assay.records.online import Arm, StepOutcome, VoteKind
 

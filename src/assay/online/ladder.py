@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.clock import Clock
 from assay.errors import InputError
+from assay.evaluation.running.stored import OWN_CORPUS
 from assay.flags import Flags, FlagState, known
 from assay.online.graduation import Condition, Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.guardrails import Guardrail, guardrails
@@ -26,8 +27,6 @@ from assay.storage import Store, Work
 
 SHADOWED = 2_000
 """Shadow runs that are summed up."""
-OWN_CORPUS = 0.5
-"""The share of a dataset's documents this memory must hold for a gain on it to count."""
 WATCHED = 2_000
 """Searches on each side of graduation that guardrails look at."""
 

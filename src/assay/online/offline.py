@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from assay.errors import NothingMeasured
@@ -13,19 +11,10 @@ from assay.online.graduation import Gains, Sides
 from assay.online.ladder import OfflineEvidence
 from assay.records.outcome import Outcome
 from assay.statistics.bootstrap import bootstrap_mean
-from assay.storage import Work
 
 GAINED = tuple(MetricSpec.parse(one) for one in ("mrr@5", "mrr@10", "mrr", "anchor_mrr"))
 """What is gained: the first of these that was measured."""
 SURFACES = MetricSpec.parse("constitutional_surfacing@5")
-
-
-def share_held(work: Work, document_ids: Collection[str]) -> float:
-    """Return the share of a dataset's documents that this memory holds, by the memory's id or its source's."""
-    if not document_ids:
-        return 0.0
-    held = set(work.memories.numbers_of(sorted(document_ids))) | set(work.memories.current_hashes())
-    return sum(ident in held for ident in document_ids) / len(document_ids)
 
 
 def offline_evidence(

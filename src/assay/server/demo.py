@@ -26,9 +26,10 @@ from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
+from assay.evaluation.running.stored import share_held
 from assay.memory.engine import Engine
 from assay.online.collecting import collect_shadow
-from assay.online.offline import offline_evidence, share_held
+from assay.online.offline import offline_evidence
 from assay.online.shadow import Shadow, ShadowOptions
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset

@@ -80,7 +80,7 @@ def measure(
         return closing(open_system(spec, scored, on_document=time.watching(told)))
 
     result = run_dataset(dataset, open_assay, options, start, max_cases=wanted.max_cases)
-    note = keep_row(result, lambda: engine.store.writing(scope))
+    note = keep_row(result, dataset, lambda: engine.store.writing(scope))
     refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
     return Measured(result, (note,) if note else ())
 

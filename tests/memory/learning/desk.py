@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -20,6 +21,7 @@ from assay.records import (
     RunType,
     Scope,
 )
+from assay.records.cycle_evidence import cycle_evidence, evidence_to_json
 from assay.records.learning import LearnedTerm, Observation, Observed, Validated
 from assay.storage import Store
 from assay.testing import FixedClock, note
@@ -81,13 +83,15 @@ class Desk:
             work.queries.add_many([line])
         return query_id
 
-    def measured(self, queries: int) -> None:
-        """Store a run that scored so many queries."""
+    def measured(self, queries: int, *, own: bool = True, questions: Sequence[str] | None = None) -> None:
+        """Store a run that scored so many queries, each a question of its own unless they are named."""
+        asked = [f"question {next(self._numbers)}" for _ in range(queries)] if questions is None else questions
         result = EvalResult(
             run_id=f"r_{next(self._numbers):06}",
             run_type=RunType.FULL,
             query_count=queries,
             created_at=self.clock.now(),
+            metrics_json=evidence_to_json(cycle_evidence(asked, own=own)),
         )
         with self.store.writing(self.scope) as work:
             work.results.add(result)

@@ -172,6 +172,34 @@ def test_with_199_queries_the_gate_stays_closed(sqlite_desk: Desk) -> None:
     assert desk.learning.standing(desk.scope).cycles == 2
 
 
+def test_the_same_ten_questions_run_twenty_times_are_no_cycle(desk: Desk) -> None:
+    ten = [f"Where is number {number}?" for number in range(10)]
+    for _ in range(21):
+        desk.measured(10, questions=ten)
+    desk.clock.advance(days=40)
+    stands = desk.learning.standing(desk.scope)
+    assert (stands.cycles, stands.questions, stands.questions_needed) == (0, 10, 100)
+
+
+def test_the_same_hundred_questions_measured_again_after_two_weeks_are_a_second_cycle(sqlite_desk: Desk) -> None:
+    desk = sqlite_desk
+    hundred = [f"Where is number {number}?" for number in range(100)]
+    desk.measured(100, questions=hundred)
+    desk.clock.advance(days=14)
+    assert desk.learning.standing(desk.scope).cycles == 1
+    desk.measured(100, questions=[question.upper() for question in hundred])
+    desk.clock.advance(days=14)
+    assert desk.learning.standing(desk.scope).cycles == 2
+
+
+def test_runs_that_are_not_of_this_memory_are_no_cycle(sqlite_desk: Desk) -> None:
+    desk = sqlite_desk
+    desk.measured(300, own=False)
+    desk.clock.advance(days=40)
+    stands = desk.learning.standing(desk.scope)
+    assert (stands.cycles, stands.questions) == (0, 0)
+
+
 def test_a_flag_review_is_an_approval_too(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
     desk.on()

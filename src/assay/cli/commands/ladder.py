@@ -152,7 +152,8 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
     from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - the same
     from assay.evaluation.gating.verdict import Status  # noqa: PLC0415 - the same
     from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
-    from assay.online.offline import offline_evidence, share_held  # noqa: PLC0415 - the same
+    from assay.evaluation.running.stored import share_held  # noqa: PLC0415 - the same
+    from assay.online.offline import offline_evidence  # noqa: PLC0415 - the same
 
     dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
     control, treatment = (_run(dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))

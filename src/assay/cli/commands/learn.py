@@ -112,6 +112,7 @@ def _lines(stands: Standing) -> Iterator[str]:
         ("switched on", _day(stands.activated_at)),
         ("shadow until", _day(stands.shadow_until)),
         ("evaluation cycles", str(stands.cycles)),
+        ("measured", f"{stands.questions} of {stands.questions_needed} distinct questions of this memory"),
         ("noise", noise),
         ("approved", _day(stands.approved_at)),
         ("terms", ", ".join(f"{count} {state}" for state, count in stands.terms.items() if count) or "none"),

@@ -133,7 +133,7 @@ def register(app: typer.Typer) -> None:
             results = [doing.resume(resume, system)]
         else:
             results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
-        _finish(surface, results, trec)
+        _finish(surface, results, trec, scored.dataset)
 
 
 def _default_runs() -> Path:
@@ -248,7 +248,7 @@ def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseRe
     return lambda done, of, _: on_case(done, of)
 
 
-def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> None:
+def _finish(surface: Surface, results: list[RunResult], trec: Path | None, dataset: Dataset) -> None:
     from assay.cli.run_table import channel_table, ended, table  # noqa: PLC0415 - see the command
     from assay.evaluation.floors import named_floors  # noqa: PLC0415 - the same
     from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
@@ -256,7 +256,7 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None) -> No
 
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
-    notes = [_stored(surface, result) for result in results]
+    notes = [_stored(surface, result, dataset) for result in results]
     floors = {**results[0].floors, **named_floors(surface.settings.floors)}
     first = next(iter(results[0].aggregates), None)
     said = [*map(ended, results), sentence(results, first) if first else ""]
@@ -283,14 +283,14 @@ def _as_json(result: RunResult) -> dict[str, Any]:
     return {**whole, "folder": str(result.folder)}
 
 
-def _stored(surface: Surface, result: RunResult) -> str | None:
+def _stored(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:
     """Also keep a row in the store, where there is one. A store that cannot take it costs a note, not the run."""
     there = surface.common.db is not None or Path(surface.settings.db).is_file()
     if not there or importlib.util.find_spec("sqlalchemy") is None:
         return None
     from assay.evaluation.running.use_case import keep_row  # noqa: PLC0415 - see the command
 
-    return keep_row(result, partial(_writing, surface)) or None
+    return keep_row(result, dataset, partial(_writing, surface)) or None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from assay.extras import need_extra
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
-    from assay.evaluation.simulating import Drift, Judged, RoundNumbers, Simulated
+    from assay.evaluation.simulating import Drift, Judged, RoundNumbers, Simulated, Verdict
 
 EXITS = {"held": 0, "grown": 1, "unclear": 2}
 EVERY = 5
@@ -63,7 +63,8 @@ def register(app: typer.Typer) -> None:
                 done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))
         judged = judge(done)
         said = {str(verdict): judged.those(verdict) for verdict in Verdict}
-        surface.result({**plain(judged), **said, "unsafe": unsafe}, "\n".join(_lines(judged, unsafe=unsafe)))
+        told = {**plain(judged), **said, "verdict": str(judged.verdict), "unsafe": unsafe}
+        surface.result(told, "\n".join(_lines(judged, unsafe=unsafe)))
         raise typer.Exit(EXITS[judged.verdict])
 
 
@@ -86,17 +87,22 @@ def _lines(judged: Judged, *, unsafe: bool) -> Iterator[str]:
     of = "" if len(judged.simulations) == 1 else f" of each of {len(judged.simulations)} simulations"
     yield f"the last {last} rounds{of} against a memory that learned nothing"
     head = ("number", "control", "now", "change", "at least", "at most", "")
-    yield from grid([head, *map(_drift, judged.drifts)], indent="  ")
+    yield from grid([head, *(_drift(drift, judged.verdict_of(drift)) for drift in judged.drifts)], indent="  ")
+    yield f"{judged.changed:,} of {judged.searches:,} searches there gave another list than without learning"
+    if not any(simulated.moved for simulated in judged.simulations):
+        yield "Nothing was learned that could move a result, so this says nothing about learning."
+        yield "Give more --rounds, --searches or --votes."
 
 
 def _told(one: Simulated, *, unsafe: bool) -> Iterator[str]:
-    yield f"seed {one.seed}: {one.reads:,} reads, {one.votes:,} votes, {one.learned:,} terms learned"
+    votes = f"{one.votes:,} votes ({one.counted:,} counted)"
+    yield f"seed {one.seed}: {one.reads:,} reads, {votes}, {one.learned:,} terms learned"
     begun = "never applied" if one.applied_from is None else f"applied from round {one.applied_from} on"
     yield f"  learned triggers were {begun}{'; no safeguard was on' if unsafe else ''}"
     if one.stopped:
         yield f"  the kill switch stopped learning: {one.stopped}"
 
 
-def _drift(one: Drift) -> tuple[str, ...]:
+def _drift(one: Drift, verdict: Verdict) -> tuple[str, ...]:
     numbers = (f"{one.control:.3f}", f"{one.now:.3f}", f"{one.change:+.3f}", f"{one.low:+.3f}", f"{one.high:+.3f}")
-    return one.name, *numbers, one.verdict
+    return one.name, *numbers, verdict

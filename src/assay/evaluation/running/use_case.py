@@ -20,7 +20,7 @@ from assay.evaluation.datasets.fixing import ForScoring, for_scoring
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
-from assay.evaluation.running.stored import as_row
+from assay.evaluation.running.stored import as_row, evidence_of_run
 from assay.records.datasets import Dataset
 from assay.systems.protocol import System
 
@@ -57,11 +57,11 @@ def run_dataset(
         return run(scored.dataset, system, chosen, running() if callable(running) else running)
 
 
-def keep_row(result: RunResult, writing: Writing) -> str:
+def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:
     """Write a row of the run to a store. A store that cannot take it costs the note that is returned, not the run."""
     try:
         with writing() as work:
-            work.results.add(as_row(result))
+            work.results.add(as_row(result, evidence_of_run(work, result, dataset)))
     except AssayError as problem:
         return f"The store has no row of this run: {problem.message}."
     return ""

@@ -22,6 +22,7 @@ from assay.memory.learning import Learning, Vote
 from assay.memory.learning.exposure import most_shown
 from assay.memory.searching import Searcher
 from assay.records import EvalResult, Origin, RunType, Scope, SearchRequest
+from assay.records.cycle_evidence import cycle_evidence, evidence_to_json
 from assay.records.datasets import Case, Dataset
 from assay.records.learning import Observation, TermState
 from assay.storage import Store
@@ -82,12 +83,20 @@ class Simulated:
     rounds: tuple[RoundNumbers, ...]
     reads: int
     votes: int
+    """Votes that users cast."""
+    counted: int
+    """Votes that moved a memory."""
     learned: int
     """Terms that were ever learned."""
     applied_from: int | None
     """The round in which learned terms first moved results; None when they never did."""
     stopped: str
     """Why the kill switch stopped learning; empty if it did not."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything happened that can move a result: a vote that counted, or a learned term that applied."""
+        return self.counted > 0 or self.applied_from is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,16 +106,24 @@ class Judged:
     simulations: tuple[Simulated, ...]
     drifts: tuple[Drift, ...]
     """Over the last fifth of the rounds of each."""
+    searches: int
+    """Searches of those rounds."""
+    changed: int
+    """Of these, how many gave another list than the memory that learned nothing."""
 
     @property
     def verdict(self) -> Verdict:
         """The worst of all numbers."""
-        found = {one.verdict for one in self.drifts}
+        found = {self.verdict_of(drift) for drift in self.drifts}
         return next(one for one in (Verdict.GROWN, Verdict.UNCLEAR, Verdict.HELD) if one in found)
+
+    def verdict_of(self, drift: Drift) -> Verdict:
+        """Return what is known of one number; nothing, where nothing was learned that could have moved it."""
+        return drift.verdict if any(simulated.moved for simulated in self.simulations) else Verdict.UNCLEAR
 
     def those(self, verdict: Verdict) -> list[str]:
         """The names of the numbers of which this is said."""
-        return [one.name for one in self.drifts if one.verdict is verdict]
+        return [drift.name for drift in self.drifts if self.verdict_of(drift) is verdict]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -132,6 +149,7 @@ class Place:
 class _Tally:
     reads: int = 0
     votes: int = 0
+    counted: int = 0
     applied_from: int | None = None
     stopped: str = ""
 
@@ -149,6 +167,8 @@ def judge(done: Sequence[tuple[Simulated, Trial]]) -> Judged:
     return Judged(
         simulations=tuple(simulated for simulated, _ in done),
         drifts=tuple(numbers.drifts([trial for _, trial in done], rng)),
+        searches=sum(len(trial.searched) for _, trial in done),
+        changed=sum(search.shown != search.control for _, trial in done for search in trial.searched),
     )
 
 
@@ -169,7 +189,7 @@ class _Simulation:
         for number in range(1, self._options.rounds + 1):
             self._place.clock.pass_by(timedelta(days=1))
             searched.append([self._use(case, f"round-{number}-{turn}", control) for turn, case in self._asked()])
-            told.append(numbers.of_round(number, searched[-1], ground, terms=self._learn(number)))
+            told.append(numbers.of_round(number, searched[-1], ground, terms=self._learn(number, searched[-1])))
             if on_round is not None:
                 on_round(told[-1])
         last = [one for some in searched[-(self._options.rounds // LAST) :] for one in some]
@@ -178,6 +198,7 @@ class _Simulation:
             rounds=tuple(told),
             reads=self._tally.reads,
             votes=self._tally.votes,
+            counted=self._tally.counted,
             learned=len(self._place.learning.terms(self._place.scope())),
             applied_from=self._tally.applied_from,
             stopped=self._tally.stopped,
@@ -224,26 +245,29 @@ class _Simulation:
             self._tally.reads += 1
             if deed.useful is not None:
                 vote = Vote(memory_id=deed.memory_id, useful=deed.useful, session_id=session)
-                place.learning.validate(scope, vote)
+                self._tally.counted += place.learning.validate(scope, vote).counted
                 self._tally.votes += 1
         return Searched(case.id, shown, control[case.id])
 
-    def _stored(self, number: int) -> None:
+    def _stored(self, number: int, searched: Sequence[Searched]) -> None:
         """Each round is measured, and counts as a run: learning waits for evaluation cycles."""
+        query_of = {case.id: case.query for case in self._cases}
+        evidence = cycle_evidence((query_of[search.case_id] for search in searched), own=True)
         round_run = EvalResult(
             run_id=f"round-{number}",
             run_type=RunType.FULL,
             query_count=self._options.searches,
             created_at=self._place.clock.now(),
+            metrics_json=evidence_to_json(evidence),
         )
         with self._place.store.writing(self._place.scope()) as work:
             work.results.add(round_run)
 
-    def _learn(self, number: int) -> int:
+    def _learn(self, number: int, searched: Sequence[Searched]) -> int:
         """What the memory learns from the day; how many terms are in use then."""
         learning, scope = self._place.learning, self._place.scope()
         self._place.store.log.flush()
-        self._stored(number)
+        self._stored(number, searched)
         done = learning.catch_up(scope)
         if self._place.unsafe:
             _into_full_text(self._place)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from assay.flags import FlagState
 from assay.memory.learning import noise
+from assay.memory.learning.cycles import measure_questions
 from assay.memory.learning.policy import Opening, Policy, Refusal
 from assay.records.learning import TermState
 from assay.storage import Work
@@ -23,6 +24,10 @@ class Standing:
     shadow_until: datetime | None
     approved_at: datetime | None
     cycles: int
+    questions: int
+    """Distinct questions of this memory that stored runs measured; each counts once in each 14 days."""
+    questions_needed: int
+    """How many of them the next cycle takes; those of the last one once no more are needed."""
     noise: noise.Noise
     terms: dict[str, int]
     """How many there are in each state."""
@@ -50,12 +55,15 @@ def standing(work: Work, policy: Policy, flag: FlagState, now: datetime) -> Stan
         killed_at=progress.killed_at,
     )
     every = work.learned_terms.of()
+    limits = policy.limits
     return Standing(
         on=flag.on,
         activated_at=since,
         shadow_until=None if since is None else policy.shadow_until(since),
         approved_at=flag.reviewed_at,
         cycles=opening.cycles,
+        questions=measure_questions(work, limits, now).questions,
+        questions_needed=min(opening.cycles + 1, limits.cycles) * limits.cycle_queries,
         noise=measured,
         terms={str(state): sum(one.state is state for one in every) for state in TermState},
         killed_at=progress.killed_at,

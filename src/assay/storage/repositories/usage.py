@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, bindparam, func, select
 
@@ -30,6 +30,13 @@ class NumberedEvent(NamedTuple):
 
     id: int
     event: FeedbackEvent
+
+
+class FullRun(NamedTuple):
+    """A completed run of an evaluation."""
+
+    created_at: datetime
+    metrics_json: Mapping[str, Any]
 
 
 class GivenMemory(NamedTuple):
@@ -86,14 +93,15 @@ class Usage(Repository):
         wanted = select(*_USED).where(*own).order_by(table.c.id.desc()).limit(limit)
         return [_used(row) for row in self._connection.execute(wanted)]
 
-    def scored(self, *, after: datetime | None, until: datetime) -> int:
-        """How many queries completed runs scored after a moment, if one is given, and not later than another."""
+    def full_runs(self, *, until: datetime) -> list[FullRun]:
+        """Return what completed runs measured, up to a moment, in the order they were run."""
         table = eval_results
-        own = [self._mine(table), table.c.run_type == str(RunType.FULL), table.c.created_at <= until]
-        if after is not None:
-            own.append(table.c.created_at > after)
-        wanted = select(func.coalesce(func.sum(table.c.query_count), 0)).where(*own)
-        return int(self._connection.execute(wanted).scalar_one())
+        wanted = (
+            select(table.c.created_at, table.c.metrics_json)
+            .where(self._mine(table), table.c.run_type == str(RunType.FULL), table.c.created_at <= until)
+            .order_by(table.c.created_at, table.c.id)
+        )
+        return [FullRun(row.created_at, row.metrics_json) for row in self._connection.execute(wanted)]
 
     def first_scored_at(self) -> datetime | None:
         """When the first completed run was stored."""
