@@ -105,3 +105,41 @@ def test_options_refuse_what_no_weight_can_be() -> None:
         PanelOptions(weights={"coherence": 1.5})
     with pytest.raises(BadValue, match="every weight of the plan"):
         PanelOptions(weights={one.value: 0.0 for one in Dimension} | {"faithfulness": 1.0, "source_quality": 1.0})
+
+
+def answers(score: float) -> dict[str, float]:
+    return {one.value: score for one in DIMENSIONS[Checkpoint.ANSWER]}
+
+
+def test_an_owner_that_objects_without_confidence_still_counts() -> None:
+    fact_checker, judge = Role.FACT_CHECKER, Role.FAITHFULNESS_JUDGE
+    said = [
+        result(judge, {**answers(0.95), "faithfulness": 0.0}, confidence=0.0),
+        result(fact_checker, {**answers(0.95), "factual_accuracy": 0.0}, confidence=0.0),
+        *(
+            result(role, answers(0.95), confidence=0.9)
+            for role in roles_at(Checkpoint.ANSWER)
+            if role not in {fact_checker, judge}
+        ),
+    ]
+    found = aggregated(Checkpoint.ANSWER, said, OPTIONS)
+    assert {name for name, one in found.counted.items() if one.quiet} == {"faithfulness", "factual_accuracy"}
+    assert found.value is not None
+    assert found.value < OPTIONS.thresholds[Checkpoint.ANSWER]
+    sure = [result(Role(one.role), one.scores, confidence=0.9) for one in said]
+    assert found.value == pytest.approx(aggregated(Checkpoint.ANSWER, sure, OPTIONS).value)
+
+
+def test_praise_without_confidence_counts_for_nothing() -> None:
+    intent = result(INTENT, plan_scores(1.0, 1.0, 1.0), confidence=0.0)
+    coverage = result(COVERAGE, plan_scores(0.2, 0.2, 0.2), confidence=0.9)
+    found = aggregated(Checkpoint.PLAN, [intent, coverage], OPTIONS)
+    assert found.value == pytest.approx(0.2)
+    assert not any(one.quiet for one in found.counted.values())
+
+
+def test_a_role_that_was_measured_to_be_unreliable_stays_silent() -> None:
+    intent = result(INTENT, plan_scores(0.0, 0.0, 0.0), confidence=0.0)
+    coverage = result(COVERAGE, plan_scores(0.9, 0.9, 0.9), confidence=0.9)
+    unreliable = PanelOptions(reliability={"intent_analyst": 0.0})
+    assert aggregated(Checkpoint.PLAN, [intent, coverage], unreliable).value == pytest.approx(0.9)

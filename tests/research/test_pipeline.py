@@ -257,3 +257,23 @@ def test_confidence_and_critique_of_each_role_are_in_the_record(local: Store, sc
     assert (role["role"], role["confidence"], role["raw"]) == ("intent_analyst", 0.7, ["raw"])
     assert trace["answer_evaluation"]["attempts"][0]["result"]["state"] == CheckpointState.SCORED.value
     assert trace["settings"]["panel"]["weights"]["intent_alignment"] == 0.5
+
+
+def test_an_objection_without_confidence_does_not_vanish(local: Store, scope: Scope) -> None:
+    def objecting(material: Material, number: int) -> list[RoleResult]:
+        said = alike(material.checkpoint, 0.95)
+        if material.checkpoint is not ANSWERED:
+            return said
+        quiet = {"faithfulness_judge": "faithfulness", "fact_checker": "factual_accuracy"}
+        return [
+            replace(one, scores={**one.scores, quiet[one.role]: 0.0}, confidence=0.0) if one.role in quiet else one
+            for one in said
+        ]
+
+    answer = pipeline(local, objecting).ask(scope, QUESTION)
+    assert answer.session.passed is False
+    assert answer.session.answer_score == pytest.approx(0.475)
+    (notice,) = [one for one in answer.notices if one.kind is NoticeKind.DISAGREEMENT]
+    assert notice.checkpoint is ANSWERED
+    assert "faithfulness from 0.00 to 0.95 (its owner is unsure of its 0.00, which counts" in notice.message
+    assert "evaluators_disagree" in str(answer.trace)

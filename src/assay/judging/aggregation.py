@@ -2,6 +2,8 @@
 
 aggregate = sum(weight x confidence x score) / sum(weight x confidence). The other roles' scores of a dimension make its
 spread. An owner that gave nothing is stood in for by the others, weighed by their confidence, and the verdict says so.
+An owner with next to no confidence that scores lower than the others does not vanish: its score counts with their mean
+confidence (`quiet`), so that nothing passes because whoever objected was unsure.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from assay.judging.panel_options import PanelOptions, below
 from assay.records.panel import RoleResult
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension
 
+QUIET = 0.2
+"""An owner that is less confident than this is quiet: by its own confidence alone its score would hardly count."""
+
 
 class Counted(NamedTuple):
     """One dimension as it enters the aggregate."""
@@ -21,6 +26,8 @@ class Counted(NamedTuple):
     score: float
     confidence: float
     stood_in: bool
+    quiet: bool = False
+    """The owner had next to no confidence and scored lower than the others, whose confidence counts instead."""
 
 
 class Aggregated(NamedTuple):
@@ -43,7 +50,7 @@ def aggregated(checkpoint: Checkpoint, results: Sequence[RoleResult], options: P
     scored = [one for one in results if one.scored]
     counted = {}
     for dimension in dimensions_of(checkpoint, scored):
-        found = _counted(dimension, scored, options)
+        found = _counted(dimension, scored, options, bar=options.bar(checkpoint, dimension))
         if found is not None:
             counted[dimension] = found
     value = weighed([(options.weight(name), one.confidence, one.score) for name, one in counted.items()])
@@ -65,16 +72,26 @@ def dimensions_of(checkpoint: Checkpoint, results: Sequence[RoleResult]) -> list
     return list(dict.fromkeys([*own, *(name for result in results for name in result.scores)]))
 
 
-def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions) -> Counted | None:
+def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions, *, bar: float) -> Counted | None:
     gave = [(one, one.scores[dimension], _confidence(one, options)) for one in scored if dimension in one.scores]
     owner = OWNERS[Dimension(dimension)].value if dimension in OWNERS else None
     own = next((one for one in gave if owner is None or one[0].role == owner), None)
     if own is not None:
-        return Counted(own[1], own[2], stood_in=False)
+        result, own_score, confidence = own
+        others = [one for one in gave if one[0] is not result]
+        elsewhere = weighed([(1.0, sure, view) for _, view, sure in others])
+        if (result.confidence or 0.0) < QUIET and below(own_score, bar if elsewhere is None else elsewhere):
+            sure = _mean_confidence([one for one in scored if (one.confidence or 0.0) >= QUIET])
+            return Counted(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
+        return Counted(own_score, confidence, stood_in=False)
     score = weighed([(1.0, confidence, score) for _, score, confidence in gave])
     if score is None:
         return None
     return Counted(score, math.fsum(confidence for *_, confidence in gave) / len(gave), stood_in=True)
+
+
+def _mean_confidence(results: Sequence[RoleResult]) -> float:
+    return math.fsum(one.confidence or 0.0 for one in results) / len(results) if results else 0.0
 
 
 def _confidence(result: RoleResult, options: PanelOptions) -> float:

@@ -210,6 +210,7 @@ def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: P
         scores=found.scores,
         spread=found.spread,
         stood_in=tuple(name for name, one in found.counted.items() if one.stood_in),
+        quiet=tuple(name for name, one in found.counted.items() if one.quiet),
         aggregate=None if state is PanelState.NO_QUORUM else found.value,
         confidence=sum(confidences) / len(confidences) if confidences else None,
         votes=found.votes,

@@ -125,6 +125,8 @@ class PanelVerdict:
     """Between the highest and the lowest role, by dimension."""
     stood_in: tuple[str, ...] = ()
     """Dimensions whose owner gave nothing and is replaced by what the others said."""
+    quiet: tuple[str, ...] = ()
+    """Dimensions whose owner had next to no confidence and scored lower than the others; its score counts."""
     aggregate: float | None = None
     confidence: float | None = None
     """Mean of the roles that scored."""
@@ -143,6 +145,23 @@ class PanelVerdict:
     def contested(self) -> bool:
         """Roles contradict each other, and nobody settled it."""
         return Trigger.DISAGREEMENT in self.triggers and not (self.escalation is not None and self.escalation.scored)
+
+    @property
+    def disagreement(self) -> str:
+        """Say on what the roles contradict each other; empty where they agree, or where a larger model settled it."""
+        if not self.contested and (not self.quiet or (self.escalation is not None and self.escalation.scored)):
+            return ""
+        told = [self._range(name) for name in self.spread if name in self.quiet or self._apart(name)]
+        return f"the evaluators of the {self.checkpoint} disagree: {', '.join(told)}"
+
+    def _apart(self, dimension: str) -> bool:
+        return self.contested and self.spread[dimension] == max(self.spread.values())
+
+    def _range(self, dimension: str) -> str:
+        given = [one.scores[dimension] for one in self.results if one.scored and dimension in one.scores]
+        said = f"{dimension} from {min(given):.2f} to {max(given):.2f}"
+        unsure = f" (its owner is unsure of its {self.scores[dimension]:.2f}, which counts all the same)"
+        return said + (unsure if dimension in self.quiet else "")
 
     @property
     def tokens(self) -> int | None:

@@ -42,6 +42,7 @@ class NoticeKind(StrEnum):
     JUDGE_FAILED = "judge_failed"
     SEVERE = "retrieval_severe"
     NOT_PASSED = "not_passed"
+    DISAGREEMENT = "evaluators_disagree"
     WITHHELD = "withheld"
     FALLBACK = "fallback"
     SEARCH = "search_problem"

@@ -101,6 +101,7 @@ class ResearchPipeline:
         plan = run.planned()
         passages = run.searched(plan)
         synthesis = _no_search() if run.found.failed else run.answered(plan, passages)
+        run.notices.extend(_disagreements(run))
         status, synthesis = self._acted_on(run, synthesis)
         session = replace(
             _session(run, plan, status),
@@ -176,6 +177,14 @@ def _results(run: Run) -> list[CheckpointResult]:
     """What counts of each checkpoint, in their order."""
     found = [run.chosen_plan.result, run.retrieval]
     return [*found, run.chosen_answer.result] if run.answer_attempts else found
+
+
+def _disagreements(run: Run) -> Iterator[Notice]:
+    """Tell where the evaluators of what counts contradict each other and nobody settled it."""
+    for result in _results(run):
+        told = "" if result.verdict is None else result.verdict.disagreement
+        if told:
+            yield Notice(kind=NoticeKind.DISAGREEMENT, message=told, checkpoint=result.checkpoint)
 
 
 def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
