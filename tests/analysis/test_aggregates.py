@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.analysis.made import AT, session
+from tests.analysis.made import AT, asked, session
 
 from assay.analysis.aggregates import Aggregates, aggregate
 from assay.records import Scope
@@ -19,7 +19,8 @@ def over(store: Store, scope: Scope, sessions: list[ResearchSession], **wanted: 
         for one in sessions:
             work.research.put(one, {})
     with store.reading(scope) as work:
-        return aggregate(work.research.totals(ResearchFilter(**wanted)))  # type: ignore[arg-type] # by name
+        filtered = ResearchFilter(**wanted)  # type: ignore[arg-type] # by name
+        return aggregate(work.research.totals(filtered), work.research.asked_again(filtered))
 
 
 SCORES = [0.2, 0.5, 0.9, 1.0]
@@ -98,3 +99,37 @@ def test_nothing_is_none_and_not_zero(store: Store, scope: Scope) -> None:
     assert (found.pass_rate, found.escalated, found.iterations.mean) == (None, None, None)
     assert set(found.scores.values()) == {None}
     assert found.trend.weeks == ()
+
+
+def test_one_question_asked_again_and_again_is_worth_one(store: Store, scope: Scope) -> None:
+    often = [session(number, "Who seals the vault?", passed=True, overall_score=0.95) for number in range(200)]
+    found = over(store, scope, often)
+    assert (found.sessions, found.asked_again.questions) == (200, 1)
+    assert found.independent == pytest.approx(1.0)
+    assert found.pass_rate is not None
+    assert (found.pass_rate.estimate, found.pass_rate.n) == (1.0, 200)
+    assert found.pass_rate.low is not None
+    assert found.pass_rate.low < 0.3
+    overall = found.scores["overall"]
+    assert overall is not None
+    assert overall.mean.low is not None
+    assert overall.mean.low < 0.3
+
+
+def test_three_questions_of_which_one_was_asked_sixty_times(store: Store, scope: Scope) -> None:
+    often = [session(number, f"who  seals the Vault{'?' * (number % 2)}", passed=True) for number in range(60)]
+    found = over(store, scope, [*often, session(60, passed=False), session(61, passed=True)])
+    assert found.asked_again.questions == 3
+    assert found.independent == pytest.approx(62**2 / (60**2 + 2))
+    assert found.pass_rate is not None
+    assert found.pass_rate.low is not None
+    assert found.pass_rate.low < 0.5
+
+
+def test_of_many_sessions_the_newest_tell_how_often_questions_repeat(store: Store, scope: Scope) -> None:
+    over(store, scope, [session(number, asked(number % 4)) for number in range(40)])
+    with store.reading(scope) as work:
+        looked = work.research.asked_again(newest=20)
+    assert (looked.sessions, looked.questions) == (20, 4)
+    assert looked.independent(20) == pytest.approx(4.0)
+    assert looked.independent(40) == pytest.approx(40 / (1 + 39 * 4 * 20 / 380))

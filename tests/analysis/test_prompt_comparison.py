@@ -49,13 +49,45 @@ def test_a_better_prompt_is_seen_on_the_same_questions() -> None:
     assert metric(found, "iterations").verdict is PromptVerdict.NO_DIFFERENCE_SEEN
 
 
-def test_a_worse_prompt_is_seen_on_other_questions() -> None:
-    first, second = sessions(range(40), 0.8, 3), sessions(range(100, 140), 0.6, 4, iterations=3)
-    second = [*second[:-1], session(139, overall_score=0.6, iterations=2)]
-    found = compared(first, second)
+def test_other_questions_give_no_verdict_and_the_reason() -> None:
+    found = compared(sessions(range(40), 0.6, 3), sessions(range(100, 140), 0.95, 4))
     assert (found.paired, found.shared, found.questions) == (False, 0, (40, 40))
+    overall = metric(found, "overall")
+    assert (overall.verdict, overall.p, overall.looked_at) == (PromptVerdict.WITHHELD, None, None)
+    assert overall.delta is not None
+    assert overall.delta > 0.2
+    assert not any(one.verdict in {PromptVerdict.BETTER, PromptVerdict.WORSE} for one in found.metrics)
+    assert "0 questions were asked under both versions, 10 are needed" in found.caution
+    assert "assay prompts split planner 1" in found.caution
+
+
+def test_a_worse_prompt_is_seen_on_the_same_questions() -> None:
+    found = compared(sessions(range(40), 0.8, 3), sessions(range(40), 0.6, 4, iterations=3))
     assert metric(found, "overall").verdict is PromptVerdict.WORSE
     assert metric(found, "iterations").verdict is PromptVerdict.WORSE
+    assert metric(found, "overall").looked_at == 40
+    assert "The last look took in 40 pairs" in found.caution
+
+
+def test_looking_again_and_again_does_not_make_a_difference_of_chance() -> None:
+    alarms = 0
+    for seed in range(60):
+        first, second = sessions(range(40), 0.7, 2 * seed), sessions(range(40), 0.7, 2 * seed + 1)
+        alarms += any(
+            row.verdict in {PromptVerdict.BETTER, PromptVerdict.WORSE}
+            for count in range(10, 41, 3)
+            for row in compared(first[:count], second[:count]).metrics
+        )
+    assert alarms <= 4
+
+
+def test_what_a_look_said_stays() -> None:
+    first, second = sessions(range(40), 0.6, 1), sessions(range(40), 0.9, 2)
+    early = compared(first[:10], second[:10])
+    assert metric(early, "overall").verdict is PromptVerdict.BETTER
+    later = compared([*first[:10], *first[10:19]], [*second[:10], *sessions(range(10, 19), 0.2, 9)])
+    assert metric(later, "overall").looked_at == 10
+    assert metric(later, "overall").p == metric(early, "overall").p
 
 
 def test_pairs_leave_out_what_only_one_version_was_asked() -> None:
@@ -85,7 +117,7 @@ def test_nothing_is_said_of_what_was_not_scored() -> None:
 def test_equal_versions_are_seldom_called_different() -> None:
     alarms = 0
     for seed in range(60):
-        found = compared(sessions(range(20), 0.7, 2 * seed), sessions(range(100, 120), 0.7, 2 * seed + 1))
+        found = compared(sessions(range(20), 0.7, 2 * seed), sessions(range(20), 0.7, 2 * seed + 1))
         alarms += any(one.verdict in {PromptVerdict.BETTER, PromptVerdict.WORSE} for one in found.metrics)
     assert alarms <= 8
 

@@ -7,10 +7,16 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from assay.analysis.trends import LONGEST_GAP, Direction, trend_of
-from assay.records.research_log import DayOfResearch, Spread
+from assay.analysis import trends
+from assay.analysis.trends import LONGEST_GAP, Direction, Trend
+from assay.records.research_log import AskedAgain, DayOfResearch, Spread
 
 MONDAY = date(2026, 3, 2)
+ALL_DISTINCT = AskedAgain(240, 240, 0.0)
+
+
+def trend_of(days: list[DayOfResearch], asked_again: AskedAgain = ALL_DISTINCT) -> Trend:
+    return trends.trend_of(days, asked_again)
 
 
 def day(offset: int, *scores: float) -> DayOfResearch:
@@ -57,3 +63,10 @@ def test_a_fall_and_a_rise_are_seen_and_noise_is_not() -> None:
 def test_too_little_to_compare_says_so() -> None:
     assert trend_of([]).direction is Direction.TOO_FEW
     assert trend_of([day(0, 0.5, 0.6), day(7, 0.5)]).direction is Direction.TOO_FEW
+
+
+def test_weeks_of_one_question_show_no_direction() -> None:
+    rng = np.random.default_rng(0)
+    days = [day(7 * week, *np.clip(rng.normal(0.6 + 0.2 * (week > 3), 0.1, 30), 0, 1)) for week in range(8)]
+    assert trend_of(days).direction is Direction.RISING
+    assert trend_of(days, AskedAgain(240, 1, 1.0)).direction is Direction.TOO_FEW

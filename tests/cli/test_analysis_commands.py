@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.analysis.made import scored
+from tests.analysis.made import scored, session
 from tests.cli.telling import Run
 
 from assay import wiring
+from assay.records.research_log import ResearchSession
 from assay.settings import load_settings
 
 
@@ -111,3 +113,42 @@ def test_questions_are_split_looked_at_and_given_back(run: Run) -> None:
     assert "both sides need scored questions" in begun
     assert run("prompts", "split", "planner", "--json").json["split"]["ended_at"] is None
     assert "and ended" in run("prompts", "split", "planner", "--end").out
+
+
+def fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sessions: Sequence[ResearchSession]) -> None:
+    place = tmp_path / "repeated.db"
+    monkeypatch.setenv("ASSAY_DB", str(place))
+    settings = load_settings(options={"db": str(place)}).settings
+    with wiring.open_store(settings) as store, store.writing(wiring.scope_of(settings)) as work:
+        for one in sessions:
+            work.research.put(one, {})
+
+
+def test_analyze_tells_how_many_questions_were_asked(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    often = [session(number, "Who seals the vault?", passed=True, overall_score=0.9) for number in range(60)]
+    fill(tmp_path, monkeypatch, [*often, session(60, passed=False), session(61, passed=True)])
+    told = run("analyze")
+    assert "62 sessions, 3 distinct questions; intervals are those of 1.1 independent sessions" in told.out
+    assert "98% [21%, 100%]" in told.out
+    aggregates = run("analyze", "--json").json["aggregates"]
+    assert aggregates["asked_again"]["questions"] == 3
+    assert aggregates["pass_rate"]["low"] < 0.5
+
+
+def test_versions_that_were_asked_different_questions_get_no_verdict(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = [
+        session(number, overall_score=0.5 + 0.4 * (number >= 40), prompt_versions=(f"planner@{int(number >= 40)}",))
+        for number in range(80)
+    ]
+    fill(tmp_path, monkeypatch, sessions)
+    assert run("prompts", "set", "planner", "--add", "Be exact.").code == 0
+    told = run("prompts", "compare", "planner", "0")
+    assert told.code == 0
+    assert "There is no verdict: 0 questions were asked under both versions, 10 are needed." in told.out
+    assert "better" not in told.out
+    assert "withheld" in told.out
+    found = run("prompts", "compare", "planner", "0", "--json").json
+    assert {row["verdict"] for row in found["metrics"]} <= {"withheld", "too_few"}
+    assert found["caution"].startswith("There is no verdict")

@@ -49,7 +49,7 @@ def analyze(
 ) -> Analysis:
     """Aggregate the sessions of a filter and look for patterns in them; a model, if given, words the suggestions."""
     with store.reading(scope) as work:
-        aggregates = aggregate(work.research.totals(wanted))
+        aggregates = aggregate(work.research.totals(wanted), work.research.asked_again(wanted))
         if not aggregates.sessions:
             raise NothingMeasured("no session fits", remedy='Ask something first (assay ask "..."), or filter less.')
         patterns = find_patterns(newest(work, wanted, MOST_SESSIONS), options)

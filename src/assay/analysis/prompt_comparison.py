@@ -1,14 +1,21 @@
 """Two versions of a prompt side by side: what sessions came to under each, with intervals and p-values.
 
 The unit is the question: sessions that asked the same are one value, their mean. Where enough questions were asked
-under both versions these are compared as pairs, and the rest is left out; else the two sets are compared as independent
-samples, which says less, for the questions differ too. P-values are adjusted by Holm over all metrics.
+under both versions these are compared as pairs, and the rest is left out. Else the questions differ as well as the
+prompts, nobody can say which of the two made the difference, and there is no verdict.
+
+People look while sessions come in, so a p-value of all pairs so far would say "better" by chance far too often. Looks
+are taken at 10, 20, 40, 80 ... pairs instead, in the order they were completed, and the k-th may spend 1 / (k (k + 1))
+of the 5 %. What a look said stays, whatever comes later, so the verdict holds however often anybody looks. P-values are
+those of the best look, as if it had spent all 5 %, adjusted by Holm over all metrics. See
+`design/prompt-comparison.md`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,12 +27,15 @@ from assay.statistics.checks import Floats
 from assay.statistics.intervals import mean_interval
 from assay.statistics.multiple import holm
 from assay.statistics.permutation import sign_flip_test
+from assay.statistics.t_test import paired_t_test
 from assay.statistics.two_samples import mean_difference
 
 LEAST = 5
-"""Questions of each version below which nothing is said of a metric."""
+"""Different questions of each version below which a metric has no interval."""
 LEAST_PAIRS = 10
-"""Questions asked under both versions from which on they are compared as pairs."""
+"""Questions asked under both versions from which on they are compared as pairs; the first look at them."""
+MANY_PAIRS = 80
+"""From here on the t distribution is close, and the smallest p that flips of signs can show is too large."""
 ALPHA = 0.05
 
 
@@ -36,6 +46,8 @@ class PromptVerdict(StrEnum):
     WORSE = "worse"
     NO_DIFFERENCE_SEEN = "no_difference_seen"
     TOO_FEW = "too_few"
+    WITHHELD = "withheld"
+    """Too few questions were asked under both versions: the difference may be that of the questions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +62,12 @@ class ComparedMetric:
     low: float | None
     high: float | None
     p: float | None
+    """Valid however often anybody looks; None where questions are not paired."""
     p_adjusted: float | None
     questions: tuple[int, int]
     """With a value, under each version."""
+    looked_at: int | None
+    """Pairs that the last look took in; None: there was none yet."""
     verdict: PromptVerdict
 
 
@@ -69,6 +84,8 @@ class PromptComparison:
     """Questions that were asked under both."""
     paired: bool
     metrics: tuple[ComparedMetric, ...]
+    caution: str
+    """What must be read beside the verdicts, in sentences."""
 
 
 class _Metric(NamedTuple):
@@ -100,18 +117,35 @@ def compare_versions(
     one, two = list(first[1]), list(second[1])
     asked, also_asked = ({question_key(session) for session in sessions} for sessions in (one, two))
     paired = len(asked & also_asked) >= LEAST_PAIRS
-    rows = [
-        _compared(name, metric, (_values(one, metric), _values(two, metric)), paired=paired, rng=rng)
-        for name, metric in {**_METRICS, **_dimensions(one + two)}.items()
-    ]
+    seed = int(rng.integers(2**32))
+    rows = []
+    for name, metric in {**_METRICS, **_dimensions(one + two)}.items():
+        row = _compared(name, (_values(one, metric), _values(two, metric)), paired=paired, rng=rng)
+        rows.append(_looked_at(row, metric, _completed(one, two, metric), seed) if paired else row)
+    shared, metrics = len(asked & also_asked), tuple(_adjusted(rows))
     return PromptComparison(
         first=first[0],
         second=second[0],
         sessions=(len(one), len(two)),
         questions=(len(asked), len(also_asked)),
-        shared=len(asked & also_asked),
+        shared=shared,
         paired=paired,
-        metrics=tuple(_adjusted(rows)),
+        metrics=metrics,
+        caution=_caution_on_looks(metrics) if paired else _caution_on_questions(second[0], shared),
+    )
+
+
+def _caution_on_looks(metrics: Sequence[ComparedMetric]) -> str:
+    looks = [metric.looked_at for metric in metrics if metric.looked_at is not None]
+    latest = f" The last look took in {max(looks)} pairs." if looks else ""
+    return f"Verdicts are made at 10, 20, 40, 80 ... pairs, so looking again while sessions come in is safe.{latest}"
+
+
+def _caution_on_questions(second: str, shared: int) -> str:
+    return (
+        f"There is no verdict: {shared} questions were asked under both versions, {LEAST_PAIRS} are needed. "
+        "The difference may be that of the questions. Ask the same questions under both, or split them by chance: "
+        f"assay prompts split {second.replace('@', ' ')}"
     )
 
 
@@ -129,9 +163,49 @@ def _values(sessions: Iterable[ResearchSession], metric: _Metric) -> _Values:
     return {question: sum(values) / len(values) for question, values in found.items()}
 
 
-def _compared(
-    name: str, metric: _Metric, values: tuple[_Values, _Values], *, paired: bool, rng: np.random.Generator
-) -> ComparedMetric:
+def _completed(one: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric) -> Floats:
+    """The differences of questions asked under both versions, in the order in which their pairs became complete.
+
+    The first session of a question counts under each version: what a pair said never changes.
+    """
+    first, second = _first_values(one, metric), _first_values(two, metric)
+    shared = sorted(
+        first.keys() & second.keys(), key=lambda question: (max(first[question][0], second[question][0]), question)
+    )
+    return np.array([second[question][1] - first[question][1] for question in shared], dtype=np.float64)
+
+
+def _first_values(sessions: Iterable[ResearchSession], metric: _Metric) -> dict[str, tuple[datetime, float]]:
+    found: dict[str, tuple[datetime, float]] = {}
+    for session in sorted(sessions, key=lambda session: (session.created_at, session.log_id)):
+        value = metric.read(session)
+        if value is not None:
+            found.setdefault(question_key(session), (session.created_at, value))
+    return found
+
+
+def _looked_at(row: ComparedMetric, metric: _Metric, differences: Floats, seed: int) -> ComparedMetric:
+    """A metric with what its looks said: at 10, 20, 40 ... pairs, each with its share of the risk."""
+    best, p, latest, size, look = 0.0, 1.0, None, LEAST_PAIRS, 1
+    while size <= len(differences):
+        seen = differences[:size]
+        own = min(1.0, _p_of(seen, np.random.default_rng([seed, look])) * look * (look + 1))
+        if own < p:
+            best, p = float(seen.mean()), own
+        latest, size, look = size, 2 * size, look + 1
+    if latest is None:
+        return replace(row, verdict=PromptVerdict.TOO_FEW)
+    verdict = _direction(best, metric) if best else PromptVerdict.NO_DIFFERENCE_SEEN
+    return replace(row, p=p, looked_at=latest, verdict=verdict)
+
+
+def _p_of(differences: Floats, rng: np.random.Generator) -> float:
+    """The p-value of one look: by flipping signs; from many pairs on, whose p flips cannot resolve, by the paired t."""
+    by_t = paired_t_test(differences).p if len(differences) >= MANY_PAIRS else None
+    return sign_flip_test(differences, rng=rng).p if by_t is None else by_t
+
+
+def _compared(name: str, values: tuple[_Values, _Values], *, paired: bool, rng: np.random.Generator) -> ComparedMetric:
     one, two = values
     if paired:
         shared = sorted(one.keys() & two.keys())
@@ -147,22 +221,16 @@ def _compared(
         p=None,
         p_adjusted=None,
         questions=(len(first), len(second)),
+        looked_at=None,
         verdict=PromptVerdict.TOO_FEW,
     )
     if min(len(first), len(second)) < LEAST:
         return bare
-    low, high, p = _paired(second - first, rng) if paired else _independent(first, second, rng)
-    return replace(bare, low=low, high=high, p=p, verdict=_direction(bare.delta or 0.0, metric))
-
-
-def _paired(differences: Floats, rng: np.random.Generator) -> tuple[float | None, float | None, float]:
-    interval = mean_interval(differences)
-    return interval.low, interval.high, sign_flip_test(differences, rng=rng).p
-
-
-def _independent(first: Floats, second: Floats, rng: np.random.Generator) -> tuple[float | None, float | None, float]:
+    if paired:
+        interval = mean_interval(second - first)
+        return replace(bare, low=interval.low, high=interval.high)
     found = mean_difference(first, second, rng=rng)
-    return found.low, found.high, found.p
+    return replace(bare, low=found.low, high=found.high, verdict=PromptVerdict.WITHHELD)
 
 
 def _direction(delta: float, metric: _Metric) -> PromptVerdict:
@@ -178,5 +246,5 @@ def _adjusted(rows: Sequence[ComparedMetric]) -> Iterable[ComparedMetric]:
             yield row
             continue
         p = float(adjusted[row.metric])
-        verdict = row.verdict if p <= ALPHA and row.delta else PromptVerdict.NO_DIFFERENCE_SEEN
+        verdict = row.verdict if p <= ALPHA else PromptVerdict.NO_DIFFERENCE_SEEN
         yield replace(row, p_adjusted=p, verdict=verdict)

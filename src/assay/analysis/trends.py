@@ -1,7 +1,8 @@
 """Week by week: sessions, pass rate and mean score, and whether the last weeks differ from those before.
 
 A week begins on Monday, UTC. A week in which nothing was asked stands in the line with no score. The direction compares
-the last four weeks with the four before by Welch's interval; it is `unclear` while that interval holds 0.
+the last four weeks with the four before by Welch's interval; it is `unclear` while that interval holds 0. Sessions that
+asked the same question count as little as they say (`AskedAgain`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay.records.research_log import DayOfResearch, Spread
+from assay.records.research_log import AskedAgain, DayOfResearch, Spread
 from assay.statistics.two_samples import half_width
 
 RECENT = 4
@@ -61,14 +62,14 @@ class Trend(NamedTuple):
     high: float | None
 
 
-def trend_of(days: Iterable[DayOfResearch]) -> Trend:
+def trend_of(days: Iterable[DayOfResearch], asked_again: AskedAgain) -> Trend:
     """Weeks of days that come in order."""
     weeks = tuple(_without_gaps(list(_weeks(days))))
     recent, before = _sum(one.score for one in weeks[-RECENT:]), _sum(one.score for one in weeks[-2 * RECENT : -RECENT])
     if recent.mean is None or before.mean is None:
         return Trend(weeks, Direction.TOO_FEW, None, None, None)
     change = recent.mean - before.mean
-    half = half_width(_variance(before), _variance(recent), LEVEL)
+    half = half_width(_variance(before, asked_again), _variance(recent, asked_again), LEVEL)
     if half is None:
         return Trend(weeks, Direction.TOO_FEW, change, None, None)
     low, high = change - half, change + half
@@ -118,6 +119,8 @@ def _sum(spreads: Iterable[Spread]) -> Spread:
     )
 
 
-def _variance(spread: Spread) -> tuple[int, float]:
+def _variance(spread: Spread, asked_again: AskedAgain) -> tuple[float, float]:
+    """How many independent sessions there are, and how much one varies."""
     n = spread.count
-    return n, max(0.0, spread.squares - spread.total**2 / n) / (n - 1) if n > 1 else 0.0
+    squares = max(0.0, spread.squares - spread.total**2 / n)
+    return asked_again.independent(n), squares / (n - 1) if n > 1 else 0.0

@@ -179,6 +179,24 @@ class Spread(NamedTuple):
         return self.total / self.count if self.count else None
 
 
+class AskedAgain(NamedTuple):
+    """How often the same questions were asked, over the newest sessions of a filter."""
+
+    sessions: int
+    """Sessions that were looked at."""
+    questions: int
+    """Distinct questions among them."""
+    same: float
+    """The chance that two of these sessions asked the same question."""
+
+    def independent(self, sessions: float) -> float:
+        """Return how many independent sessions so many are worth when sessions of one question say the same.
+
+        This is Kish's effective number, n squared over the sum of squared repeats, carried over to n sessions.
+        """
+        return sessions / (1.0 + max(sessions - 1.0, 0.0) * self.same) if sessions else 0.0
+
+
 class DayOfResearch(NamedTuple):
     """One day of sessions, UTC."""
 

@@ -92,18 +92,21 @@ def no_variance(values: Floats, units: Units, *, level: float, bounds: Bounds | 
     return Interval(estimate=mean, low=low, high=high, level=level, n=n, method="no_variance")
 
 
-def unseen_share(n: int, level: float) -> float:
+def unseen_share(n: float, level: float) -> float:
     """The largest part of a population that n draws may all have missed, one side of a two-sided level."""
     return 1.0 - math.pow((1.0 - level) / 2.0, 1.0 / n)
 
 
-def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a proportion: short, close to its level on average (Wilson 1927)."""
+def wilson(successes: int, n: int, *, level: float = 0.95, independent: float | None = None) -> Interval:
+    """Wilson's score interval of a proportion: short, close to its level on average (Wilson 1927).
+
+    `independent` is how many independent draws the n are worth, where some of them belong together.
+    """
     _check_counts(successes, n)
     z = normal_quantile(0.5 + open_share(level, "level") / 2.0)
-    share = successes / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    share, draws = successes / n, float(n) if independent is None else min(independent, n)
+    centre = (share + z * z / (2 * draws)) / (1 + z * z / draws)
+    half = z / (1 + z * z / draws) * math.sqrt(share * (1 - share) / draws + z * z / (4 * draws * draws))
     # At 0 and n the algebra gives exactly 0 and 1; rounding does not.
     low = 0.0 if successes == 0 else centre - half
     high = 1.0 if successes == n else centre + half

@@ -60,7 +60,7 @@ def mean_difference(
     )
 
 
-def half_width(first: tuple[int, float], second: tuple[int, float], level: float) -> float | None:
+def half_width(first: tuple[float, float], second: tuple[float, float], level: float) -> float | None:
     """Half of Welch's interval from the size and variance of each sample; None where these cannot say."""
     (n, v), (m, w) = first, second
     if min(n, m) < LEAST or v + w <= 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,10 +14,13 @@ from pathlib import Path
 import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.analysis.made import session
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessions
 from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
+from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.running.folder import list_runs
+from assay.judging.prompts import bundled_text
 from assay.records import Draft, Tier
 from assay.records.access import Access
 from assay.records.research_log import ResearchSession
@@ -89,6 +93,39 @@ def test_an_address_that_cannot_be_read_is_told_on_a_page(client: TestClient, pa
     assert reply.status_code == 422
     assert "<h1>That cannot be read</h1>" in reply.text
     assert 'class="quiet gap-above text"' in reply.text
+
+
+def put_sessions(services: Services, sessions: Sequence[ResearchSession]) -> None:
+    with services.engine.store.writing(OWN) as work:
+        for one in sessions:
+            work.research.put(one, {})
+
+
+def test_the_overview_counts_distinct_questions(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        put_sessions(services, [session(number, "Who seals the vault?", passed=True) for number in range(60)])
+        page = client.get("/evaluation?range=all").text
+        found = client.get("/api/evaluation/metrics").json()["aggregates"]
+    assert "1 distinct, worth 1.0 independent ones" in page
+    assert found["asked_again"]["questions"] == 1
+    assert found["pass_rate"]["low"] < 0.3
+
+
+def test_prompts_asked_different_questions_get_no_verdict_on_the_page(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        PromptBook(services.engine.store).write(
+            OWN, "planner", with_sentence("planner", bundled_text("planner"), "Be exact.")
+        )
+        sessions = [
+            session(number, overall_score=0.5 + 0.4 * (number >= 40), prompt_versions=(f"planner@{int(number >= 40)}",))
+            for number in range(80)
+        ]
+        put_sessions(services, sessions)
+        page = client.get("/evaluation/prompts/planner?first=0&second=1").text
+        found = client.get("/api/prompts/planner/compare?first=0&second=1").json()["comparison"]
+    assert "There is no verdict: 0 questions were asked under both versions" in page
+    assert found["caution"].startswith("There is no verdict")
+    assert {row["verdict"] for row in found["metrics"]} <= {"withheld", "too_few"}
 
 
 def test_a_form_without_its_token_does_nothing(client: TestClient) -> None:

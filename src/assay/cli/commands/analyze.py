@@ -131,7 +131,7 @@ def _lines(found: Analysis, questions: int) -> Iterator[str]:
 
 
 def _totals(found: Aggregates) -> Iterator[str]:
-    yield f"{found.sessions:,} sessions"
+    yield f"{found.sessions:,} sessions, {_distinct(found)}"
     plans = found.iterations
     made = ", ".join(f"{count:,} with {number}" for number, count in sorted(plans.sessions.items()))
     yield from grid(
@@ -146,6 +146,14 @@ def _totals(found: Aggregates) -> Iterator[str]:
         ],
         indent="  ",
     )
+
+
+def _distinct(found: Aggregates) -> str:
+    """How many questions were asked, and what sessions of the same question are worth."""
+    again = found.asked_again
+    newest = f" in the newest {again.sessions:,}" if again.sessions < found.sessions else ""
+    told = f"{again.questions:,} distinct question{'' if again.questions == 1 else 's'}{newest}"
+    return f"{told}; intervals are those of {found.independent:.1f} independent sessions" if again.same else told
 
 
 def _scores(found: Aggregates) -> Iterator[str]:

@@ -236,6 +236,8 @@ def _comparison(found: PromptComparison) -> Iterator[str]:
     yield ""
     head = ("metric", found.first, found.second, "difference", "95 % interval", "p (Holm)", "verdict")
     yield from grid([head, *(_metric_row(one) for one in found.metrics)])
+    yield ""
+    yield found.caution
 
 
 def _metric_row(one: ComparedMetric) -> tuple[str, ...]:
@@ -246,9 +248,15 @@ def _metric_row(one: ComparedMetric) -> tuple[str, ...]:
         _number(one.second),
         "-" if one.delta is None else f"{one.delta:+.3f}",
         span,
-        "-" if one.p_adjusted is None else f"{one.p_adjusted:.4f}",
+        _p(one.p_adjusted),
         one.verdict.replace("_", " "),
     )
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _number(value: float | None) -> str:

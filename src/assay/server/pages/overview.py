@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.analysis.aggregates import Aggregates, aggregate, summary
 from assay.analysis.trends import Week
 from assay.records.research import DIMENSIONS
-from assay.records.research_log import DayOfResearch
+from assay.records.research_log import AskedAgain, DayOfResearch
 from assay.server.pages import asking_for, charts
 from assay.server.pages.viewing import Page, Pages, View
 
@@ -19,9 +19,10 @@ def overview(view: View) -> Page:
     """Everything that was asked in a range of time."""
     chosen = asking_for.time_range(view.query, view.clock.now())
     with view.engine.store.reading(view.scope) as work:
-        totals = work.research.totals(asking_for.research_filter(view.query, chosen))
+        wanted = asking_for.research_filter(view.query, chosen)
+        totals, asked_again = work.research.totals(wanted), work.research.asked_again(wanted)
         ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
-    found = aggregate(totals)
+    found = aggregate(totals, asked_again)
     return Page(
         template="overview.html",
         context={
@@ -42,12 +43,12 @@ def _points(found: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.P
     """Week by week; a single week day by day."""
     weeks = found.trend.weeks
     if len(weeks) > 1:
-        return [_point(one.begins.isoformat(), one) for one in weeks]
-    return [_point(one.day.isoformat(), one) for one in days]
+        return [_point(one.begins.isoformat(), one, found.asked_again) for one in weeks]
+    return [_point(one.day.isoformat(), one, found.asked_again) for one in days]
 
 
-def _point(at: str, one: Week | DayOfResearch) -> charts.Point:
-    score = summary(one.score)
+def _point(at: str, one: Week | DayOfResearch, asked_again: AskedAgain) -> charts.Point:
+    score = summary(one.score, asked_again.independent)
     if score is None:
         return charts.Point(at, None, None, None, 0)
     return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, one.score.count)

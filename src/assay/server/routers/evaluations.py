@@ -129,7 +129,8 @@ def get_aggregates(asked: Asked, wanted: Wanted) -> AggregatesFound:
     from assay.analysis.aggregates import aggregate  # noqa: PLC0415 - numpy only when there is something to compute
 
     with asked.engine.store.reading(asked.scope) as work:
-        return AggregatesFound(aggregates=plain(aggregate(work.research.totals(wanted))))
+        found = aggregate(work.research.totals(wanted), work.research.asked_again(wanted))
+    return AggregatesFound(aggregates=plain(found))
 
 
 class PatternsFound(Result):

@@ -27,6 +27,7 @@ from assay.errors import BadValue, RecordNotFound
 from assay.records.research import Dimension
 from assay.records.research_log import (
     BINS,
+    AskedAgain,
     DayOfResearch,
     ResearchFilter,
     ResearchPage,
@@ -41,6 +42,7 @@ from assay.storage.research_days import STAGES, Window, added, as_json, from_jso
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables.research import research_days, research_sessions, research_traces
 from assay.storage.types import TextType
+from assay.text.terms import normalised_phrase
 
 LARGEST_PAGE = 1_000
 _KNOWN = tuple(dimension.value for dimension in Dimension)
@@ -104,6 +106,17 @@ class ResearchRows(Repository):
             return self._summed(wanted)
         ends = [ResearchFilter(since=one[0], until=one[1]) for one in (cut.before, cut.after) if one is not None]
         return added([*kept, *map(self._summed, ends)])
+
+    def asked_again(self, wanted: ResearchFilter | None = None, *, newest: int = 2_000) -> AskedAgain:
+        """Count distinct questions among the newest sessions of a filter; same words are the same question."""
+        found = self._matching(select(_OF.question), wanted).order_by(_OF.id.desc()).limit(newest).subquery()
+        grouped = select(found.c.question, func.count().label("sessions")).group_by(found.c.question)
+        repeats: Counter[str] = Counter()
+        for row in self._connection.execute(grouped):
+            repeats[normalised_phrase(row.question) or row.question] += row.sessions
+        sessions = repeats.total()
+        pairs = sum(count * (count - 1) for count in repeats.values())
+        return AskedAgain(sessions, len(repeats), pairs / (sessions * (sessions - 1)) if sessions > 1 else 0.0)
 
     def _kept_days(self, cut: Window) -> list[ResearchTotals] | None:
         """The totals of whole days; None when a session was taken out since they were made."""
