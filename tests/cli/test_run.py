@@ -203,3 +203,33 @@ def test_many_reasons_are_counted_and_told_when_asked(run: Run) -> None:
     assert "for 7 reasons: see --verbose" in told.out
     assert "the query has no causal chain" not in told.out
     assert "the query has no causal chain" in run(*asked, "--verbose").out
+
+
+def half_then_changed(run: Run) -> None:
+    """Ask two of four cases, then give the program another way to answer."""
+    run("run", "house.json", "-s", "python:ten_lines_engine:dear", "--budget", "0.8", "--name", "old")
+    path = Path("ten_lines_engine.py")
+    path.write_text(
+        path.read_text(encoding="utf-8") + "\ndef dear(query, k):\n    return ['breakfast']\n", encoding="utf-8"
+    )
+    sys.modules.pop("ten_lines_engine", None)
+
+
+def test_a_run_is_not_resumed_with_a_program_that_changed(run: Run) -> None:
+    half_then_changed(run)
+    told = run("run", "house.json", "--resume", "latest", "--json")
+    assert told.code == 3
+    message = told.json["error"]["message"]
+    assert "was begun with another subject code.ten_lines_engine.py: sha256:" in message
+    assert "Begin a new run without --resume" in told.json["error"]["remedy"]
+
+
+def test_a_comparison_names_the_file_that_changed(run: Run) -> None:
+    for name in ("first", "second"):
+        assert run("run", "house.json", "-s", "python:ten_lines_engine:dear", "--name", name).code == 0
+        half_then_changed(run)
+    told = run("compare", "first", "second")
+    assert "code.ten_lines_engine.py: sha256:" in told.out
+    assert "nothing in the subject" not in told.out
+    (found,) = run("compare", "first", "second", "--json").json["comparisons"]
+    assert [one["field"] for one in found["changed"]] == ["code.ten_lines_engine.py"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_function_of_the_working_folder_is_found_and_asked(folder: Path) -> None:
     system = load_function("ten_lines:search", folder)
     assert system.retrieve("when", 5, CASES[0]).ids == ("pool",)
-    assert system.subject() == {"system": "ten_lines:search", "kind": "python", "version": "0.3"}
+    code = {"ten_lines.py": f"sha256:{hashlib.sha256(TEN_LINES.encode()).hexdigest()}"}
+    assert system.subject() == {"system": "ten_lines:search", "kind": "python", "version": "0.3", "code": code}
 
 
 def test_a_class_is_made_once_and_called(folder: Path) -> None:

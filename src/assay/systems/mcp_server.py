@@ -8,13 +8,15 @@ take, a path where its reply has something else. `mcp_mapping` describes the fil
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from assay.errors import BadValue, EndpointMisbehaved, UnknownSystem
-from assay.hashing import content_hash
+from assay.hashing import HASH_PREFIX, content_hash
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved
 from assay.systems.descriptions import at_path, filled, shape_of
@@ -28,6 +30,15 @@ TRIED = 5
 """Questions the mapping is tried with until one finds something."""
 SHORTEST_WORD = 3
 _WORD = re.compile(r"\w+")
+
+
+def _files(*words: str) -> dict[str, str]:
+    """Hashes of the files that a command names, such as the server's own program."""
+    return {
+        word: HASH_PREFIX + hashlib.sha256(Path(word).read_bytes()).hexdigest()
+        for word in words
+        if Path(word).is_file() and not os.access(word, os.X_OK)
+    }
 
 
 class McpServer(System):
@@ -75,6 +86,7 @@ class McpServer(System):
             "kind": "mcp",
             "server": self._connection.server,
             "reached": start.url or " ".join([start.command, *start.args]),
+            "files": _files(start.command, *start.args),
             "tool": mapping.search.tool,
             "filled": mapping.fill is not None,
             "mapping": content_hash([_search_told(mapping.search), dict(mapping.results), _fill_told(mapping.fill)]),

@@ -14,6 +14,7 @@ from assay.errors import InputError
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved, Seen
+from assay.systems.source_code import code_of
 
 
 class System(ABC):
@@ -26,8 +27,12 @@ class System(ABC):
         """Documents for a query, best first, k of them at most."""
 
     def subject(self) -> Mapping[str, Any]:
-        """What it is made of, as plain JSON values: what may differ between two runs that are compared."""
-        return {"system": self.name}
+        """What it is made of, as plain JSON values: what may differ between two runs that are compared.
+
+        A run is resumed only with an equal subject. Here it is the name and the code of the class; add what else
+        decides the results, such as a model or an index.
+        """
+        return {"system": self.name, "code": code_of(type(self))}
 
     def answer(self, question: str, case: Case) -> GivenAnswer | None:  # noqa: ARG002 - for those that answer
         """An answer in words; None: it only retrieves, or its answer came with what it retrieved."""

@@ -18,6 +18,7 @@ from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
 from assay.systems.protocol import System
 from assay.systems.replies import read_reply
+from assay.systems.source_code import code_of
 
 
 class PythonFunction(System):
@@ -26,6 +27,7 @@ class PythonFunction(System):
     def __init__(self, function: Callable[..., Any], name: str = "") -> None:
         self._function = function
         self._wants_case = "case" in _parameters(function)
+        self._code = code_of(function)
         self.name = name or getattr(function, "__name__", type(function).__name__)
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
@@ -34,11 +36,11 @@ class PythonFunction(System):
         return read_reply(self._function(query, k, **more))
 
     def subject(self) -> Mapping[str, Any]:
-        """The function's name and its module's version, where it has one."""
+        """The function's name, its module's version, where it has one, and hashes of its code by file."""
         module = sys.modules.get(getattr(self._function, "__module__", "") or "")
         version = getattr(module, "__version__", None)
         told = {"version": version} if isinstance(version, str) else {}
-        return {"system": self.name, "kind": "python", **told}
+        return {"system": self.name, "kind": "python", **told, "code": self._code}
 
     def close(self) -> None:
         """Close what has a `close` of its own."""

@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (RunOptions(k=20), "k, instrument depth"),
+        (RunOptions(k=20), "k: 10 -> 20; instrument depth: 10 -> 20"),
         (RunOptions(repeats=2), "repeats"),
         (RunOptions(sample=0.5), "cases"),
         (RunOptions(metrics=parse_specs("mrr")), "instrument metrics"),

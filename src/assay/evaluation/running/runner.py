@@ -17,6 +17,7 @@ from pathlib import Path
 
 from assay.clock import Clock, SystemClock
 from assay.errors import InputError, RunFailed
+from assay.evaluation.readings import differing
 from assay.evaluation.results import RunResult, with_skipped
 from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
 from assay.evaluation.running.executing import Executor, LocalExecutor, Task
@@ -87,21 +88,26 @@ def _begun(dataset: Dataset, system: System, options: RunOptions, running: Runni
 def _resumed(folder: Path, planned: RunManifest) -> RunManifest:
     """The manifest of a run that was begun, if what it measured is what would be measured now."""
     there = RunFolder(folder).read_manifest()
-    pairs = {
-        "dataset": (there.dataset, planned.dataset),
-        "k": (there.k, planned.k),
-        "repeats": (there.repeats, planned.repeats),
-        "cases": (there.case_ids, planned.case_ids),
-        **{f"instrument {name}": (there.instrument.get(name), of) for name, of in planned.instrument.items()},
-        **{f"subject {name}": (there.subject.get(name), of) for name, of in planned.subject.items()},
-    }
-    differing = [name for name, (old, new) in pairs.items() if old != new]
-    if differing:
+    changed = [
+        *_changes(there, planned, "dataset", "k", "repeats"),
+        *(["cases"] if there.case_ids != planned.case_ids else []),
+        *(f"instrument {one}" for one in differing(there.instrument, planned.instrument)),
+        *(f"subject {one}" for one in differing(there.subject, planned.subject)),
+    ]
+    if changed:
         raise InputError(
-            f"the run {there.run_id} was begun with another {', '.join(differing)}",
-            remedy="Give the same dataset, system and options, or begin a new run without --resume.",
+            f"the run {there.run_id} was begun with another {'; '.join(changed)}",
+            remedy="One mean over two systems says nothing of either. Begin a new run without --resume, or give the "
+            "same dataset, system and options.",
         )
     return there
+
+
+def _changes(there: RunManifest, planned: RunManifest, *fields: str) -> Iterator[str]:
+    for field_name in fields:
+        before, after = getattr(there, field_name), getattr(planned, field_name)
+        if before != after:
+            yield f"{field_name}: {before} -> {after}"
 
 
 class _Loop:
