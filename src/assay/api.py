@@ -416,7 +416,7 @@ def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:
     from assay.evaluation.comparing import compare_readings  # noqa: PLC0415 - numpy is loaded when something is compared
 
     place = wiring.lookup_of(_settings(None, {}))
-    readings = [place.baseline(one) if _is_file(one) else place.run(one) for one in runs]
+    readings = [place.either(one) for one in runs]
     return compare_readings(readings, seed=seed)
 
 
@@ -448,10 +448,6 @@ def gate(
         seed=seed,
     )
     return judge(place.run(run), None if baseline is None else place.baseline(baseline), options)
-
-
-def _is_file(named: object) -> bool:
-    return isinstance(named, (str, Path)) and Path(named).is_file()
 
 
 def _settings(db: str | Path | None, given: Mapping[str, Any]) -> Settings:

@@ -236,3 +236,81 @@ def test_a_floor_of_the_dataset_out_of_range_is_refused_before_the_run(run: Run,
     told = run("run", "golden.json", "-s", "python:mine:search", "--json")
     assert (told.code, "the floor 5 of recall@5 is outside" in told.json["error"]["message"]) == (3, True)
     assert "floors" in run("dataset", "check", "golden.json").out
+
+
+OUTPUTS = ("--junit", "gate.xml", "--comment", "comment.md", "--sarif", "gate.sarif")
+
+
+@pytest.fixture
+def last_week(run: Run) -> Run:
+    """A gate that passed has left its files."""
+    assert run("gate", "old", *OUTPUTS).code == 0
+    return run
+
+
+def says_refused(reason: str) -> None:
+    """No file of the gate says PASS, and each names the reason."""
+    suite = ET.parse("gate.xml").getroot()
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert reason in str(next(suite.iter("error")).get("message"))
+    comment = Path("comment.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "Assay gate: INCONCLUSIVE" in comment
+    assert reason in comment
+    (found,) = json.loads(Path("gate.sarif").read_text(encoding="utf-8"))["runs"]
+    (invocation,) = found["invocations"]
+    assert (found["results"], invocation["executionSuccessful"]) == ([], False)
+    assert reason in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_a_missing_run_replaces_the_files_of_the_gate_before(last_week: Run) -> None:
+    assert last_week("gate", "no-such-run", *OUTPUTS).code != 0
+    says_refused("no run 'no-such-run'")
+
+
+def test_a_missing_baseline_replaces_the_files_of_the_gate_before(last_week: Run) -> None:
+    assert last_week("gate", "old", "--baseline", "gone.json", *OUTPUTS).code == 2
+    says_refused("there is no baseline gone.json")
+
+
+def test_settings_that_cannot_be_read_replace_the_files_of_the_gate_before(last_week: Run, tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text("floors = 3\n", encoding="utf-8")
+    assert last_week("gate", "old", *OUTPUTS).code == 3
+    says_refused("floors")
+
+
+def test_a_floor_that_cannot_be_asked_replaces_the_files_of_the_gate_before(last_week: Run, tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text("[floors]\nmrr = 7\n", encoding="utf-8")
+    assert last_week("gate", "old", *OUTPUTS).code == 3
+    says_refused("the floor 7 of mrr")
+
+
+def test_a_summary_without_its_variable_replaces_the_files_of_the_gate_before(
+    last_week: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    assert last_week("gate", "old", "--summary", *OUTPUTS).code == 3
+    says_refused("GITHUB_STEP_SUMMARY is not set")
+
+
+def test_a_gate_over_a_folder_without_runs_writes_its_files(run: Run) -> None:
+    assert run("gate", "--runs", "empty", *OUTPUTS).code != 0
+    says_refused("empty holds no runs")
+
+
+def test_a_mistyped_baseline_is_told_with_the_names_that_are_near(run: Run) -> None:
+    assert "Did you mean baseline.json?" in run("gate", "--baseline", "baselin.json").err
+    assert "Did you mean old?" in run("gate", "--baseline", "odl").err
+    assert "Did you mean" not in run("gate", "--baseline", "nothing-like-it.json").err
+    assert "Did you mean baseline.json?" in run("baseline", "show", "--file", "basline.json").err
+    assert "Did you mean baseline.json?" in run("compare", "baselin.json", "old").err
+
+
+def test_cases_that_were_deleted_from_the_dataset_are_named(run: Run) -> None:
+    kept(run_of(golden(24), [good(n) for n in range(24)], name="easier", run_id="run-3"), RUNS)
+    told = run("gate", "easier", *OUTPUTS)
+    assert told.code == 2
+    missing = "6 cases of old are missing in easier: q24, q25, q26, q27, q28 and 1 more"
+    assert missing in told.err
+    says_refused(missing)
+    assert missing in run("compare", "old", "easier").err
+    assert "6 cases of easier are not in old: q24" not in told.err

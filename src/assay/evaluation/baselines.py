@@ -7,8 +7,9 @@ seal (`running.seals`): a file that was edited since is refused.
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -74,10 +75,7 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
 def load_baseline(path: Path) -> Baseline:
     """Read the file; raises `NoBaseline` for anything else and `BrokenSeal` for a baseline that was edited."""
     if not path.is_file():
-        raise NoBaseline(
-            f"there is no baseline {path}",
-            remedy="Make one with `assay baseline bless`, or give another with --baseline.",
-        )
+        raise no_baseline(path, f"there is no baseline {path}")
     try:
         return _read(path, {name: _unplaced(placed.value) for name, placed in read_object(path).items()})
     except BrokenSeal:
@@ -88,6 +86,14 @@ def load_baseline(path: Path) -> Baseline:
             f"{path} is no baseline that can be read: {reason}",
             remedy="Take it from version control again, or bless a run anew with `assay baseline bless`.",
         ) from problem
+
+
+def no_baseline(path: Path, message: str, *, names: Iterable[str] = ()) -> NoBaseline:
+    """The error for a baseline that is not there, with the JSON files beside it and the names that are near."""
+    beside = sorted(file.name for file in path.parent.glob("*.json")) if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, [*beside, *names], n=2)
+    hint = f"Did you mean {' or '.join(str(path.parent / name) for name in near)}? " if near else ""
+    return NoBaseline(message, remedy=f"{hint}Make one with `assay baseline bless`, or give another with --baseline.")
 
 
 def _unplaced(value: Any) -> Any:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
-from assay.evaluation.caveats import withhold
+from assay.evaluation.caveats import name_few, withhold
 from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
 from assay.evaluation.pairing import (
     LatencyChange,
@@ -219,8 +219,9 @@ def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
         )
     found = _instrument_differences(control, treatment, metrics)
     if found:
+        told = "; ".join([*map(str, found), *_case_differences(control, treatment)])
         raise NotComparable(
-            f"{control.name} and {treatment.name} were measured with other instruments: {'; '.join(map(str, found))}",
+            f"{control.name} and {treatment.name} were measured with other instruments: {told}",
             remedy="Run both again over the same dataset with the same metrics.",
         )
     if not any(paired(control, treatment, metric).control for metric in metrics):
@@ -229,6 +230,16 @@ def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
             remedy="Look at the outcomes of both runs: what was sampled, what failed.",
         )
     return metrics
+
+
+def _case_differences(control: Reading, treatment: Reading) -> Iterator[str]:
+    """Which cases only one of the two has: a dataset without its hard cases must not look like a better system."""
+    missing = [case for case in control.cases if case not in treatment.statuses]
+    new = [case for case in treatment.cases if case not in control.statuses]
+    if missing:
+        yield f"{len(missing):,} cases of {control.name} are missing in {treatment.name}: {name_few(missing)}"
+    if new:
+        yield f"{len(new):,} cases of {treatment.name} are not in {control.name}: {name_few(new)}"
 
 
 def _instrument_differences(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[Difference, ...]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.errors import AssayError, NoBaseline, RunNotFound
-from assay.evaluation.baselines import FILE_NAME, load_baseline
+from assay.errors import AssayError, RunNotFound
+from assay.evaluation.baselines import FILE_NAME, load_baseline, no_baseline
 from assay.evaluation.datasets import Registry, load_dataset
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.results import RunResult, load_run
-from assay.evaluation.running.folder import DEFAULT_RUNS, LATEST, find_run
+from assay.evaluation.running.folder import DEFAULT_RUNS, LATEST, find_run, run_names
 from assay.evaluation.scoring import score_run
 from assay.records.datasets import Dataset
 
@@ -49,10 +49,23 @@ class Lookup:
         try:
             return self.run(named)
         except RunNotFound as problem:
-            raise NoBaseline(
-                f"there is no baseline {path}, and no run of that name",
-                remedy="Make one with `assay baseline bless`, or give another with --baseline.",
-            ) from problem
+            message = f"there is no baseline {path}, and no run of that name"
+            raise no_baseline(path, message, names=run_names(self.runs)) from problem
+
+    def either(self, named: Named) -> Reading:
+        """A run, or a baseline where there is a file of that name; a missing `.json` is taken for a baseline."""
+        if isinstance(named, (RunResult, Reading)):
+            return self.run(named)
+        path = Path(named)
+        if path.is_file():
+            return self.baseline(path)
+        try:
+            return self.run(named)
+        except RunNotFound as problem:
+            if path.suffix != ".json":
+                raise
+            message = f"there is no baseline {path}, and no run of that name"
+            raise no_baseline(path, message, names=run_names(self.runs)) from problem
 
     def repeats(self, named: RunResult | str | Path) -> list[Reading]:
         """Each repeat of a run as a reading of its own."""

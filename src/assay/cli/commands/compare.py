@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +32,7 @@ def register(app: typer.Typer) -> None:
         from assay.evaluation.comparing import compare_readings  # noqa: PLC0415 - numpy is not needed for the help
 
         place = lookup(surface, runs)
-        readings = [place.baseline(name) if Path(name).is_file() else place.run(name) for name in names]
+        readings = [place.either(name) for name in names]
         found = compare_readings(readings, seed=seed)
         surface.result(found.as_json(), "\n\n".join("\n".join(_lines(one)) for one in found.comparisons))
         surface.caveats([caveat for one in found.comparisons for caveat in one.caveats])

@@ -9,7 +9,6 @@ import typer
 
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
-from assay.errors import AssayError
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
@@ -72,43 +71,44 @@ def register(app: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Hold a run against its floors and its baseline; exit 0 passed, 1 a regression, 2 undecided."""
-        from assay.evaluation.ci.outputs import Outputs, step_summary  # noqa: PLC0415 - numpy is not for the help
+        from assay.evaluation.ci.outputs import (  # noqa: PLC0415 - numpy is not for the help
+            Outputs,
+            find_step_summary,
+            step_summary,
+        )
         from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
 
-        place = lookup(surface, runs)
-        options = GateOptions(
-            strict=strict,
-            lost=allow_lost,
-            floors=surface.settings.floors,
-            metric=metric or surface.settings.gate_metric or None,
-            seed=seed,
-        )
-        against = None if no_baseline else baseline
+        def options() -> GateOptions:
+            return GateOptions(
+                strict=strict,
+                lost=allow_lost,
+                floors=surface.settings.floors,
+                metric=metric or surface.settings.gate_metric or None,
+                seed=seed,
+            )
+
         if self_test:
-            one, other = _two(place, run, baseline)
-            _self_test(surface, one, other, replays, options)
+            one, other = _two(lookup(surface, runs), run, baseline)
+            _self_test(surface, one, other, replays, options())
             return
-        chosen = summary_file or (step_summary() if summary else None)
+        against = None if no_baseline else baseline
+        chosen = summary_file or (find_step_summary() if summary else None)
         outputs = Outputs(junit=junit, summary=chosen, comment=comment, sarif=sarif, cases=cases)
-        verdict = _judged(place, run, against, options, outputs)
+        with outputs.replacing(run=run, baseline=against):
+            if summary and chosen is None:
+                step_summary()  # raises: there is none
+            verdict = _judged(lookup(surface, runs), run, against, options(), outputs)
         surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
         surface.caveats(verdict.caveats)
         raise typer.Exit(verdict.exit_code)
 
 
 def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
-    """The verdict, with its files; also a run that cannot be judged replaces the files of the one before."""
+    """The verdict, with its files written."""
     from assay.evaluation.gating.judge import answer, ask  # noqa: PLC0415 - numpy is not for the help
-    from assay.evaluation.gating.verdict import refused  # noqa: PLC0415 - the same
 
-    name = run
-    try:
-        reading = place.run(run)
-        name = reading.name
-        question = ask(reading, None if against is None else place.baseline(against), options)
-    except AssayError as problem:
-        outputs.write(refused(problem, run=name, baseline=against), None, baseline=against or "")
-        raise
+    reading = place.run(run)
+    question = ask(reading, None if against is None else place.baseline(against), options)
     verdict = answer(question)
     outputs.write(verdict, question.compared, baseline=against or "")
     return verdict

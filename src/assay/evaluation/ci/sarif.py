@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from assay.evaluation.comparing import Compared, Mover, is_loss, leading, movers
 from assay.evaluation.differences import number
+from assay.evaluation.gating.verdict import Status, Verdict
 from assay.hashing import content_hash
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -40,6 +41,23 @@ def sarif(compared: Compared, *, artifact: str, lines: Mapping[str, int] | None 
         "invocations": [{"executionSuccessful": True}],
         "results": [_result(one, artifact, (lines or {}).get(one.case, 1)) for one in fell[:MOST]],
         "properties": {"metric": metric, "omitted": max(0, len(fell) - MOST)},
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def refused_sarif(verdict: Verdict) -> dict[str, Any]:
+    """No results, and why: for a gate that could not compare anything."""
+    told = [
+        {"level": "error", "message": {"text": one.sentence}}
+        for one in verdict.rules
+        if one.status in (Status.FAIL, Status.INCONCLUSIVE)
+    ]
+    run: dict[str, Any] = {
+        "tool": {"driver": _driver()},
+        "automationDetails": {"id": f"assay gate/{verdict.dataset}/"},
+        "columnKind": "utf16CodeUnits",
+        "invocations": [{"executionSuccessful": False, "toolExecutionNotifications": told}],
+        "results": [],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

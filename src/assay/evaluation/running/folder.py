@@ -158,10 +158,17 @@ def find_run(wanted: str, runs: Path) -> Path:
 def _not_found(wanted: str, runs: Path, known: list[Path]) -> RunNotFound:
     if not known:
         return RunNotFound(f"no run {wanted!r}: {runs} holds no runs", remedy="Make one: assay run DATASET.")
-    names = {str(_json(path / "manifest.json").get("name", "")) for path in known} | {path.name for path in known}
-    near = difflib.get_close_matches(wanted, sorted(names), n=2)
+    near = difflib.get_close_matches(wanted, run_names(runs), n=2)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return RunNotFound(f"no run {wanted!r} in {runs}", remedy=f"{hint}The newest is {known[-1].name}.")
+
+
+def run_names(runs: Path) -> list[str]:
+    """What the runs of a folder can be called by: their names and ids."""
+    known = list_runs(runs)
+    return sorted(
+        {str(_json(path / "manifest.json").get("name", "")) for path in known} | {path.name for path in known}
+    )
 
 
 def list_runs(runs: Path) -> list[Path]:
