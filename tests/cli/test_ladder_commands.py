@@ -10,6 +10,8 @@ from tests.systems.sample import dataset
 
 from assay import wiring
 from assay.evaluation.datasets import export_dataset
+from assay.online.diffs import DROPPED
+from assay.records import ShadowRun
 from assay.records.online import Arm
 from assay.settings import load_settings
 
@@ -112,3 +114,23 @@ def cast(votes: list[tuple[Arm, float]], *, repeated: int) -> None:
         for place, (arm, difference) in enumerate(votes):
             query = f"query {place % (len(votes) - repeated)}"
             trials.vote(wiring.scope_of(settings), FLAG, query, difference, arm=arm, query_id=f"eq_{place}")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_dropped_searches_stand_beside_the_shadow_runs(run: Run) -> None:
+    settings = load_settings().settings
+    with wiring.open_engine(settings) as engine, engine.store.writing(wiring.scope_of(settings)) as work:
+        drop = ShadowRun(
+            query_id="eq_1",
+            feature_id=FLAG,
+            control_result_ids=(),
+            treatment_result_ids=(),
+            created_at=engine.clock.now(),
+            problem=DROPPED,
+        )
+        work.shadow_runs.add_many([drop] * 3)
+    assert run("shadow", "status", "--json").json[FLAG]["dropped"] == 3
+    head, row = run("shadow", "status").out.splitlines()[:2]
+    assert head.split()[7] == "dropped"
+    assert row.split()[1:8] == ["0", "0", "0", "0", "0", "0", "3"]
+    assert "Shadow: 0 runs; 0 failed, 3 searches dropped." in run("ladder", "show", FLAG).out

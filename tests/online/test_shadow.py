@@ -13,6 +13,8 @@ from tests.storage.homes import BOUND_S
 from tests.storage.waiting import until
 
 from assay import Settings
+from assay.online.diffs import DROPPED
+from assay.online.ladder import summed
 from assay.online.shadow import Shadow, ShadowOptions, Treatment
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest, SearchResult, ShadowRun
 from assay.wiring import shadow_of, treatment_of
@@ -179,6 +181,31 @@ def test_what_does_not_fit_into_the_queue_is_dropped_and_counted(online: Online)
         assert shadow.counts.dropped == 3
         released.set()
         shadow.drain()
+    found = runs_of(online)
+    assert [run.problem for run in found].count(DROPPED) == 3
+    summary = summed(found)
+    assert (summary.runs, summary.problems, summary.dropped) == (3, 0, 3)
+
+
+def test_what_waits_when_the_shadow_closes_is_written_down_as_dropped(online: Online) -> None:
+    entered, released = threading.Event(), threading.Event()
+
+    def waiting(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        entered.set()
+        released.wait()
+        return online.engine.searcher.search(scope, request, before=before)
+
+    with shadowed(online, waiting, replace(EVERY, capacity=4)) as shadow:
+        online.engine.searcher.search(online.scope, REQUEST)
+        entered.wait()
+        for _ in range(2):
+            online.engine.searcher.search(online.scope, replace(REQUEST, session_id=None))
+        closing = threading.Thread(target=shadow.close)
+        closing.start()
+        until(lambda: shadow.counts.dropped == 2)
+        released.set()
+        closing.join(BOUND_S)
+    assert summed(runs_of(online)).dropped == 2
 
 
 def test_only_searches_of_use_are_shadowed_and_only_the_sample(online: Online) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -84,6 +84,8 @@ class Engine:
         self.flags = flags
         self.searcher = searcher
         self.clock = clock
+        self.counters: dict[str, Callable[[], Mapping[str, int]]] = {}
+        """What runs beside the engine in this process, such as `shadow`, and what it has counted so far."""
         self._make_saver = make_saver
         self._learning_policy = learning_policy
         self._looked_after: set[str] = set()

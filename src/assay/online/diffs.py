@@ -51,6 +51,10 @@ def shadow_run(
     )
 
 
+DROPPED = "dropped: too many searches waited to be compared"
+"""The problem of a search that was in the sample and never compared."""
+
+
 def failed_run(feature_id: str, control: SearchResult, problem: str, *, at: datetime) -> ShadowRun:
     """A treatment that gave no answer."""
     return ShadowRun(

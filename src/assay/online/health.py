@@ -81,7 +81,8 @@ def _shadows(work: Work, engine: Engine) -> Iterator[HealthLine]:
             seen = summed(work.shadow_runs.of(name, limit=SHADOWED))
             changed = seen.runs - seen.problems - seen.classes.get("identical", 0)
             reason = f"{name}: {seen.runs} runs, {changed} of them changed the list, {seen.problems} failed"
-            worried = seen.runs > 0 and seen.problems == seen.runs
+            reason += f", {seen.dropped} searches dropped"
+            worried = (seen.runs > 0 and seen.problems == seen.runs) or seen.dropped > seen.runs
             yield HealthLine("shadow", Condition.DEGRADED if worried else Condition.OK, reason)
 
 

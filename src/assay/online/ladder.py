@@ -18,6 +18,7 @@ from assay.clock import Clock
 from assay.errors import InputError
 from assay.evaluation.running.stored import OWN_CORPUS
 from assay.flags import Flags, FlagState, known
+from assay.online.diffs import DROPPED
 from assay.online.graduation import Condition, Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.guardrails import Guardrail, guardrails
 from assay.online.trials import Standing, Trials, decision_of, find_test, ratio_of, uncorrected
@@ -54,9 +55,13 @@ class ShadowSummary(NamedTuple):
     """What shadow runs came to."""
 
     runs: int
+    """Searches that were asked both ways."""
     classes: dict[str, int]
     """How many were identical, minor, major, incompatible."""
     problems: int
+    """Runs in which the treatment gave no answer."""
+    dropped: int
+    """Searches of the sample that were not asked the other way, because too many waited."""
     judged: int
     mean_mrr_delta: float | None
     latency_p95_ms: Sides | None
@@ -217,7 +222,8 @@ class Ladder:
 
 def summed(runs: Sequence[ShadowRun]) -> ShadowSummary:
     """What shadow runs came to."""
-    compared = [run for run in runs if run.problem is None]
+    asked = [run for run in runs if run.problem != DROPPED]
+    compared = [run for run in asked if run.problem is None]
     deltas = [run.mrr_delta for run in compared if run.mrr_delta is not None]
     times = [
         (run.control_latency_ms, run.treatment_latency_ms)
@@ -225,9 +231,10 @@ def summed(runs: Sequence[ShadowRun]) -> ShadowSummary:
         if run.control_latency_ms is not None and run.treatment_latency_ms is not None
     ]
     return ShadowSummary(
-        runs=len(runs),
+        runs=len(asked),
         classes=dict(Counter(str(run.classified) for run in compared)),
-        problems=len(runs) - len(compared),
+        problems=len(asked) - len(compared),
+        dropped=len(runs) - len(asked),
         judged=len(deltas),
         mean_mrr_delta=float(np.mean(deltas)) if deltas else None,
         latency_p95_ms=_p95s(times),

@@ -1,9 +1,10 @@
 """Shadow runs: a treatment answers the same query after the control has answered, unseen and off the caller's path.
 
 `Shadow` is an observer of searches. On the caller's side it only draws the sample and puts the search into a bounded
-queue; what does not fit is dropped and counted. One thread of its own asks the treatments of every flag whose shadow is
-on, compares, and writes the comparison down. A treatment that raises, returns ids that do not exist or takes too long
-is a comparison with a problem, and one that hangs too often is not asked any more.
+queue. What does not fit is dropped, and written down as dropped beside the comparisons: a figure over the searches that
+fitted says nothing of the busy moments when others did not. One thread of its own asks the treatments of every flag
+whose shadow is on, compares, and writes the comparison down. A treatment that raises, returns ids that do not exist or
+takes too long is a comparison with a problem, and one that hangs too often is not asked any more.
 
 Python runs one thread at a time, so a slow treatment would be felt by callers although it is not on their path. The
 thread therefore rests after each run until treatments have computed for no more than `duty` of the time: however slow
@@ -15,8 +16,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -24,10 +25,12 @@ from typing import NamedTuple
 from assay.clock import Clock
 from assay.errors import AssayError
 from assay.hashing import bucket
-from assay.online.diffs import failed_run, shadow_run
+from assay.online.diffs import DROPPED, failed_run, shadow_run
 from assay.records import Origin, Scope, SearchRequest, SearchResult, ShadowRun
 from assay.storage import Store
 
+DROPS_KEPT = 4_096
+"""Dropped searches that wait to be written down; beyond them the oldest are only counted."""
 Treatment = Callable[[Scope, SearchRequest, str], SearchResult]
 """Answers a request with history up to, and without, the query named last."""
 Features = Callable[[Scope], Mapping[str, Treatment]]
@@ -60,12 +63,17 @@ class Counts(NamedTuple):
     compared: int
     failed: int
     unwritten: int
-    """Comparisons that the store would not take."""
+    """Comparisons and drops that the store would not take, or that came faster than they could be written."""
 
 
 class _Job(NamedTuple):
     scope: Scope
     request: SearchRequest
+    control: SearchResult
+
+
+class _Drop(NamedTuple):
+    scope: Scope
     control: SearchResult
 
 
@@ -96,6 +104,7 @@ class Shadow:
         self._counts: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._hung: Counter[str] = Counter()
+        self._dropped: deque[_Drop] = deque(maxlen=DROPS_KEPT)
         self._computed = 0.0
         self._worker = threading.Thread(target=self._work, name="assay-shadow", daemon=True)
         self._worker.start()
@@ -109,7 +118,7 @@ class Shadow:
         try:
             self._waiting.put_nowait(_Job(scope, request, result))
         except queue.Full:
-            self._count("dropped")
+            self._drop(scope, result)
 
     @property
     def counts(self) -> Counts:
@@ -125,25 +134,46 @@ class Shadow:
         self._closing.set()
         while True:
             try:
-                self._waiting.get_nowait()
+                job = self._waiting.get_nowait()
             except queue.Empty:
                 break
-            self._count("dropped")
+            if job is not None:
+                self._drop(job.scope, job.control)
             self._waiting.task_done()
         # Whoever still searches may have filled the queue again, with a treatment that hangs before it.
         with suppress(queue.Full):
             self._waiting.put(None, timeout=deadline_s)
         self._worker.join(deadline_s)
+        self._write_drops()
 
-    def _count(self, name: str) -> None:
+    def _count(self, name: str, many: int = 1) -> None:
         with self._counting:
-            self._counts[name] += 1
+            self._counts[name] += many
+
+    def _drop(self, scope: Scope, control: SearchResult) -> None:
+        """Count a search that will not be compared, and keep it until the thread writes it down."""
+        self._count("dropped")
+        if len(self._dropped) == DROPS_KEPT:
+            self._count("unwritten")
+        self._dropped.append(_Drop(scope, control))
+
+    def _write_drops(self) -> None:
+        """Write down what was dropped since the last time, one row for each flag that would have been compared."""
+        drops: dict[Scope, list[SearchResult]] = {}
+        while self._dropped:
+            drop = self._dropped.popleft()
+            drops.setdefault(drop.scope, []).append(drop.control)
+        at = self._clock.now()
+        for scope, controls in drops.items():
+            features = self._features(scope)
+            self._write(scope, [failed_run(name, one, DROPPED, at=at) for name in features for one in controls])
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:
             began, self._computed = time.thread_time(), 0.0
             try:
                 self._compare(job)
+                self._write_drops()
             except Exception:  # noqa: BLE001 - the shadow may fail, but not stop: the next search may fare better
                 self._count("failed")
             finally:
@@ -155,7 +185,7 @@ class Shadow:
     def _compare(self, job: _Job) -> None:
         for feature, treatment in self._features(job.scope).items():
             if self._hung[feature] < self._options.hangs:
-                self._write(job.scope, self._run(feature, treatment, job))
+                self._write(job.scope, [self._run(feature, treatment, job)])
 
     def _run(self, feature: str, treatment: Treatment, job: _Job) -> ShadowRun:
         answer = self._ask(feature, treatment, job)
@@ -192,9 +222,9 @@ class Shadow:
         self._computed += answer.computed_s
         return answer.given
 
-    def _write(self, scope: Scope, run: ShadowRun) -> None:
+    def _write(self, scope: Scope, runs: Sequence[ShadowRun]) -> None:
         try:
             with self._store.writing(scope) as work:
-                work.shadow_runs.add_many([run])
+                work.shadow_runs.add_many(runs)
         except AssayError:
-            self._count("unwritten")
+            self._count("unwritten", len(runs))

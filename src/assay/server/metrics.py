@@ -23,6 +23,13 @@ class ServerMetrics:
         self.under_way = Gauge("assay_requests_under_way", "Requests being answered.", registry=self.registry)
         self.log_dropped = Gauge("assay_query_log_dropped", "Searches the log had no room for.", registry=self.registry)
 
+        self.shadow = Gauge(
+            "assay_shadow_searches",
+            "Searches of this process by what became of their shadow: seen, sampled, dropped, compared, failed.",
+            ("what",),
+            registry=self.registry,
+        )
+
     def told(self) -> bytes:
         """Everything, as Prometheus reads it."""
         return generate_latest(self.registry)

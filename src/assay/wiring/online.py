@@ -58,6 +58,11 @@ def shadow_of(engine: Engine, settings: Settings) -> Shadow:
     options = ShadowOptions(percent=settings.shadow_percent)
     shadow = Shadow(store=engine.store, features=features, clock=engine.clock, options=options)
     engine.searcher.watch(shadow)
+
+    def counts() -> Mapping[str, int]:
+        return shadow.counts._asdict()
+
+    engine.counters["shadow"] = counts
     return shadow
 
 

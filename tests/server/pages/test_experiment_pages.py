@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.evaluation.experiments.test_book import experiment
 from tests.server.serving import OWN, reaching, services_at
 
 from assay.evaluation.experiments import Book, Outcome
+from assay.online.diffs import DROPPED
+from assay.records import SearchRequest, ShadowRun
 from assay.records.online import Arm, VoteKind
 from assay.server.services import Services
 
@@ -75,3 +78,27 @@ def test_the_page_counts_the_tries_of_offline_experiments(
     for number in range(3):
         book.add(experiment(f"ex_{number}", verdict=Outcome.ACCEPTED if number == 2 else Outcome.INCONCLUSIVE))
     assert "try 3 of 3, 1 accepted" in client.get("/evaluation/experiments").text
+
+
+def test_dropped_and_failed_shadow_runs_are_shown_beside_the_others(services: Services, client: TestClient) -> None:
+    drop = ShadowRun(
+        query_id="eq_1",
+        feature_id=FLAG,
+        control_result_ids=(),
+        treatment_result_ids=(),
+        created_at=services.clock.now(),
+        problem=DROPPED,
+    )
+    failed = replace(drop, problem="raised ValueError: no")
+    with services.engine.store.writing(OWN) as work:
+        work.shadow_runs.add_many([drop, drop, failed])
+    shadow = client.get(f"/api/tests/{FLAG}").json()["shadow"]
+    assert (shadow["runs"], shadow["problems"], shadow["dropped"]) == (1, 1, 2)
+    assert "1 run beside the real one, 1 failed, 2 searches dropped because too many waited" in client.get(PAGE).text
+
+
+def test_the_metrics_of_the_server_count_shadowed_searches(services: Services, client: TestClient) -> None:
+    services.engine.searcher.search(OWN, SearchRequest(query="anything"))
+    told = client.get("/metrics").text
+    assert 'assay_shadow_searches{what="seen"}' in told
+    assert 'assay_shadow_searches{what="dropped"} 0.0' in told

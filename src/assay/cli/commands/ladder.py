@@ -194,10 +194,11 @@ def _page(page: LadderPage) -> Iterator[str]:
     if page.standing is not None:
         yield ""
         yield from _test(page.standing)
-    if page.shadow.runs:
+    if page.shadow.runs or page.shadow.dropped:
         classes = ", ".join(f"{count} {name}" for name, count in sorted(page.shadow.classes.items()))
         yield ""
-        yield f"Shadow: {page.shadow.runs} runs, {classes}; {page.shadow.problems} failed."
+        found = f"{page.shadow.runs} runs{', ' if classes else ''}{classes}"
+        yield f"Shadow: {found}; {page.shadow.problems} failed, {page.shadow.dropped} searches dropped."
     yield ""
     yield "Graduation"
     yield from grid([(one.name, MARKS[one.holds], one.sentence) for one in page.conditions], indent="  ")

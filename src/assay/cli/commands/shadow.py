@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
             states = engine.flag_states(surface.scope)
             with engine.store.reading(surface.scope) as work:
                 found = {name: summed(work.shadow_runs.of(name, limit=SHADOWED)) for name in states}
-        shown = {name: found[name] for name in found if found[name].runs or states[name].shadow}
+        shown = {name: one for name, one in found.items() if one.runs or one.dropped or states[name].shadow}
         rows = [_HEAD, *(_row(name, one) for name, one in shown.items())]
         empty = "No flag runs in the shadow. Try `assay flag set NAME off --shadow`, or `assay shadow replay NAME`."
         surface.result({name: as_json(one) for name, one in shown.items()}, "\n".join(grid(rows)) if shown else empty)
@@ -59,7 +59,7 @@ def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSumma
     return summed(runs)
 
 
-_HEAD = ("flag", "runs", "identical", "minor", "major", "incompatible", "failed", "mrr@5", "p95 ms")
+_HEAD = ("flag", "runs", "identical", "minor", "major", "incompatible", "failed", "dropped", "mrr@5", "p95 ms")
 
 
 def _row(name: str, one: ShadowSummary) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def _row(name: str, one: ShadowSummary) -> tuple[str, ...]:
     gained = "-" if one.mean_mrr_delta is None else f"{one.mean_mrr_delta:+.3f} ({one.judged})"
     times = one.latency_p95_ms
     shown = "-" if times is None else f"{times.control:.1f} -> {times.treatment:.1f}"
-    return (name, str(one.runs), *classes, str(one.problems), gained, shown)
+    return (name, str(one.runs), *classes, str(one.problems), str(one.dropped), gained, shown)
 
 
 def as_json(one: ShadowSummary) -> dict[str, Any]:

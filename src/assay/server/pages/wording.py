@@ -71,6 +71,8 @@ def counted(count: int, what: str) -> str:
     """Such as `1 query`, `2 queries`."""
     if count == 1:
         return f"1 {what}"
+    if what.endswith("ch"):
+        return f"{count:,} {what}es"
     return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count:,} {what}s"
 
 

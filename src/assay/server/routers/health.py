@@ -63,6 +63,8 @@ def get_server_metrics(asked: Asked) -> Response:
     """The server's own numbers, in the text format of Prometheus."""
     metrics = asked.services.metrics
     metrics.log_dropped.set(asked.engine.store.log.status().dropped)
+    for what, count in asked.engine.counters.get("shadow", dict)().items():
+        metrics.shadow.labels(what).set(count)
     return Response(metrics.told(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
