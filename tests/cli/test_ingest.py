@@ -114,6 +114,19 @@ def test_ctrl_c_keeps_what_was_committed_and_the_next_run_goes_on(
     assert run("ingest", "docs", "--json").json["fates"] == {"unchanged": 204}
 
 
+def test_watch_says_what_it_does_and_an_interruption_says_what_is_kept(run: Run, docs: Path) -> None:
+    run("init")
+    (docs / "more.md").write_text("# More\n\nMore about tea.\n")
+    with start("ingest", "docs", "--watch", "--interval", "0.1") as watching:
+        assert watching.stdout is not None
+        assert "4 documents: 4 stored" in watching.stdout.readline()
+        watching.send_signal(signal.SIGINT)
+        _, errors = watching.communicate(timeout=BOUND_S)
+    assert errors.startswith("Taking in docs, then looking for changes every 0.1 s. Ctrl-C ends it.\n")
+    assert "Kept: 4 documents in 4 chunks; 4 of 4 files are done, 0.0 of 0.0 MB." in errors
+    assert "The same command goes on from there." in errors
+
+
 INTERRUPTED = """
 import sys
 from pathlib import Path
@@ -122,7 +135,7 @@ from assay.memory.ingesting import Step
 
 def told(step: Step) -> None:
     print(step.files, flush=True)
-    if step.files == 140:
+    if step.files == 100:
         sys.stdin.readline()
 
 with Memory("notes.db", embedder="none") as memory:
@@ -142,7 +155,7 @@ def test_a_run_that_is_stopped_in_the_middle_leaves_whole_documents_only(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as one:
         assert one.stdout is not None
-        while one.stdout.readline().strip() != "140":
+        while one.stdout.readline().strip() != "100":
             assert one.poll() is None, "it ended too early"
         one.send_signal(signal_number)
         one.communicate(timeout=BOUND_S)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from datetime import timedelta
+import re
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,13 @@ def test_a_task_is_begun_and_ended(run: Run, tea: str) -> None:
 
 
 def test_old_searches_are_archived_and_come_back(run: Run, tea: str) -> None:
-    assert run("retention", "run", "--dry-run", "--json").json["queries"] == 1
+    planned = run("retention", "run", "--dry-run", "--json").json
+    assert planned["queries"] == 1
+    boundary = datetime.fromisoformat(planned["queries_before"])
+    assert boundary.utcoffset() == timedelta(0)
+    shown = run("retention", "run", "--dry-run").out
+    assert re.search(r"searches +1 into archives, from before \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", shown)
+    assert re.search(r"comparisons +0 deleted, from before \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", shown)
     done = run("retention", "run", "--json").json
     assert done["queries"] == 1
     [archive] = done["archives"]

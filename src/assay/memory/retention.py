@@ -48,6 +48,10 @@ class RetentionReport:
     shadow_runs: int
     log_lines: int | None
     """None: not known without doing it."""
+    queries_before: datetime
+    """Searches and feedback from before this moment go, in UTC."""
+    shadow_before: datetime
+    """Comparisons from before this moment go, in UTC."""
     archives: tuple[str, ...] = ()
 
 
@@ -65,7 +69,9 @@ def plan(store: Store, scope: Scope, policy: RetentionPolicy, clock: Clock) -> R
     before, shadow_before, _ = _limits(policy, clock)
     with store.reading(scope) as work:
         old = work.retention.count(before, shadow_before=shadow_before)
-    return RetentionReport(dry_run=True, log_lines=None, **old._asdict())
+    return RetentionReport(
+        dry_run=True, log_lines=None, queries_before=before, shadow_before=shadow_before, **old._asdict()
+    )
 
 
 def run(store: Store, scope: Scope, folder: Path, policy: RetentionPolicy, clock: Clock) -> RetentionReport:
@@ -96,6 +102,8 @@ def run(store: Store, scope: Scope, folder: Path, policy: RetentionPolicy, clock
         exempt_queries=planned.exempt_queries,
         shadow_runs=shadow_runs,
         log_lines=log_lines,
+        queries_before=before,
+        shadow_before=shadow_before,
         archives=tuple(moving.written),
     )
 

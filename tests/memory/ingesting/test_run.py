@@ -200,12 +200,36 @@ def test_a_secret_in_a_document_is_masked_and_counted(engine: Engine, scope: Sco
     assert key not in str(memories(engine, scope))
 
 
-def test_every_file_is_told_as_it_is_read(engine: Engine, scope: Scope, root: Path) -> None:
+def test_every_file_is_told_when_it_is_durable(engine: Engine, scope: Scope, root: Path) -> None:
     put(root, a="one", b="two")
     steps: list[Step] = []
-    take(engine, scope, root, on_file=steps.append)
+    kept: list[int] = []
+
+    def told(step: Step) -> None:
+        steps.append(step)
+        kept.append(len(memories(engine, scope)))
+
+    take(engine, scope, root, on_file=told)
     assert [(step.place, step.files, step.of_files) for step in steps] == [("a.md", 1, 2), ("b.md", 2, 2)]
     assert steps[-1].size == steps[-1].of_size == 6
+    assert [(step.documents, step.chunks) for step in steps] == [(1, 1), (2, 2)]
+    assert all(there >= step.documents for there, step in zip(kept, steps, strict=True))
+    steps.clear()
+    take(engine, scope, root, on_file=told)
+    assert [(step.files, step.documents) for step in steps] == [(1, 0), (2, 0)]
+
+
+def test_records_of_one_file_are_told_as_they_become_durable(engine: Engine, scope: Scope, tmp_path: Path) -> None:
+    place = tmp_path / "notes.jsonl"
+    lines = [json.dumps({"id": str(number), "text": f"Record {number} about tea."}) for number in range(100)]
+    place.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    steps: list[Step] = []
+    engine.ingester.ingest(scope, [place], on_file=steps.append)
+    assert [step.documents for step in steps] == list(range(1, 101))
+    sizes = [step.size for step in steps]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] == steps[-1].of_size == place.stat().st_size
+    assert [step.files for step in steps] == [0] * 99 + [1]
 
 
 def test_the_time_is_told_by_what_it_went_into(engine: Engine, scope: Scope, root: Path) -> None:
@@ -235,7 +259,7 @@ def test_an_interrupted_run_keeps_what_it_committed_and_the_next_goes_on(home: H
     put(root, **{f"n{number:03}": f"# Note {number}\n\nWhat note number {number} says.\n" for number in range(150)})
 
     def interrupt(step: Step) -> None:
-        if step.files == 140:
+        if step.files == 100:
             raise KeyboardInterrupt
 
     with engine_at(home) as engine, pytest.raises(KeyboardInterrupt):

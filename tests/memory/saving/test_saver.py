@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -418,6 +419,52 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(make_saver: MakeSaver, stor
     assert [one.unchanged for one in results if isinstance(one, SaveOutcome)] == [True] * 3 + [False] * 5
     assert len(embedder.texts) == 5
     assert len(stored(store, scope)) == 8
+
+
+class Slow(HashedEmbedder):
+    """Takes a second of a clock of its own for each text, and can be interrupted."""
+
+    def __init__(self, *, stop_at: float = float("inf")) -> None:
+        super().__init__()
+        self.seconds = 0.0
+        self._stop_at = stop_at
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self.seconds += len(texts)
+        if self.seconds > self._stop_at:
+            raise KeyboardInterrupt
+        return super().embed(texts, progress=progress)
+
+
+def long_drafts(count: int) -> list[Draft]:
+    """Drafts of which each takes a second or more to embed."""
+    bodies = [" ".join(f"Sentence {place} of note {number}." for place in range(100)) for number in range(count)]
+    return [draft(f"Note {number}", body, source_id=f"s{number}") for number, body in enumerate(bodies)]
+
+
+def test_what_takes_long_is_committed_every_few_seconds(make_saver: MakeSaver, store: Store, scope: Scope) -> None:
+    embedder = Slow()
+    saver = make_saver(embedder, stopwatch=lambda: embedder.seconds)
+    committed: list[float] = []
+    for _ in saver.save_many(scope, long_drafts(30)):
+        if not committed or committed[-1] != embedder.seconds:
+            committed.append(embedder.seconds)
+    assert len(stored(store, scope)) == 30
+    assert len(committed) > 5
+    # After the first batch, of which nobody knew how long it takes, no transaction holds more than a few seconds.
+    longest = max(after - before for before, after in pairwise(committed))
+    one_document = embedder.seconds / 30
+    assert longest <= max(2.0, one_document) + one_document
+
+
+def test_an_interruption_loses_only_the_batch_at_hand(make_saver: MakeSaver, store: Store, scope: Scope) -> None:
+    whole = Slow()
+    list(make_saver(whole).save_many(Scope(tenant="other", principal="ada"), long_drafts(30)))
+    embedder = Slow(stop_at=whole.seconds / 2)
+    saver = make_saver(embedder, stopwatch=lambda: embedder.seconds)
+    with pytest.raises(KeyboardInterrupt):
+        list(saver.save_many(scope, long_drafts(30)))
+    assert 12 <= len(stored(store, scope)) < 30
 
 
 def test_a_batch_that_fails_leaves_nothing_half_there(make_saver: MakeSaver, store: Store, scope: Scope) -> None:

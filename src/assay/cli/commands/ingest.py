@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,11 @@ from assay.formats.grid import grid
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
     from assay.memory.ingesting import IngestReport, Step
+    from assay.memory.ingesting.run import OnFile
 
 FAULTS_SHOWN = 20
+HEARTBEAT_S = 5.0
+"""Seconds between two lines about a long run under --watch."""
 INCOMPLETE = 2
 """The exit code under --strict when something could not be taken."""
 
@@ -58,8 +62,8 @@ def register(app: typer.Typer) -> None:
             if watch:
                 _watch(surface, engine, paths, interval, how)
                 return
-            with _progress(surface) as on_file:
-                report = engine.ingest(surface.scope, paths, **how, on_file=on_file)
+            with _telling_what_is_kept() as keep, _progress(surface) as show:
+                report = engine.ingest(surface.scope, paths, **how, on_file=_both(keep, show))
         surface.result(report.as_json(), "\n".join(_lines(report)))
         if strict and report.faults:
             raise typer.Exit(INCOMPLETE)
@@ -77,12 +81,65 @@ def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float,
     def wait() -> bool:
         return threading.Event().wait(interval)
 
-    watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, **how)
+    silent = surface.common.json or surface.common.quiet
+    if not silent:
+        names = ", ".join(map(str, paths))
+        sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
+    beat = None if silent else _heartbeat(time.monotonic)
+    with _telling_what_is_kept() as keep:
+        on_file = _both(keep, beat)
+        watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, on_file=on_file, **how)
+
+
+def _both(first: OnFile, second: OnFile | None) -> OnFile:
+    def on_file(step: Step) -> None:
+        first(step)
+        if second is not None:
+            second(step)
+
+    return on_file
+
+
+@contextmanager
+def _telling_what_is_kept() -> Iterator[OnFile]:
+    """Tell whoever interrupts a run what of it is durable."""
+    last: list[Step] = []
+
+    def keep(step: Step) -> None:
+        last[:] = [step]
+
+    try:
+        yield keep
+    except KeyboardInterrupt:
+        kept = f"Kept: {describe(last[0])}" if last else "Nothing was kept yet"
+        sys.stderr.write(f"\n{kept}. The same command goes on from there.\n")
+        raise
+
+
+def describe(step: Step) -> str:
+    """Return how far a run is, in words."""
+    return (
+        f"{step.documents:,} documents in {step.chunks:,} chunks; {step.files:,} of {step.of_files:,} files are done,"
+        f" {step.size / 1e6:.1f} of {step.of_size / 1e6:.1f} MB"
+    )
+
+
+def _heartbeat(now: Callable[[], float]) -> OnFile:
+    """Write a line about a long run every few seconds."""
+    told = now()
+
+    def beat(step: Step) -> None:
+        nonlocal told
+        if now() - told >= HEARTBEAT_S:
+            told = now()
+            sys.stderr.write(f"{describe(step)}\n")
+
+    return beat
 
 
 @contextmanager
 def _progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
-    """A bar with the time left, on a terminal; silence elsewhere."""
+    """A bar of what is durable, with the time left, on a terminal; silence elsewhere."""
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
@@ -91,10 +148,11 @@ def _progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("taking in", total=None)
 
         def on_file(step: Step) -> None:
-            bar.update(task, completed=step.size, total=step.of_size, description=f"{step.files}/{step.of_files}")
+            said = f"{step.files}/{step.of_files} files, {step.chunks:,} chunks"
+            bar.update(task, completed=step.size, total=step.of_size, description=said)
 
         yield on_file
 

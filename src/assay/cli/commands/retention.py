@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,12 +42,16 @@ def register(app: typer.Typer) -> None:
 def _lines(done: RetentionReport) -> Iterator[str]:
     yield "would go" if done.dry_run else "gone"
     facts = [
-        ("searches", f"{done.queries:,} into archives"),
-        ("feedback", f"{done.events:,} into archives"),
-        ("comparisons", f"{done.shadow_runs:,} deleted"),
+        ("searches", f"{done.queries:,} into archives, from before {_moment(done.queries_before)}"),
+        ("feedback", f"{done.events:,} into archives, from before {_moment(done.queries_before)}"),
+        ("comparisons", f"{done.shadow_runs:,} deleted, from before {_moment(done.shadow_before)}"),
         ("log lines", "seen when it is done" if done.log_lines is None else f"{done.log_lines:,} deleted"),
         ("kept as evidence", f"{done.exempt_queries:,} old searches"),
     ]
     yield from grid(facts, indent="  ")
     if done.archives:
         yield from ("archives", *(f"  {path}" for path in done.archives))
+
+
+def _moment(when: datetime) -> str:
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

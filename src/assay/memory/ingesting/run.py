@@ -1,15 +1,17 @@
 """One run of ingest: find, read, pass over what is known, put the rest to the saver, and tell what became of it.
 
 A document is known by its source id and the hash of its content: what is unchanged is neither chunked nor embedded.
-Everything else goes to `Saver.save_many`, which commits in batches, so an interrupted run keeps what it has done and
-the next one goes on from there. Documents are read while earlier ones are saved: memory holds one batch.
+Everything else goes to `Saver.save_many`, which commits in batches of about two seconds, so an interrupted run keeps
+what it has done and the next one goes on from there. Documents are read while earlier ones are saved: memory holds one
+batch. How far a run is counts what is done with, not what was read: embedding takes nearly all of the time.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,18 +27,21 @@ from assay.storage import Store
 
 
 class Step(NamedTuple):
-    """How far a run is, after a file was read or so many records of it."""
+    """How far a run is, after another document is durable or a file needed nothing."""
 
     place: str
+    """The file it belongs to."""
     files: int
+    """Files that are done with."""
     of_files: int
     size: int
+    """What is done with, in bytes of the files."""
     of_size: int
-    """In bytes."""
+    documents: int
+    """Documents that were kept."""
+    chunks: int
+    """Chunks of them."""
 
-
-TELL_EVERY = 100
-"""Documents of one file between two words about it."""
 
 OnFile = Callable[[Step], None]
 MakeSaver = Callable[[Meter | None], Saver]
@@ -95,6 +100,24 @@ class Ingester:
             return prune(work, absent, self._clock.now())
 
 
+@dataclass(slots=True)
+class _FileProgress:
+    """One file on its way into the store."""
+
+    file: FoundFile
+    waiting: deque[int] = field(default_factory=deque)
+    """The length of each document that was read and is not saved yet."""
+    saved: int = 0
+    """Characters of those that are."""
+    read: bool = False
+    """Whether all of it was read."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing of it is left to do."""
+        return self.read and not self.waiting
+
+
 class _Run:
     """What one run has seen so far."""
 
@@ -110,33 +133,53 @@ class _Run:
         self._chunks = 0
         self._masked = 0
         self._chunks_skipped: Counter[str] = Counter()
+        self._reading: deque[_FileProgress] = deque()
+        """Files that were begun and are not done with."""
+        self._files = self._of_files = self._size = self._of_size = 0
 
     def drafts(self, walked: Walked) -> Iterator[Draft]:
         """Every document that is new or has changed."""
-        begun, of_size = 0, sum(one.size for one in walked.files)
-        for place, file in enumerate(walked.files, start=1):
-            inside = 0
-            for count, draft in enumerate(self._of(file), start=1):
+        self._of_files, self._of_size = len(walked.files), sum(file.size for file in walked.files)
+        for file in walked.files:
+            progress = _FileProgress(file)
+            self._reading.append(progress)
+            for draft in self._of(file):
+                progress.waiting.append(len(draft.body))
                 yield draft
-                inside = min(inside + len(draft.body), file.size)
-                if count % TELL_EVERY == 0:
-                    self._tell(Step(file.rel_path, place - 1, len(walked.files), begun + inside, of_size))
-            begun += file.size
-            self._tell(Step(file.rel_path, place, len(walked.files), begun, of_size))
+            progress.read = True
+            self._settle()
 
-    def _tell(self, step: Step) -> None:
+    def _settle(self) -> None:
+        """Count the files that are read and of which no document waits to be saved; they end in their order."""
+        while self._reading and self._reading[0].done:
+            progress = self._reading.popleft()
+            self._files += 1
+            self._size += progress.file.size
+            self._tell(progress, inside=0)
+
+    def _tell(self, progress: _FileProgress, *, inside: int) -> None:
         if self._on_file is not None:
+            done, size = self._files, self._size + inside
+            kept = sum(self._fates.values()) - self._fates[Fate.UNCHANGED]
+            step = Step(progress.file.rel_path, done, self._of_files, size, self._of_size, kept, self._chunks)
             self._on_file(step)
 
     def note(self, draft: Draft, outcome: SaveOutcome | Refused) -> None:
         """What became of one document."""
         if isinstance(outcome, Refused):
             self._skipped.append(Skip(place=draft.rel_path, reason="refused", detail=outcome.reason))
-            return
-        self._fates[_fate(outcome)] += 1
-        self._chunks += outcome.chunks
-        self._masked += len(outcome.masks)
-        self._chunks_skipped.update(outcome.skipped)
+        else:
+            self._fates[_fate(outcome)] += 1
+            self._chunks += outcome.chunks
+            self._masked += len(outcome.masks)
+            self._chunks_skipped.update(outcome.skipped)
+        # Results come in the order of their drafts, so this one belongs to the first file that waits for any.
+        progress = next(progress for progress in self._reading if progress.waiting)
+        progress.saved += progress.waiting.popleft()
+        if progress.done:
+            self._settle()
+        else:
+            self._tell(progress, inside=min(progress.saved, progress.file.size))
 
     def report(self, walked: Walked, absent: Sequence[str], pruned: tuple[str, ...], total: float) -> IngestReport:
         """The run, told."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.memory.ingesting.report import IngestReport
-from assay.memory.ingesting.run import Ingester
+from assay.memory.ingesting.run import Ingester, OnFile
 from assay.memory.ingesting.walk import changed, suggested_root, walk, walk_again
 from assay.records import Scope
 
@@ -30,11 +30,12 @@ def watch(
     globs: Sequence[str] = (),
     gate: bool = False,
     prune: bool = False,
+    on_file: OnFile | None = None,
 ) -> None:
     """Take in everything once, then what has changed since, round after round."""
     root = root or suggested_root(paths)  # once: a path that goes away must not move it
     before = walk(paths, root=root, globs=globs)
-    on_report(ingester.take(scope, before, gate=gate, prune=prune))
+    on_report(ingester.take(scope, before, gate=gate, prune=prune, on_file=on_file))
     while not wait():
         after = walk_again(paths, root=root, globs=globs)
         names = frozenset(changed(before.files, after.files))
@@ -43,5 +44,5 @@ def watch(
             gone = sorted(names - {one.source_id for one in there})
             # No folder was walked as far as this report goes: only what changed is looked at.
             fresh = replace(after, files=there, skipped=(), folders=())
-            on_report(ingester.take(scope, fresh, gate=gate, prune=prune, gone=gone))
+            on_report(ingester.take(scope, fresh, gate=gate, prune=prune, gone=gone, on_file=on_file))
         before = after

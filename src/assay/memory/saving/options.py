@@ -29,8 +29,11 @@ class SaveOptions:
     alike: int = 50
     """Notes close to any other, its own too, that a program may save for one principal in a day."""
     batch: int = 64
-    """Drafts of one transaction when many are saved."""
+    """Drafts of one transaction, at most, when many are saved."""
+    batch_seconds: float = 2.0
+    """How long such a transaction should take: whoever stops a run loses no more work than that."""
 
     def __post_init__(self) -> None:
         require(self, values.share, "reject_below")
+        require(self, values.finite, "batch_seconds")
         require(self, values.count, "neighbours", "fetched", "asked", "copies", "alike", "batch")

@@ -7,7 +7,7 @@ of the save, or none. Two writers with the same thought are put one after the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,6 +19,7 @@ from assay.errors import InputError, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory.saving import copying, quarantine
+from assay.memory.saving.batches import Pace, cut_batches
 from assay.memory.saving.decisions import allowed, decide
 from assay.memory.saving.forgotten import ForgottenMemory, forget
 from assay.memory.saving.gate import UNGATED, Policy, policy_for
@@ -132,12 +133,13 @@ class Saver:
     ) -> Generator[tuple[Draft, Result]]:
         """Keep many drafts, in order, one transaction for each batch; drafts are asked for as they are needed.
 
-        Whatever was yielded is durable. A run that was stopped can be run again: what is there with the same source
-        and content is unchanged. One draft that cannot be kept is `Refused` and does not stop the others.
+        A batch is what can be saved in about two seconds, or `batch` drafts where that is given, so that little is lost
+        when a run is stopped. Whatever was yielded is durable. A run that was stopped can be run again: what is there
+        with the same source and content is unchanged. One draft that cannot be kept is `Refused` and does not stop the
+        others.
         """
         policy = self._policy(scope, scope.principal) if gated else UNGATED
-        waiting = iter(drafts)
-        while taken := list(islice(waiting, batch or self._options.batch)):
+        for taken in self._batches(drafts, batch):
             for draft, result in zip(taken, self._save_batch(scope, taken, policy), strict=True):
                 if on_done is not None:
                     on_done(draft, result)
@@ -160,6 +162,19 @@ class Saver:
             memory = work.memories.get(memory_id)
         draft = draft_of_update(memory, scope, changes, automated=automated, tool=tool)
         return already(memory) if draft is None else self.save(scope, draft)
+
+    def _batches(self, drafts: Iterable[Draft], batch: int | None) -> Iterator[list[Draft]]:
+        if batch is not None:
+            waiting = iter(drafts)
+            while taken := list(islice(waiting, batch)):
+                yield taken
+            return
+        pace = Pace(self._options.batch_seconds)
+        for taken in cut_batches(drafts, self._options.batch, pace):
+            began = self._stopwatch()
+            # Whoever takes the batch saves it before asking for the next.
+            yield taken
+            pace.learn(sum(len(draft.body) for draft in taken), self._stopwatch() - began)
 
     def _policy(self, scope: Scope, identity: str) -> Policy:
         return policy_for(
