@@ -55,7 +55,14 @@ LAYERS = (
     _layer("flags", "registry with documented defaults, rollout, activation rows", "storage"),
     _layer("index", "derived lexical and vector indexes that follow the change log", "storage", "text"),
     _layer(
-        "memory", "the engine: saving, searching, learning, sessions", "text", "embedding", "storage", "index", "flags"
+        "memory",
+        "the engine: saving, searching, learning, sessions",
+        "text",
+        "formats",
+        "embedding",
+        "storage",
+        "index",
+        "flags",
     ),
     _layer("systems", "what can be evaluated", "memory", "formats", "metrics", "models"),
     _layer("judging", "rubrics, judges, panel, calibration", "models", "embedding", "text", "statistics", "storage"),

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from assay.flags import FlagState
     from assay.memory.graph import Why
     from assay.memory.health import HealthReport
+    from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
+    from assay.memory.portable import Exported
     from assay.memory.saving.forgotten import ForgottenMemory
     from assay.memory.showing import ShownMemory
     from assay.records.research_log import StoredResearch
@@ -141,6 +143,29 @@ class Memory:
         )
         self.engine.keep_up(self.scope)
         return report
+
+    def import_memories(
+        self,
+        path: str | Path,
+        *,
+        format: str = "auto",  # noqa: A002 - the word of the command line
+        user: str | None = None,
+        folder: str = "",
+        source: str | None = None,
+        gate: bool = False,
+        dry_run: bool = False,
+    ) -> ImportReport:
+        """Import what mem0, MCP server-memory, ChatGPT, Obsidian or Assay exported; the same again changes nothing."""
+        from assay.memory.importing import ImportOptions  # noqa: PLC0415 - only when there is something to import
+
+        options = ImportOptions(user=user, folder=folder, gate=gate, dry_run=dry_run)
+        report = self.engine.import_memories(self.scope, Path(path), format=format, source=source, options=options)
+        self.engine.keep_up(self.scope)
+        return report
+
+    def export_memories(self, path: str | Path, *, format: str = "jsonl") -> Exported:  # noqa: A002 - the same
+        """Write every memory to a file that loses nothing, or the current ones to a folder of Markdown notes."""
+        return self.engine.export_memories(self.scope, Path(path), format=format)
 
     def search(
         self,

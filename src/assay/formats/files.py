@@ -11,12 +11,17 @@ from pathlib import Path
 from assay.errors import InputError
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text file under a passing name and put it in place at the end; packed when it is named .gz."""
+def write_lines(path: Path, lines: Iterable[str], *, private: bool = False) -> None:
+    """Write a text file under a passing name and put it in place at the end; packed when it is named .gz.
+
+    A `private` file can be read by its owner alone.
+    """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         passing = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
+            if private:
+                os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             _write(passing, lines, packed=path.suffix == ".gz")
             passing.replace(path)
         finally:

@@ -34,6 +34,8 @@ from assay.records import (
     TaskRecord,
     TaskReport,
 )
+from assay.records.checked import one_of
+from assay.records.importing import ExportFormat, ImportFormat
 from assay.storage import RecentSession, Store
 
 if TYPE_CHECKING:
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
     from assay.memory.forgetting import Forgetting
     from assay.memory.graph import Why
     from assay.memory.health import Health, HealthReport
+    from assay.memory.importing import ImportOptions, ImportReport, OnProgress
     from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
     from assay.memory.learning import Learning, Policy
+    from assay.memory.portable import Exported
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.saving import Saver
     from assay.memory.showing import ShownMemory
@@ -185,6 +189,39 @@ class Engine:
         if report.chunks >= FOLD_FROM:
             self.indexes.compact(scope)
         return report
+
+    def import_memories(
+        self,
+        scope: Scope,
+        path: Path,
+        *,
+        format: ImportFormat | str = "auto",  # noqa: A002 - the word of the command line
+        source: str | None = None,
+        options: ImportOptions | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> ImportReport:
+        """Import memories that another tool, or Assay itself, has exported; `source` names the file in source ids."""
+        from assay.formats.memory_files import detect, open_source  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.importing import Importer, ImportOptions  # noqa: PLC0415 - the same
+        from assay.memory.portable import Restorer  # noqa: PLC0415 - the same
+
+        chosen, how = one_of(ImportFormat)(format, "format"), options or ImportOptions()
+        found = detect(path) if chosen is ImportFormat.AUTO else chosen
+        if found is ImportFormat.ASSAY:
+            restorer = Restorer(store=self.store, saver=self.saver)
+            report = restorer.run(scope, path, dry_run=how.dry_run, on_progress=on_progress)
+        else:
+            importer = Importer(store=self.store, saver=self.saver, clock=self.clock)
+            report = importer.run(scope, open_source(path, found, source), how, on_progress)
+        if report.chunks >= FOLD_FROM:
+            self.indexes.compact(scope)
+        return report
+
+    def export_memories(self, scope: Scope, path: Path, *, format: ExportFormat | str = "jsonl") -> Exported:  # noqa: A002 - the same
+        """Write every memory to a file (lossless JSONL), or the current ones to a folder of Markdown notes."""
+        from assay.memory.exporting import export  # noqa: PLC0415 - see the module's docstring
+
+        return export(self.store, scope, path, one_of(ExportFormat)(format, "format"))
 
     def context(self, scope: Scope, request: SearchRequest) -> Packed:
         """What to have in view for a task: constitutional memories and the best of a search, within a budget."""

@@ -186,6 +186,16 @@ class Saver:
             warn_only=self._options.warn_only,
         )
 
+    @property
+    def preparer(self) -> Preparer:
+        """Checks, masks, cuts and embeds drafts."""
+        return self._preparer
+
+    @property
+    def model(self) -> str | None:
+        """Whose vectors it makes; None without an embedder."""
+        return self._model()
+
     def _model(self) -> str | None:
         return None if self._embedder is None else self._embedder.model
 

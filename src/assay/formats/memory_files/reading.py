@@ -1,0 +1,136 @@
+"""What the readers share: JSON lines that survive a bad line, lists with their lines, titles, hashes."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from assay.errors import BadValue, InputError
+from assay.formats.strict_json import read_list, read_object, read_text
+from assay.hashing import HASH_PREFIX, canonical_json
+from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.records.saving import Draft
+
+LONGEST_LINE = 64_000_000
+"""Bytes of one line."""
+TITLE = 80
+"""Characters of a title that is made from a text."""
+TOOL = "assay import"
+
+
+class Element(NamedTuple):
+    """A JSON value, the line it begins in, and how many bytes it stands for."""
+
+    value: Any
+    line: int
+    size: int
+
+
+def read_json_lines(path: Path, place: str) -> Iterator[Element | ImportProblem]:
+    """Every line that is not blank; a line that is not JSON is a problem and does not end the reading."""
+    with path.open("rb") as opened:
+        number = 0
+        while line := opened.readline(LONGEST_LINE + 1):
+            number += 1
+            size = len(line)
+            if size > LONGEST_LINE:
+                while (rest := opened.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    size += len(rest)
+                detail = f"a line of over {LONGEST_LINE:,} bytes"
+                yield ImportProblem(place=place, line=number, reason="too long", detail=detail, size=size)
+            elif line.strip():
+                yield _read_line(line.removeprefix(codecs.BOM_UTF8), place, number)
+
+
+def _read_line(line: bytes, place: str, number: int) -> Element | ImportProblem:
+    try:
+        return Element(json.loads(line, parse_constant=_refuse_constant), number, len(line))
+    except UnicodeDecodeError as problem:
+        reason, detail = "not UTF-8", f"byte {problem.start:,} of the line"
+    except json.JSONDecodeError as problem:
+        reason, detail = "not JSON", f"{problem.msg} at column {problem.colno}"
+    except (ValueError, RecursionError) as problem:
+        reason, detail = "not JSON", str(problem)
+    return ImportProblem(place=place, line=number, reason=reason, detail=detail, size=len(line))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def read_json_list(path: Path, names: Sequence[str]) -> tuple[Mapping[str, Any], list[Element]]:
+    """The elements of the list a file holds, or of the first of these members of its object; and the members."""
+    size = path.stat().st_size
+    if read_text(path).lstrip().startswith("["):
+        members: Mapping[str, Any] = {}
+        placed = read_list(path)
+    else:
+        members = {name: found.value for name, found in read_object(path).items()}
+        placed = next((members[name] for name in names if isinstance(members.get(name), list)), [])
+    each = size // max(1, len(placed))
+    return members, [Element(one.value, one.line, each) for one in placed]
+
+
+def make_item(
+    place: str,
+    element: Element,
+    *,
+    title: str,
+    body: str,
+    source_id: str,
+    source_hash: str,
+    user: str | None = None,
+    links: Sequence[ImportLink] = (),
+    **more: Any,
+) -> ImportItem | ImportProblem:
+    """An item, or why its record cannot be kept."""
+    try:
+        draft = Draft(
+            title=title,
+            body=body,
+            source_id=source_id,
+            source_hash=source_hash,
+            written_with=TOOL,
+            automated=True,
+            **more,
+        )
+    except InputError as problem:
+        reason = "no text" if not body.strip() else "bad value"
+        message = problem.message if isinstance(problem, BadValue) else str(problem)
+        return ImportProblem(place=place, line=element.line or None, reason=reason, detail=message, size=element.size)
+    line = element.line or None
+    return ImportItem(draft=draft, place=place, line=line, user=user, links=tuple(links), size=element.size)
+
+
+def title_of(text: str) -> str:
+    """A title for a text that has none: its first line, cut at a word."""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(first) <= TITLE:
+        return first
+    return first[:TITLE].rsplit(" ", 1)[0].rstrip(" ,;:.") + " ..."
+
+
+def hash_of(value: Any) -> str:
+    """The hash of a JSON value, however it is written."""
+    return HASH_PREFIX + hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def hash_of_text(text: str) -> str:
+    """The hash of a text."""
+    return HASH_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def source_id_of(*parts: str) -> str:
+    """A source id of at most 500 characters; what is longer ends in a hash."""
+    joined = "".join(parts)
+    return joined if len(joined) <= 400 else f"{joined[:330]}~{hash_of_text(joined)[-32:]}"
+
+
+def labels_of(value: Any, most: int = 50) -> tuple[str, ...]:
+    """Texts of a list, each once, short enough to be labels."""
+    found = [str(one).strip() for one in value if isinstance(one, (str, int, float))] if isinstance(value, list) else []
+    return tuple(dict.fromkeys(one[:200] for one in found if one))[:most]

@@ -1,0 +1,100 @@
+"""The MCP reference server `server-memory`: a line for each entity and each relation, in any order.
+
+`{"type": "entity", "name", "entityType", "observations": [...]}` becomes one memory with its observations as a list;
+`{"type": "relation", "from", "to", "relationType"}` becomes an edge. Older files hold one object with two lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.formats.memory_files.reading import (
+    Element,
+    hash_of,
+    make_item,
+    read_json_lines,
+    read_json_list,
+    source_id_of,
+)
+from assay.records.importing import ImportItem, ImportLink, ImportProblem
+
+
+def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
+    """Every entity, each with the relations that begin at it."""
+    entities: dict[str, Element] = {}
+    links: dict[str, dict[ImportLink, int]] = {}
+    for element in _elements(path):
+        problem = element if isinstance(element, ImportProblem) else _sort(path.name, name, element, entities, links)
+        if problem is not None:
+            yield problem
+    for entity, element in entities.items():
+        yield _entity(path.name, name, element, tuple(links.pop(entity, {})))
+    for entity, left in links.items():
+        for link, line in left.items():
+            detail = f"{entity!r} {link.relation}: no entity has that name"
+            yield ImportProblem(place=path.name, line=line, reason="relation from an unknown entity", detail=detail)
+
+
+def _elements(path: Path) -> Iterator[Element | ImportProblem]:
+    with path.open("rb") as opened:
+        begins = opened.read(64).lstrip()
+    if path.suffix.lower() == ".json" and not begins.startswith(b'{"type"'):
+        members, entities = read_json_list(path, ("entities",))
+        yield from (one._replace(value=_typed(one.value, "entity")) for one in entities)
+        for one in members.get("relations") or ():
+            yield Element(_typed(one.value, "relation"), one.line, 0)
+        return
+    yield from read_json_lines(path, path.name)
+
+
+def _typed(value: Any, kind: str) -> Any:
+    return {**value, "type": kind} if isinstance(value, dict) else value
+
+
+def _sort(
+    place: str,
+    source: str,
+    element: Element,
+    entities: dict[str, Element],
+    links: dict[str, dict[ImportLink, int]],
+) -> ImportProblem | None:
+    """Put an element where it belongs, or say why it belongs nowhere."""
+    record = element.value if isinstance(element.value, dict) else {}
+    ends = [record.get(key) for key in ("from", "to", "relationType")]
+    if record.get("type") == "entity" and isinstance(record.get("name"), str) and record["name"].strip():
+        if record["name"] not in entities:
+            entities[record["name"]] = element
+            return None
+        first = entities[record["name"]].line
+        reason, detail = "entity given twice", f"{record['name']!r} stands in line {first:,} too"
+    elif record.get("type") == "relation" and all(isinstance(end, str) and end.strip() for end in ends):
+        link = ImportLink(source_id_of(source, "#", str(ends[1])), str(ends[2]))
+        links.setdefault(str(ends[0]), {}).setdefault(link, element.line)
+        return None
+    else:
+        reason, detail = "not an entity or relation", "an entity has a name, a relation has from, to and relationType"
+    return ImportProblem(place=place, line=element.line, reason=reason, detail=detail, size=element.size)
+
+
+def _entity(place: str, source: str, element: Element, links: tuple[ImportLink, ...]) -> ImportItem | ImportProblem:
+    record = element.value
+    kind = record.get("entityType")
+    kind = kind if isinstance(kind, str) else ""
+    told = record.get("observations")
+    observations = [one for one in told if isinstance(one, str) and one.strip()] if isinstance(told, list) else []
+    known = {"type", "name", "entityType", "observations"}
+    name = record["name"]
+    about = f"{name} ({kind})" if kind else name
+    return make_item(
+        place,
+        element,
+        title=name[:500],
+        body="\n".join(f"- {one}" for one in observations) or about,
+        tags=(kind[:200],) if kind.strip() else (),
+        metadata={key: value for key, value in record.items() if key not in known and key != "assay"},
+        source_id=source_id_of(source, "#", name),
+        source_hash=hash_of(record),
+        links=links,
+    )

@@ -1,0 +1,299 @@
+"""Import: memories of other tools through the ordinary saver, again and again without changing what is there.
+
+A memory is known by its source id and the hash of its content: the same file twice changes nothing, changed content is
+a new version. As with `ingest`, memories of one file are not compared with each other unless the gate is asked for:
+two notes that are alike must not merge or replace each other because they came in one file. Batches are committed as
+they are saved, so an interrupted import keeps what it has done, and the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from assay.clock import Clock
+from assay.errors import InputError
+from assay.formats.memory_files import ImportSource
+from assay.memory.ingesting.missing import Known
+from assay.memory.saving import Refused, Saver, structure
+from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
+from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.storage import Store, Work
+
+EDGES_AT_A_TIME = 500
+LINK_STRENGTH = 0.5
+"""Of an edge that a link or a foreign relation becomes: it says that two memories belong together, not why."""
+MEANT = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.CONTRADICTS, EdgeKind.DERIVED_FROM, EdgeKind.SUPPORTS})
+"""Relations of Assay's own that a file may name. `supersedes` is not among them: no import retires a memory."""
+
+OnProgress = Callable[[int, int], None]
+"""Told how many bytes were read, and of how many."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportOptions:
+    """How to import."""
+
+    user: str | None = None
+    """Only this user's memories, of a file that holds those of several."""
+    folder: str = ""
+    """Put everything below this folder."""
+    gate: bool = False
+    """Compare each memory with what is there, as a save is: duplicates are turned away, conflicts supersede."""
+    dry_run: bool = False
+    """Write nothing; say what would be done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportReport:
+    """What became of everything in a file."""
+
+    format: str
+    counts: Mapping[str, int]
+    """Memories by what became of them: `imported`, `updated`, `unchanged`, `quarantined`, `merged`, `rejected`."""
+    skipped: Mapping[str, int]
+    """What was not imported, by reason."""
+    incomplete: Mapping[str, int] = field(default_factory=dict)
+    """What was imported without some part, such as a link that leads nowhere; by reason."""
+    edges: int = 0
+    """Edges that were made of links and relations; those that were there already do not count."""
+    users: Mapping[str, int] = field(default_factory=dict)
+    """Memories of each user, where the file names users."""
+    masked: int = 0
+    """Secrets that were masked."""
+    chunks: int = 0
+    problems: tuple[ImportProblem, ...] = ()
+    """Everything that was not imported, or not whole, with its line."""
+    notes: tuple[str, ...] = ()
+    """What should be known of the import."""
+    dry_run: bool = False
+
+    @property
+    def total(self) -> int:
+        """Memories that were read."""
+        return sum(self.counts.values())
+
+
+class Importer:
+    """Imports files of other tools."""
+
+    def __init__(self, *, store: Store, saver: Saver, clock: Clock) -> None:
+        self._store = store
+        self._saver = saver
+        self._clock = clock
+
+    def run(
+        self, scope: Scope, source: ImportSource, options: ImportOptions, on_progress: OnProgress | None = None
+    ) -> ImportReport:
+        """Import everything in a file or folder."""
+        with self._store.reading(scope) as work:
+            known = Known.of(work)
+        run = _Run(source, options, known, on_progress)
+        if options.dry_run:
+            for draft in run.drafts():
+                run.expect(draft)
+        else:
+            for draft, result in self._saver.save_many(scope, run.drafts(), gated=options.gate):
+                run.note(draft, result)
+            run.edges = self._link(scope, run)
+        return run.report()
+
+    def _link(self, scope: Scope, run: _Run) -> int:
+        """Join imported memories as their file joins them."""
+        made = 0
+        waiting = iter(run.links.items())
+        while some := list(islice(waiting, EDGES_AT_A_TIME)):
+            with self._store.writing(scope) as work:
+                for place, links in some:
+                    made += self._link_one(work, run, place, links)
+        return made
+
+    def _link_one(self, work: Work, run: _Run, place: _Place, links: Sequence[ImportLink]) -> int:
+        source = work.memories.current_of_source(place.source_id)
+        if source is None:
+            return 0
+        there = {(edge.target_id, edge.kind) for edge in work.edges.of(source.id) if edge.source_id == source.id}
+        made = 0
+        for (target, kind), relations in _by_target(links).items():
+            found = work.memories.current_of_source(target)
+            if found is None:
+                detail = f"{', '.join(relations)} {target!r}"
+                run.problem(place, "link to a memory that is not there", detail)
+            elif found.id != source.id and (found.id, kind) not in there:
+                work.edges.put(
+                    Edge(
+                        source_id=source.id,
+                        target_id=found.id,
+                        kind=kind,
+                        strength=1.0 if str(kind) in relations else LINK_STRENGTH,
+                        evidence="; ".join(relations),
+                        created_at=self._clock.now(),
+                    )
+                )
+                made += 1
+        return made
+
+
+class _Place(NamedTuple):
+    source_id: str
+    file: str
+    line: int | None
+
+
+class _Run:
+    """What one import has seen so far."""
+
+    def __init__(self, source: ImportSource, options: ImportOptions, known: Known, tell: OnProgress | None) -> None:
+        self.links: dict[_Place, tuple[ImportLink, ...]] = {}
+        self.edges = 0
+        self._source = source
+        self._options = options
+        self._known = known
+        self._tell = tell
+        self._places: dict[str, _Place] = {}
+        self._problems: list[ImportProblem] = []
+        self._counts: Counter[str] = Counter()
+        self._users: Counter[str] = Counter()
+        self._masked = 0
+        self._chunks = 0
+
+    def drafts(self) -> Iterator[Draft]:
+        """Every memory that is new or has changed."""
+        read = 0
+        for found in self._source.read():
+            read += found.size
+            if isinstance(found, ImportProblem):
+                self._problems.append(found)
+            elif (draft := self._wanted(found)) is not None:
+                yield draft
+            if self._tell is not None:
+                self._tell(min(read, self._source.size), self._source.size)
+
+    def note(self, draft: Draft, result: SaveOutcome | Refused) -> None:
+        """What became of a memory."""
+        place = self._places[str(draft.source_id)]
+        if isinstance(result, Refused):
+            self.problem(place, "refused", result.reason, partial=False)
+            return
+        self._counts[_fate(result)] += 1
+        self._masked += len(result.masks)
+        self._chunks += result.chunks
+
+    def expect(self, draft: Draft) -> None:
+        """What would become of a memory."""
+        place = self._places[str(draft.source_id)]
+        try:
+            structure.check(draft)
+        except InputError as problem:
+            self.problem(place, "refused", problem.message, partial=False)
+            return
+        self._counts["updated" if draft.source_id in self._known.hashes else "imported"] += 1
+
+    def problem(self, place: _Place, reason: str, detail: str, *, partial: bool = True) -> None:
+        """Something that was not imported, or not whole."""
+        found = ImportProblem(place=place.file, line=place.line, reason=reason, detail=detail, partial=partial)
+        self._problems.append(found)
+
+    def report(self) -> ImportReport:
+        """The import, told."""
+        skipped = Counter(problem.reason for problem in self._problems if not problem.partial)
+        incomplete = Counter(problem.reason for problem in self._problems if problem.partial)
+        order = ("imported", "updated", "unchanged", "quarantined", "merged", "rejected")
+        return ImportReport(
+            format=str(self._source.format),
+            counts={name: self._counts[name] for name in order if self._counts[name]},
+            skipped=dict(sorted(skipped.items())),
+            incomplete=dict(sorted(incomplete.items())),
+            edges=self.edges,
+            users=dict(sorted(self._users.items())),
+            masked=self._masked,
+            chunks=self._chunks,
+            problems=tuple(self._problems),
+            notes=tuple(self._notes()),
+            dry_run=self._options.dry_run,
+        )
+
+    def _wanted(self, item: ImportItem) -> Draft | None:
+        source_id = str(item.draft.source_id)
+        place = _Place(source_id, item.place, item.line)
+        if self._options.user is not None and item.user != self._options.user:
+            whose = "nobody" if item.user is None else repr(item.user)
+            self.problem(place, "another user", f"it is a memory of {whose}", partial=False)
+            return None
+        if source_id in self._places:
+            self.problem(place, "id given twice", f"{source_id!r} was read before", partial=False)
+            return None
+        self._places[source_id] = place
+        if item.user is not None:
+            self._users[item.user] += 1
+        if (source_id, item.draft.source_hash) in self._known.forgotten:
+            self.problem(place, "forgotten here", "bring it back with `assay restore`", partial=False)
+            return None
+        if item.links:
+            self.links[place] = item.links
+        if self._known.has(source_id, item.draft.source_hash):
+            self._counts["unchanged"] += 1
+            return None
+        return self._placed(item.draft)
+
+    def _placed(self, draft: Draft) -> Draft:
+        top = self._options.folder.strip("/")
+        return replace(draft, folder=f"{top}/{draft.folder}".strip("/")) if top else draft
+
+    def _notes(self) -> Iterator[str]:
+        if len(self._users) > 1:
+            yield (
+                f"{len(self._users)} users are kept apart in folders of their own below `users`. A search without"
+                " --folder finds all of them; to keep them fully apart, import each with --user NAME --tenant NAME."
+            )
+        elif self._users and self._options.user is None:
+            yield f"The memories of {next(iter(self._users))!r} are in a folder below `users`."
+
+
+def _by_target(links: Sequence[ImportLink]) -> dict[tuple[str, EdgeKind], list[str]]:
+    """The relations to each target: one edge for each kind, whatever the file calls it."""
+    found: dict[tuple[str, EdgeKind], list[str]] = {}
+    for link in links:
+        named = next((kind for kind in MEANT if kind == link.relation), EdgeKind.SUPPORTS)
+        found.setdefault((link.target, named), []).append(link.relation)
+    return found
+
+
+def _fate(outcome: SaveOutcome) -> str:
+    if outcome.unchanged:
+        return "unchanged"
+    if outcome.quarantined:
+        return "quarantined"
+    if outcome.decision is SaveDecision.MERGE:
+        return "merged"
+    if outcome.decision is SaveDecision.REJECT:
+        return "rejected"
+    return "updated" if outcome.version > 1 else "imported"
+
+
+def as_json(report: ImportReport) -> dict[str, Any]:
+    """A report for machines."""
+    return {
+        "format": report.format,
+        "counts": dict(report.counts),
+        "skipped": dict(report.skipped),
+        "incomplete": dict(report.incomplete),
+        "edges": report.edges,
+        "users": dict(report.users),
+        "masked": report.masked,
+        "problems": [
+            {
+                "place": problem.place,
+                "line": problem.line,
+                "reason": problem.reason,
+                "detail": problem.detail,
+                "partial": problem.partial,
+            }
+            for problem in report.problems
+        ],
+        "notes": list(report.notes),
+        "dry_run": report.dry_run,
+    }

@@ -1,0 +1,353 @@
+"""Assay's own export: every memory with all that belongs to it, as JSON lines; and the way back.
+
+The first line says what the file is, the last how much it holds; between them stand `memory`, `save`, `learned_term`
+and `edge` lines. Restored into an empty store and exported again, it is the same file. What the store numbers for
+itself (rows, the change log) and what is derived (passages, vectors, indexes) is made anew; the audit log, logged
+searches, feedback and settings are not part of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.errors import InputError, MalformedFile, RecordNotFound
+from assay.formats.files import write_lines
+from assay.formats.memory_files.detection import EXPORT_KIND
+from assay.formats.memory_files.reading import Element, read_json_lines
+from assay.formats.strict_json import one_line
+from assay.memory.importing import ImportReport, OnProgress
+from assay.memory.saving import Saver, structure
+from assay.memory.saving.preparing import Prepared
+from assay.memory.saving.structure import RESERVED
+from assay.memory.saving.writing import tokens_of
+from assay.records import Draft, Edge, MemoryRecord, MemoryStatus, Scope, Tier
+from assay.records.importing import ImportFormat, ImportProblem
+from assay.records.learning import LearnedTerm
+from assay.records.plain import plain
+from assay.storage import Saved, SaveRecord, Store, Work
+
+VERSION = 1
+BATCH = 64
+"""Memories of one transaction."""
+SET_APART = frozenset({MemoryStatus.QUARANTINED, MemoryStatus.FORGOTTEN})
+"""These have no passages."""
+_MOMENTS = frozenset(
+    {"created_at", "updated_at", "valid_from", "superseded_at", "at", "learned_at", "applied_at", "ended_at"}
+)
+_TEXTS = ("title", "body", "triggers", "tags", "folder", "rel_path", "context_type", "entity_type", "tier", "format")
+"""Fields that are checked and masked as a draft's are."""
+
+Value = TypeVar("Value", MemoryRecord, Edge, SaveRecord, LearnedTerm)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exported:
+    """What an export holds."""
+
+    path: str
+    format: str
+    memories: int
+    by_status: Mapping[str, int]
+    edges: int
+
+
+def export_lines(work: Work, counts: Counter[str]) -> Iterator[str]:
+    """The lines of an export; `counts` is filled while they are made."""
+    yield one_line({"kind": EXPORT_KIND, "version": VERSION})
+    ids: list[str] = []
+    for memory in _every(work):
+        ids.append(memory.id)
+        counts["memories"] += 1
+        counts[memory.status.value] += 1
+        yield one_line({"kind": "memory", "status": memory.status.value, **plain(memory)})
+        for save in sorted(work.saves.of(memory.id), key=lambda one: (one.at, one.save_id)):
+            counts["saves"] += 1
+            yield one_line({"kind": "save", **plain(save)})
+        for term in work.learned_terms.of(memory_id=memory.id):
+            counts["learned_terms"] += 1
+            yield one_line({"kind": "learned_term", **plain(term)})
+    for memory_id in ids:
+        for edge in work.edges.of(memory_id):
+            if edge.source_id == memory_id:
+                counts["edges"] += 1
+                yield one_line({"kind": "edge", **plain(edge)})
+    sections = ("memories", "edges", "saves", "learned_terms")
+    yield one_line({"kind": "end", **{name: counts[name] for name in sections}})
+
+
+def export_jsonl(store: Store, scope: Scope, path: Path) -> Exported:
+    """Write every memory to a file that only its owner can read; whole, or not at all.
+
+    The store notes the file first, so that erasing a memory later reaches it too.
+    """
+    place = path.resolve()
+    with store.writing(scope) as work:
+        work.files.note(str(place), "export")
+    counts: Counter[str] = Counter()
+    with store.reading(scope) as work:
+        write_lines(place, export_lines(work, counts), private=True)
+    return Exported(
+        path=str(path),
+        format="jsonl",
+        memories=counts["memories"],
+        by_status={status.value: counts[status.value] for status in MemoryStatus if counts[status.value]},
+        edges=counts["edges"],
+    )
+
+
+def _every(work: Work) -> Iterator[MemoryRecord]:
+    after = ""
+    while page := work.memories.page(after=after):
+        yield from page
+        after = page[-1].id
+
+
+class Restorer:
+    """Puts an export back, with ids, dates, counts and states as they were."""
+
+    def __init__(self, *, store: Store, saver: Saver) -> None:
+        self._store = store
+        self._saver = saver
+
+    def run(
+        self, scope: Scope, path: Path, *, dry_run: bool = False, on_progress: OnProgress | None = None
+    ) -> ImportReport:
+        """Restore every line; a line that cannot be restored is named and does not stop the others."""
+        run = _Run(path, on_progress)
+        memories = iter(run.memories())
+        while batch := list(islice(memories, BATCH)):
+            if dry_run:
+                self._expect(scope, batch, run)
+            else:
+                self._restore(scope, batch, run)
+        if not dry_run:
+            with self._store.writing(scope) as work:
+                _restore_rest(work, run)
+                work.audit.append("memory.import", path.name, {"format": "assay", **run.counts})
+        return run.report(dry_run=dry_run)
+
+    def _expect(self, scope: Scope, batch: Sequence[_Line], run: _Run) -> None:
+        with self._store.reading(scope) as work:
+            for line in batch:
+                run.counts[_fate(work.memories.find(line.memory.id), line.memory)] += 1
+
+    def _restore(self, scope: Scope, batch: Sequence[_Line], run: _Run) -> None:
+        with self._store.reading(scope) as work:
+            fates = {line.memory.id: _fate(work.memories.find(line.memory.id), line.memory) for line in batch}
+        waiting = [line for line in batch if fates[line.memory.id] in ("imported", "updated")]
+        for line in batch:
+            if fates[line.memory.id] == "older":
+                run.problem(line.number, "older than what is here", f"the memory {line.memory.id!r} was changed since")
+            elif line not in waiting:
+                run.counts["unchanged"] += 1
+        checked = [(line, self._checked(line, run)) for line in waiting]
+        kept = [(line, prepared) for line, prepared in checked if prepared is not None]
+        embedded = self._saver.preparer.embedded(scope, [prepared for _, prepared in kept])
+        with self._store.writing(scope) as work:
+            for (line, _), prepared in zip(kept, embedded, strict=True):
+                self._write(work, line, prepared, run)
+
+    def _checked(self, line: _Line, run: _Run) -> Prepared | None:
+        """The texts of a memory, masked; None when it cannot be kept."""
+        memory = line.memory
+        given = {name: getattr(memory, name) for name in _TEXTS}
+        own = {key: value for key, value in memory.metadata.items() if key != RESERVED}
+        try:
+            prepared = self._saver.preparer.checked(Draft(**given, metadata=own), scored=False)
+        except InputError as problem:
+            run.problem(line.number, "refused", problem.message)
+            return None
+        run.masked += len(prepared.masks)
+        return prepared
+
+    def _write(self, work: Work, line: _Line, prepared: Prepared, run: _Run) -> None:
+        own = line.memory.metadata.get(RESERVED)
+        kept: dict[str, Any] = {name: getattr(prepared.draft, name) for name in _TEXTS}
+        kept["metadata"] = {**prepared.draft.metadata, **({} if own is None else {RESERVED: own})}
+        memory = replace(line.memory, **kept)
+        there = work.memories.find(memory.id)
+        try:
+            _check_room(work, memory, prepared.tokens)
+        except InputError as problem:
+            run.problem(line.number, "refused", problem.message)
+            return
+        shown = memory.status not in SET_APART
+        pieces = prepared.chunks(memory.id) if shown else []
+        vectors = prepared.chunk_vectors() if shown else None
+        model = self._saver.model if vectors is not None else None
+        if model is not None and work.vectors.active() is None:
+            work.vectors.activate(model)
+        if there is not None:
+            work.memories.update(memory, pieces, vectors=vectors, model=model)
+        else:
+            chunker = self._saver.preparer.chunker.version if shown else None
+            saved = Saved(memory, pieces, vectors, model, chunker, prepared.skipped, str(memory.format))
+            work.memories.add_many([saved])
+        run.counts["imported" if there is None else "updated"] += 1
+        run.chunks += len(pieces)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    memory: MemoryRecord
+    number: int
+
+
+class _Run:
+    """What one restore has seen so far."""
+
+    def __init__(self, path: Path, tell: OnProgress | None) -> None:
+        self.counts: Counter[str] = Counter()
+        self.edges: list[tuple[Edge, int]] = []
+        self.saves: list[tuple[SaveRecord, int]] = []
+        self.terms: list[tuple[LearnedTerm, int]] = []
+        self.edges_made = 0
+        self.masked = 0
+        self.chunks = 0
+        self._path = path
+        self._tell = tell
+        self._problems: list[ImportProblem] = []
+        self._expected: Mapping[str, Any] | None = None
+        self._read: Counter[str] = Counter()
+
+    def memories(self) -> Iterator[_Line]:
+        """Every memory; the lines that belong to memories are gathered on the way."""
+        size, done = self._path.stat().st_size, 0
+        for element in read_json_lines(self._path, self._path.name):
+            done += element.size
+            if isinstance(element, ImportProblem):
+                self._problems.append(element)
+            elif (memory := self._sort(element)) is not None:
+                yield _Line(memory=memory, number=element.line)
+            if self._tell is not None:
+                self._tell(min(done, size), size)
+
+    def problem(self, line: int | None, reason: str, detail: str, *, partial: bool = False) -> None:
+        """Something that was not restored."""
+        found = ImportProblem(place=self._path.name, line=line, reason=reason, detail=detail, partial=partial)
+        self._problems.append(found)
+
+    def report(self, *, dry_run: bool) -> ImportReport:
+        """The restore, told."""
+        self._check_end()
+        order = ("imported", "updated", "unchanged")
+        return ImportReport(
+            format=ImportFormat.ASSAY.value,
+            counts={name: self.counts[name] for name in order if self.counts[name]},
+            skipped=dict(sorted(Counter(one.reason for one in self._problems if not one.partial).items())),
+            incomplete=dict(sorted(Counter(one.reason for one in self._problems if one.partial).items())),
+            edges=self.edges_made,
+            masked=self.masked,
+            chunks=self.chunks,
+            problems=tuple(self._problems),
+            dry_run=dry_run,
+        )
+
+    def _sort(self, element: Element) -> MemoryRecord | None:
+        record = element.value if isinstance(element.value, dict) else {}
+        kind = record.get("kind")
+        try:
+            if kind == EXPORT_KIND:
+                _check_version(self._path, record)
+            elif kind == "memory":
+                self._read["memories"] += 1
+                return _made(MemoryRecord, record)
+            elif kind == "edge":
+                self._read["edges"] += 1
+                self.edges.append((_made(Edge, record), element.line))
+            elif kind == "save":
+                self._read["saves"] += 1
+                self.saves.append((_made(SaveRecord, record), element.line))
+            elif kind == "learned_term":
+                self._read["learned_terms"] += 1
+                self.terms.append((_made(LearnedTerm, record), element.line))
+            elif kind == "end":
+                self._expected = record
+            else:
+                self.problem(element.line, "not a line of an export", f"its kind is {kind!r}")
+        except MalformedFile:
+            raise
+        except (InputError, TypeError, ValueError) as problem:
+            message = problem.message if isinstance(problem, InputError) else str(problem)
+            self.problem(element.line, "bad value", message)
+        return None
+
+    def _check_end(self) -> None:
+        """Say when the file was cut: it ends with how much it holds."""
+        if self._expected is None:
+            self.problem(None, "the file has no end", "it was cut short: export it again", partial=True)
+            return
+        for name, count in self._read.items():
+            if self._expected.get(name) != count:
+                detail = f"{count:,} {name} were read, and the last line says {self._expected.get(name)}"
+                self.problem(None, "lines are missing", detail, partial=True)
+
+
+def _check_version(path: Path, header: Mapping[str, Any]) -> None:
+    if header.get("version") != VERSION:
+        raise MalformedFile(
+            f"{path} is an export of version {header.get('version')!r}, and this Assay reads version {VERSION}",
+            remedy="Import it with the Assay that wrote it, or a newer one.",
+        )
+
+
+def _made(kind: type[Value], record: Mapping[str, Any]) -> Value:
+    known = {one.name for one in fields(kind)}
+    given = {name: _moment(name, value) for name, value in record.items() if name in known}
+    return kind(**given)
+
+
+def _moment(name: str, value: Any) -> Any:
+    return datetime.fromisoformat(value) if name in _MOMENTS and isinstance(value, str) else value
+
+
+def _fate(there: MemoryRecord | None, memory: MemoryRecord) -> str:
+    """What becomes of a memory, given the one with its id: the one that was changed last wins."""
+    if there is None:
+        return "imported"
+    if there == memory:
+        return "unchanged"
+    return "updated" if memory.updated_at >= there.updated_at else "older"
+
+
+def _check_room(work: Work, memory: MemoryRecord, tokens: int) -> None:
+    if memory.tier is Tier.CONSTITUTIONAL and memory.status is MemoryStatus.CURRENT:
+        others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
+        structure.check_constitutional(tokens, [tokens_of(work, one) for one in others])
+
+
+def _restore_rest(work: Work, run: _Run) -> None:
+    """Edges, decisions of saves and learned terms, of the memories that are there."""
+    there = {edge for memory_id in {one.source_id for one, _ in run.edges} for edge in work.edges.of(memory_id)}
+    for edge, line in run.edges:
+        if edge not in there:
+            try:
+                work.edges.put(edge)
+                run.edges_made += 1
+            except RecordNotFound as problem:
+                run.problem(line, "edge to a memory that is not there", problem.message)
+    fresh = [save for save, _ in run.saves if not _has_save(work, save)]
+    work.saves.record_many([save for save in fresh if _is_there(work, save.memory_id)])
+    for term, line in run.terms:
+        if _is_there(work, term.memory_id):
+            work.learned_terms.put(term)
+        else:
+            run.problem(line, "learned term of a memory that is not there", f"the memory {term.memory_id!r}")
+
+
+def _has_save(work: Work, save: SaveRecord) -> bool:
+    try:
+        work.saves.get(save.save_id)
+    except RecordNotFound:
+        return False
+    return True
+
+
+def _is_there(work: Work, memory_id: str | None) -> bool:
+    return memory_id is not None and work.memories.find(memory_id) is not None
