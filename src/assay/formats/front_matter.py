@@ -94,8 +94,10 @@ def _json(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, dict):
         return {str(name): _json(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, set)):
+    if isinstance(value, (list, tuple)):
         return [_json(inner) for inner in value]
+    if isinstance(value, set):
+        return sorted((_json(inner) for inner in value), key=str)
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return str(value)

@@ -59,26 +59,26 @@ class Exported:
 
 def export_lines(work: Work, counts: Counter[str]) -> Iterator[str]:
     """The lines of an export; `counts` is filled while they are made."""
-    yield one_line({"kind": EXPORT_KIND, "version": VERSION})
+    yield one_line({"record": EXPORT_KIND, "version": VERSION})
     ids: list[str] = []
     for memory in _every(work):
         ids.append(memory.id)
         counts["memories"] += 1
         counts[memory.status.value] += 1
-        yield one_line({"kind": "memory", "status": memory.status.value, **plain(memory)})
+        yield one_line({"record": "memory", "status": memory.status.value, **plain(memory)})
         for save in sorted(work.saves.of(memory.id), key=lambda one: (one.at, one.save_id)):
             counts["saves"] += 1
-            yield one_line({"kind": "save", **plain(save)})
+            yield one_line({"record": "save", **plain(save)})
         for term in work.learned_terms.of(memory_id=memory.id):
             counts["learned_terms"] += 1
-            yield one_line({"kind": "learned_term", **plain(term)})
+            yield one_line({"record": "learned_term", **plain(term)})
     for memory_id in ids:
         for edge in work.edges.of(memory_id):
             if edge.source_id == memory_id:
                 counts["edges"] += 1
-                yield one_line({"kind": "edge", **plain(edge)})
+                yield one_line({"record": "edge", **plain(edge)})
     sections = ("memories", "edges", "saves", "learned_terms")
-    yield one_line({"kind": "end", **{name: counts[name] for name in sections}})
+    yield one_line({"record": "end", **{name: counts[name] for name in sections}})
 
 
 def export_jsonl(store: Store, scope: Scope, path: Path) -> Exported:
@@ -251,7 +251,8 @@ class _Run:
 
     def _sort(self, element: Element) -> MemoryRecord | None:
         record = element.value if isinstance(element.value, dict) else {}
-        kind = record.get("kind")
+        # Not `kind`: an edge has a kind of its own.
+        kind = record.get("record")
         try:
             if kind == EXPORT_KIND:
                 _check_version(self._path, record)
@@ -270,7 +271,7 @@ class _Run:
             elif kind == "end":
                 self._expected = record
             else:
-                self.problem(element.line, "not a line of an export", f"its kind is {kind!r}")
+                self.problem(element.line, "not a line of an export", f"it says that it is {kind!r}")
         except MalformedFile:
             raise
         except (InputError, TypeError, ValueError) as problem:

@@ -57,7 +57,7 @@ def _of_lines(path: Path) -> ImportFormat:
 
 def of_record(record: Mapping[str, Any]) -> ImportFormat | None:
     """The format whose record this is; None: no format of its own."""
-    if record.get("kind") == EXPORT_KIND:
+    if record.get("record") == EXPORT_KIND:
         return ImportFormat.ASSAY
     if record.get("type") in ("entity", "relation"):
         return ImportFormat.SERVER_MEMORY

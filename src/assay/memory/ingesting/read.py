@@ -1,5 +1,7 @@
 """Read one file into drafts: Markdown, plain text and JSON as one document, JSONL as one document a line.
 
+Front matter of a Markdown file gives its title, tags, aliases (as trigger phrases) and date; the rest is metadata.
+
 A JSONL record has a text (`text`, `body`, `content` or `contents`), maybe a `title`, an id (`_id`, `id`, `doc_id`), and
 `tags`, `triggers`, `tier`, `folder`, `valid_from`; everything else it holds becomes metadata. What cannot be read is
 yielded as a `Skip` with its line, and reading goes on.
@@ -17,9 +19,11 @@ from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
 from assay.errors import InputError
+from assay.formats import front_matter
 from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
+from assay.memory.saving.structure import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format
 from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
 from assay.records.saving import INHERITED
@@ -35,8 +39,8 @@ _IDS = ("_id", "id", "doc_id")
 _LISTS = ("tags", "triggers")
 _PLAIN = ("tier", "folder", "entity_type", "context_type")
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_TAKEN = frozenset({"title", "tags", "tag", RESERVED})
+"""Properties of front matter that are more than metadata."""
 
 
 def read_file(file: FoundFile) -> Iterator[Draft | Skip]:
@@ -64,7 +68,28 @@ def _document(file: FoundFile) -> Draft | Skip:
         problem = _broken_json(file, body)
         if problem is not None:
             return problem
+    if _format(file) is Format.MARKDOWN:
+        return _note(file, body, _hash(content))
     return _draft(file, title=_title(file, body), body=body, format=_format(file), source_hash=_hash(content))
+
+
+def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:
+    """A Markdown file: its front matter gives title, tags, aliases and date, and is not part of the text."""
+    front = front_matter.split(text)
+    if not front.body.strip():
+        return _skip(file, "empty", "there is nothing below its front matter")
+    heading = _HEADING.search(_without_code(front.body))
+    return _draft(
+        file,
+        title=front.title[:500] or (heading.group(1)[:500] if heading else file.path.stem),
+        body=front.body,
+        format=Format.MARKDOWN,
+        tags=front.tags[:MOST_TAGS],
+        triggers=tuple(alias[:200] for alias in front.aliases)[:MOST_TRIGGERS],
+        metadata={name: value for name, value in front.properties.items() if name not in _TAKEN},
+        valid_from=front.created,
+        source_hash=source_hash,
+    )
 
 
 def _decoded(file: FoundFile, content: bytes) -> str | Skip:
@@ -87,19 +112,11 @@ def _format(file: FoundFile) -> Format:
 
 
 def _title(file: FoundFile, body: str) -> str:
-    """The front matter's title or the first heading of the first level; else the file's name."""
-    markup = markup_of(file.rel_path, _format(file))
-    if markup is Markup.RESTRUCTURED_TEXT:
+    """The first heading of reStructuredText; else the file's name."""
+    if markup_of(file.rel_path, _format(file)) is Markup.RESTRUCTURED_TEXT:
         headed = next((one.heading_path for one in restructured.sections(body) if one.heading_path), "")
         return headed[:500] or file.path.stem
-    if markup is Markup.NONE:
-        return file.path.stem
-    front = _FRONT_MATTER.match(body)
-    named = _FRONT_TITLE.search(front.group(1)) if front else None
-    if named:
-        return named.group(1).strip("'\"") or file.path.stem
-    heading = _HEADING.search(_without_code(body[front.end() :] if front else body))
-    return heading.group(1)[:500] if heading else file.path.stem
+    return file.path.stem
 
 
 def _without_code(body: str) -> str:
