@@ -42,9 +42,15 @@ def test_what_is_not_front_matter_stays_text(text: str, body: str | None, proble
 
 
 def test_values_are_json_and_dates_that_are_none_are_none() -> None:
-    found = split(
-        "---\nwhen: 2025-01-01 10:00:00\nmany: !!set {a, b}\nbad: .nan\n7: seven\ndate: soon\ntags: work play\n---\nx"
+    written = (
+        "when: 2025-01-01 10:00:00",
+        "many: !!set {b, a}",
+        "bad: .nan",
+        "7: seven",
+        "date: soon",
+        "tags: work play",
     )
+    found = split("\n".join(("---", *written, "---", "x")))
     assert found.properties == {
         "when": "2025-01-01T10:00:00", "many": ["a", "b"], "bad": "nan", "7": "seven", "date": "soon",
         "tags": "work play",

@@ -69,6 +69,16 @@ def test_the_title_is_the_front_matters_or_the_first_heading_or_the_files_name(
     assert draft(tmp_path, "note.md", content).title == title
 
 
+def test_front_matter_is_metadata_and_not_text(tmp_path: Path) -> None:
+    head = "---\ntitle: Plan\ntags: [garden, beans]\naliases: [plot plan]\ncreated: 2025-02-03\nstatus: draft\n---\n"
+    one = draft(tmp_path, "plan.md", head + "# Beans\n\nThey climb.\n")
+    assert one.body == "# Beans\n\nThey climb.\n"
+    assert (one.title, one.tags, one.triggers) == ("Plan", ("garden", "beans"), ("plot plan",))
+    assert one.valid_from == datetime(2025, 2, 3, tzinfo=UTC)
+    assert one.metadata["status"] == "draft"
+    assert skip(tmp_path, "empty.md", head).reason == "empty"
+
+
 def test_the_hash_is_of_the_content_alone(tmp_path: Path) -> None:
     first, same, other = (
         draft(tmp_path, name, text).source_hash for name, text in (("a.md", "x"), ("b.md", "x"), ("a.md", "y"))
