@@ -183,7 +183,7 @@ def test_markdown_notes_are_read_back_with_their_links(
         done = engine.export_memories(scope, folder, format="markdown")
         assert (done.memories, done.edges) == (5, 1)
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
-        assert files == ["Boiler.md", "Kettle.md", "Law.md", "house/Kettle twice 2.md", "house/Kettle twice.md"]
+        assert files == ["Boiler.md", "Law.md", "house/Kettle twice 2.md", "house/Kettle twice.md", "house/Kettle.md"]
         assert {stat.S_IMODE((folder / name).stat().st_mode) for name in files} == {0o600}
         report = engine.import_memories(OTHER, folder)
         assert (report.format, report.counts, report.edges, report.problems) == ("markdown", {"imported": 5}, 1, ())

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from assay.clock import Clock
 from assay.errors import InputError
 from assay.formats.memory_files import ImportSource
+from assay.formats.memory_files.markdown import LINKS_TO
 from assay.memory.ingesting.missing import Known
 from assay.memory.saving import Refused, Saver, structure
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
@@ -115,10 +116,18 @@ class Importer:
         source = work.memories.current_of_source(place.source_id)
         if source is None:
             return 0
-        there = {(edge.target_id, edge.kind) for edge in work.edges.of(source.id) if edge.source_id == source.id}
+        own = [edge for edge in work.edges.of(source.id) if edge.source_id == source.id]
+        there = {(edge.target_id, edge.kind) for edge in own}
         made = 0
-        for (target, kind), relations in _by_target(links).items():
-            found = work.memories.current_of_source(target)
+        wanted = _by_target(links)
+        targets = {target: work.memories.current_of_source(target) for target, _ in wanted}
+        # A version inherits the edges of the one before; a link that its text no longer has goes.
+        linked = {memory.id for memory in targets.values() if memory is not None}
+        for edge in own:
+            if edge.evidence == LINKS_TO and edge.target_id not in linked:
+                work.edges.remove(edge.source_id, edge.target_id, edge.kind)
+        for (target, kind), relations in wanted.items():
+            found = targets[target]
             if found is None:
                 detail = f"{', '.join(relations)} {target!r}"
                 run.problem(place, "link to a memory that is not there", detail)
@@ -232,8 +241,7 @@ class _Run:
         if (source_id, item.draft.source_hash) in self._known.forgotten:
             self.problem(place, "forgotten here", "bring it back with `assay restore`", partial=False)
             return None
-        if item.links:
-            self.links[place] = item.links
+        self.links[place] = item.links
         if self._known.has(source_id, item.draft.source_hash):
             self._counts["unchanged"] += 1
             return None

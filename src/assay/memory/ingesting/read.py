@@ -79,16 +79,20 @@ def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:
     if not front.body.strip():
         return _skip(file, "empty", "there is nothing below its front matter")
     heading = _HEADING.search(_without_code(front.body))
+    properties: dict[str, Any] = {
+        "tags": front.tags[:MOST_TAGS],
+        "triggers": tuple(alias[:200] for alias in front.aliases)[:MOST_TRIGGERS],
+        "metadata": {name: value for name, value in front.properties.items() if name not in _TAKEN},
+    }
     return _draft(
         file,
         title=front.title[:500] or (heading.group(1)[:500] if heading else file.path.stem),
         body=front.body,
         format=Format.MARKDOWN,
-        tags=front.tags[:MOST_TAGS],
-        triggers=tuple(alias[:200] for alias in front.aliases)[:MOST_TRIGGERS],
-        metadata={name: value for name, value in front.properties.items() if name not in _TAKEN},
         valid_from=front.created,
         source_hash=source_hash,
+        # What the file does not give is not given: a new version keeps what was added here.
+        **{name: value for name, value in properties.items() if value},
     )
 
 
