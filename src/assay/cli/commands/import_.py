@@ -84,7 +84,7 @@ def _progress(surface: Surface) -> Iterator[Callable[[int, int], None] | None]:
 def _lines(report: ImportReport) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {fate}" for fate, count in report.counts.items()) or "nothing to import"
     would = "would be: " if report.dry_run else ""
-    yield f"{report.format}, {report.total:,} memories: {would}{counts}"
+    yield f"{report.format}, {report.total:,} {'memory' if report.total == 1 else 'memories'}: {would}{counts}"
     if report.edges:
         yield (
             f"{report.edges:,} edges made of links and relations"

@@ -52,7 +52,7 @@ def _read_line(line: bytes, place: str, number: int) -> Element | ImportProblem:
     except UnicodeDecodeError as problem:
         reason, detail = "not UTF-8", f"byte {problem.start:,} of the line"
     except json.JSONDecodeError as problem:
-        reason, detail = "not JSON", f"{problem.msg} at column {problem.colno}"
+        reason, detail = "not JSON", f"{problem.msg.removesuffix(' at')} at column {problem.colno}"
     except (ValueError, RecursionError) as problem:
         reason, detail = "not JSON", str(problem)
     return ImportProblem(place=place, line=number, reason=reason, detail=detail, size=len(line))
