@@ -43,6 +43,15 @@ COUNTS: dict[str, tuple[ImportFormat, int, int, dict[str, int], dict[str, int]]]
 """Of each sample: its format, memories, edges, what is skipped and what is incomplete."""
 
 
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    """The samples, and a note among them that is not UTF-8."""
+    folder = tmp_path / "samples"
+    shutil.copytree(SAMPLES, folder)
+    (folder / "vault" / "Bad.md").write_bytes(b"\xff\xfe bad")
+    return folder
+
+
 def run(engine: Engine, scope: Scope, path: Path | str, **options: Any) -> ImportReport:
     return engine.import_memories(scope, SAMPLES / path, options=ImportOptions(**options))
 
@@ -61,23 +70,23 @@ def found(engine: Engine, scope: Scope, query: str, **filters: Any) -> list[str]
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_a_sample_is_imported_once_and_counted(home: Home, scope: Scope, name: str) -> None:
+def test_a_sample_is_imported_once_and_counted(home: Home, scope: Scope, name: str, samples: Path) -> None:
     kind, memories, edges, skipped, incomplete = COUNTS[name]
-    assert detect(SAMPLES / name) is kind
+    assert detect(samples / name) is kind
     with engine_at(home) as engine:
-        planned = run(engine, scope, name, dry_run=True)
+        planned = run(engine, scope, samples / name, dry_run=True)
         assert (planned.counts, planned.dry_run) == ({"imported": memories}, True)
         assert everything(engine, scope) == []
-        first = run(engine, scope, name)
+        first = run(engine, scope, samples / name)
         assert (first.counts, first.skipped, first.incomplete) == ({"imported": memories}, skipped, incomplete)
         assert first.edges == edges
         assert planned.skipped == skipped
         kept = everything(engine, scope)
         assert len(kept) == memories
-        again = run(engine, scope, name)
+        again = run(engine, scope, samples / name)
         assert (again.counts, again.skipped, again.edges) == ({"unchanged": memories}, skipped, 0)
         assert everything(engine, scope) == kept
-        assert run(engine, scope, name, dry_run=True).counts == {"unchanged": memories}
+        assert run(engine, scope, samples / name, dry_run=True).counts == {"unchanged": memories}
         assert engine.store.problems() == []
 
 
