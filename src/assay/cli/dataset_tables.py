@@ -88,6 +88,7 @@ def overview_lines(seen: Overview) -> Iterator[str]:
         ("", "", _kinds(seen.formats)),
         ("words", _spread(seen.words), "of a document: least, median, most"),
         ("judgments", f"{seen.judgments:,}", _kinds({f"grade {key}": count for key, count in seen.grades.items()})),
+        ("labels from", "", _kinds(seen.label_sources)),
         ("relevant", _spread(seen.relevant), f"documents a case: least, median, most{best}"),
         ("anchored", f"{seen.anchored:,}", f"cases; {seen.unanswerable:,} are unanswerable"),
         ("scale", f"{low} to {high}", f"relevant from {level}; ranked are {seen.ranked_unit} units"),

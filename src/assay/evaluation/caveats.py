@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.evaluation.channel_metrics import UNEXPANDED, UNTOLD
 from assay.metrics.answers import NO_JUDGE_ASKED
 from assay.metrics.columns import POOLED_GRADE
 from assay.metrics.engine import Measured
@@ -33,6 +34,11 @@ LEFT_OUT = {
     "excluded_unresolved": "{} cases with anchors that lead nowhere were left out: see `assay dataset check`.",
 }
 """What is said of cases that were left out of a run, by the field of the instrument that names them."""
+FEWEST_RISES = 20
+"""Neighbours with rising grades that are needed before the grades can look backward."""
+BACKWARD = 0.8
+"""The share of neighbours with different grades that must rise."""
+_NOT_ANSWERED = (OutcomeKind.SKIPPED, OutcomeKind.SYSTEM_FAILED)
 _FEW = 5
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
@@ -123,6 +129,30 @@ def no_answer_caveat(metrics: Sequence[str]) -> Caveat:
     )
 
 
+def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[MetricSpec, str]:
+    """Metrics that no case could compute because the system does not tell what they need, with that reason."""
+    found = {}
+    for spec, per_case in scores.items():
+        asked = [one for one in per_case.values() if one.kind not in _NOT_ANSWERED]
+        reasons = {one.reason for one in asked}
+        if len(reasons) == 1 and reasons <= {UNTOLD, UNEXPANDED}:
+            found[spec] = asked[0].reason
+    return found
+
+
+def untold_caveat(untold: Mapping[MetricSpec, str]) -> Caveat:
+    """Name the metrics that are left out because the system tells nothing of them."""
+    metrics = tuple(map(str, untold))
+    kinds = list(dict.fromkeys(f"{spec.name}@{spec.cutoff}" if spec.cutoff else spec.name for spec in untold))
+    return Caveat(
+        kind=CaveatKind.UNTOLD,
+        sentence=f"{len(metrics):,} metrics have no value in any case and are left out, because "
+        f"{'; '.join(dict.fromkeys(untold.values()))}: {name_few(kinds)}.",
+        metrics=metrics,
+        count=len(metrics),
+    )
+
+
 def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
     """Why some cases have no value under some metrics, one caveat a reason."""
     found: dict[tuple[OutcomeKind, str], tuple[set[str], dict[str, None]]] = {}
@@ -160,7 +190,21 @@ def ranking_caveats(measured: Measured, specs: Sequence[MetricSpec], level: int)
     short = _short_lists(measured, deepest)
     if short is not None:
         found.append(short_list_caveat(short, groups[deepest]))
+    if measured.rises >= FEWEST_RISES and measured.rises >= BACKWARD * (measured.rises + measured.falls):
+        found.append(backward_caveat(measured.rises, measured.rises + measured.falls))
     return found
+
+
+def backward_caveat(rises: int, of: int) -> Caveat:
+    """Say that better grades stand below worse ones nearly everywhere."""
+    return Caveat(
+        kind=CaveatKind.LABELS,
+        sentence=f"The grades look backward: in {rises:,} of {of:,} neighbouring results with different grades the "
+        "lower one has the higher grade. Either the smallest grade means the best document, or the system lists its "
+        "worst results first.",
+        count=rises,
+        of=of,
+    )
 
 
 def by_cutoff(specs: Sequence[MetricSpec]) -> dict[int | None, list[MetricSpec]]:

@@ -12,6 +12,7 @@ from assay.records.outcome import Outcome
 from assay.records.searching import Channel
 
 UNTOLD = "the system does not tell of its channels"
+UNEXPANDED = "the query was not expanded, or the system does not tell"
 ALWAYS = "fusion_reorder_rate@5,expansion_impact@5"
 SHARES = ("channel_contribution", "exclusive_contribution")
 """What a channel gives to the results: found by it, and found by it alone."""
@@ -36,7 +37,7 @@ def _fused(compute: Callable[[FusedQuery, Asked], Outcome]) -> Callable[[Asked],
 def _expansion(asked: Asked) -> Outcome:
     only = asked.seen.only_expanded
     if only is None:
-        return outcomes.not_applicable("the query was not expanded, or the system does not tell")
+        return outcomes.not_applicable(UNEXPANDED)
     return channels.expansion_impact(asked.given.ids, [one for one in asked.given.ids if one not in only], asked.k)
 
 

@@ -18,7 +18,9 @@ from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.cold_start import NAME as RATIO
 from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
+from assay.evaluation.copies import copy_units, find_copies, join_units
 from assay.evaluation.floors import floors_of
+from assay.evaluation.label_caveats import copy_caveats, label_caveats
 from assay.evaluation.memory_metrics import leading_tier
 from assay.evaluation.placing import place_results
 from assay.evaluation.placing.undecided import find_unplaced, placement_caveat, refuse_undecided
@@ -71,7 +73,9 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
     """Everything that can be computed from a run. `cases` holds every case of every repeat (`with_skipped`)."""
     sheet = _Sheet(dataset, manifest, tuple(cases))
     _refuse_strangers(sheet)
-    scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
+    measured = {spec: sheet.averaged(spec) for spec in sheet.specs}
+    untold = caveats.find_untold(measured)
+    scores = {spec: per_case for spec, per_case in measured.items() if spec not in untold}
     _refuse_undecided(sheet, scores)
     columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
     runs = [_as_run(one) for one in cases]
@@ -81,13 +85,13 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
         manifest=manifest,
         cases=sheet.cases,
         scores=scores,
-        noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
+        noise={spec: sheet.noise(spec) for spec in scores} if manifest.repeats > 1 else {},
         aggregates={spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()},
         breakdowns=_breakdowns(sheet, columns),
         latency=latency_by_stage(runs),
         rates=rates,
         floors=floors_of(dataset),
-        caveats=tuple(_find_caveats(sheet, scores)),
+        caveats=(*_find_caveats(sheet, scores), *([caveats.untold_caveat(untold)] if untold else [])),
         result_hash=result_hash(sheet.cases, scores),
     )
 
@@ -140,6 +144,17 @@ class _Sheet:
     @property
     def _answers(self) -> bool:
         return any(one.retrieved is not None and one.retrieved.answer is not None for one in self.cases)
+
+    @cached_property
+    def copied(self) -> dict[str, dict[str, str]]:
+        """By case: judged documents that are in the corpus more than once, with the id that stands for all copies."""
+        copies = find_copies(self.dataset.documents)
+        return {case.id: copy_units(case, copies) for case in self.asked} if copies else {}
+
+    @cached_property
+    def units(self) -> dict[str, dict[str, str]]:
+        """By case: documents that count as one, declared so or copies of each other."""
+        return {case.id: join_units(_declared_units(case), self.copied.get(case.id, {})) for case in self.asked}
 
     @cached_property
     def placed(self) -> tuple[CaseResult, ...]:
@@ -214,6 +229,12 @@ class _Sheet:
         return {case: plain_statistics.stdev(of) for case, of in known.items() if len(of) > 1}
 
 
+def _declared_units(case: Case) -> dict[str, str]:
+    if case.equivalence is None:
+        return {}
+    return {member: min(group) for group in case.equivalence.classes for member in group}
+
+
 def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> Measured:
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
@@ -221,7 +242,7 @@ def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, C
         found = results[case.id].retrieved
         if found is None:
             continue
-        unit_of = {} if case.equivalence is None else {m: min(one) for one in case.equivalence.classes for m in one}
+        unit_of = sheet.units[case.id]
         qrels[case.id] = grades_by_unit(case.labels, unit_of)
         run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
     rules = Rules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
@@ -302,6 +323,8 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
         *caveats.case_caveats(sheet.cases),
         *([placement_caveat(unplaced)] if (unplaced := find_unplaced(sheet.placed, scores)) is not None else []),
         *caveats.left_out_caveats(sheet.manifest.instrument),
+        *label_caveats(sheet.dataset, sheet.asked),
+        *copy_caveats(sheet.cases, sheet.copied),
         *_ranking_caveats(sheet),
         *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
         *caveats.unscored_caveats(scores),

@@ -29,6 +29,8 @@ from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
 
+ORDER_SEEN = 10
+"""Ranks among which it is counted whether grades fall or rise."""
 BATCH_CELLS = 1 << 18
 """Results in one batch: few enough for their columns to stay in the processor's cache."""
 
@@ -86,6 +88,10 @@ class Measured:
     """Topics with results and no judgments."""
     repeats: int = 0
     """Results left out because a better rank had the same document."""
+    falls: int = 0
+    """Neighbours among the first results, both judged, of which the lower one has the lower grade."""
+    rises: int = 0
+    """The same where the lower one has the higher grade."""
     tied: int = 0
     """Topics of a run file in which results of equal score have different grades, so that ids decide their order."""
 
@@ -102,6 +108,8 @@ class _Sheet:
     judged_results: int = 0
     repeats: int = 0
     tied: int = 0
+    falls: int = 0
+    rises: int = 0
     unknown: dict[str, None] = field(default_factory=dict)
 
     def count_tied(self, topics: int) -> None:
@@ -116,6 +124,11 @@ class _Sheet:
             self.values[row, places], self.vacuous[row, places] = found.values, found.vacuous
         self.retrieved[places] = columns.retrieved
         self.judged_results += int(columns.retrieved.sum() - columns.unjudged.sum())
+        first = columns.grades[:ORDER_SEEN]
+        above, below = first[:-1], first[1:]
+        judged = (above >= 0) & (below >= 0)
+        self.falls += int(np.count_nonzero(judged & (above > below)))
+        self.rises += int(np.count_nonzero(judged & (above < below)))
 
 
 def measure_mappings(
@@ -284,6 +297,8 @@ def _measured(topics: Sequence[str], sheet: _Sheet) -> Measured:
         unknown=tuple(sheet.unknown),
         repeats=sheet.repeats,
         tied=sheet.tied,
+        falls=sheet.falls,
+        rises=sheet.rises,
     )
 
 

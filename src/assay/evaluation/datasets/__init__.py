@@ -2,8 +2,8 @@
 
 `loading` a name or path into a dataset and back into files, `importing` into the `registry`, `bundled` those that
 come with Assay and what they promise, `splitting` parts of one, `showing` what one holds. `checking` asks whether
-one can be trusted: `structure` its ids and grades, `leakage` what gives answers away, `anchoring` whether gold anchors
-still lead somewhere. `fixing` moves anchors and says which cases may be scored.
+one can be trusted: `structure` its ids and grades, `labels` who graded and which way, `leakage` what gives answers
+away, `anchoring` whether gold anchors still lead somewhere. `fixing` moves anchors and says which cases may be scored.
 """
 
 from assay.evaluation.datasets.anchoring import Relocation, Unresolved

@@ -11,6 +11,7 @@ from assay.evaluation.datasets.anchoring import Unresolved, notes_of, unresolved
 from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_path, missing_kinds
 from assay.evaluation.datasets.findings import Finding, Severity, error, warning, worst_first
 from assay.evaluation.datasets.generated import unlabelled_cases
+from assay.evaluation.datasets.labels import backward_grades, weak_labels
 from assay.evaluation.datasets.leakage import leaks
 from assay.evaluation.datasets.loading import Source, load_dataset
 from assay.evaluation.datasets.registry import Registry
@@ -77,6 +78,8 @@ def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unreso
     # A note that is saved after another on the same subject repeats its words: that is what it is for.
     yield from leaks(replace(dataset, cases=tuple(case for case in dataset.cases if case.save is None)))
     yield from unlabelled_cases(dataset)
+    yield from weak_labels(dataset)
+    yield from backward_grades(dataset)
 
 
 def _unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved, ...]:

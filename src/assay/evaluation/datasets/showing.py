@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from assay.evaluation.datasets.labels import label_sources
 from assay.records.datasets import Dataset
 
 
@@ -46,6 +47,8 @@ class Overview:
     """Cases whose gold is a place in a file."""
     judgments: int
     grades: Mapping[int, int]
+    label_sources: Mapping[str, int]
+    """How many grades each source gave: `manual`, `validated`, `implicit`, `bootstrapped`, `llm_judge`."""
     relevant: Spread | None
     """Documents that are relevant to a case; None where nothing is judged."""
     best_precision_at_5: float | None
@@ -78,6 +81,7 @@ def show(dataset: Dataset) -> Overview:
         anchored=sum(bool(one.anchors and one.anchors.supports) for one in dataset.cases),
         judgments=sum(grades.values()),
         grades=dict(sorted(grades.items())),
+        label_sources=label_sources(dataset.cases),
         relevant=_spread(relevant),
         best_precision_at_5=_best_precision(relevant),
     )

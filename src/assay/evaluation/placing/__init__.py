@@ -4,6 +4,6 @@
 case, `undecided` what becomes of a run whose results cannot be placed.
 """
 
-from assay.evaluation.placing.placing import Placing, place_results
+from assay.evaluation.placing.placing import PLACING, Placing, place_results
 
-__all__ = ["Placing", "place_results"]
+__all__ = ["PLACING", "Placing", "place_results"]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from assay.evaluation.copies import find_copies
 from assay.evaluation.placing.corpus import CorpusText, words_of
 from assay.evaluation.placing.paths import Paths
 from assay.records.anchors import GoldSupport, PlacedChunk, RetrievedChunk, Spot
@@ -25,6 +26,8 @@ from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, Retrieved
 from assay.records.heading_path import SEPARATOR, lies_under
 
+PLACING = 1
+"""Raised when results would be placed otherwise: a part of the instrument of anchored runs."""
 ALIKE_SPELT = 0.5
 """From this share of results on whose file the dataset has as it is spelt, the other files are other files."""
 SNIPPET = 4
@@ -51,6 +54,7 @@ class Placing:
     def __init__(self, dataset: Dataset, results: Sequence[CaseResult] = ()) -> None:
         self._corpus = CorpusText(dataset.documents)
         gold = {support.rel_path for case in dataset.cases if case.anchors for support in case.anchors.supports}
+        self._copies = _copied_paths(dataset)
         self._by_id = {document.id: document.rel_path or document.id for document in dataset.documents}
         self._paths = Paths({*self._corpus.paths, *gold})
         known = {*self._by_id, *self._corpus.paths, *gold}
@@ -73,12 +77,18 @@ class Placing:
         path = self._by_id.get(chunk.rel_path) or self._paths.find(chunk.rel_path)
         spots = self._by_text(chunk, path) or self._by_heading(chunk, path) or _by_snippet(chunk, supports)
         if spots:
-            return _made(chunk, spots)
+            return _made(chunk, self._with_copies(spots))
         if path is not None:
             # An anchor to the whole file is met wherever in the file the passage stands.
             return _made(chunk, (Spot(path, ""),), open_in=path)
         elsewhere = self._unknown_is_elsewhere or self._corpus.is_foreign(chunk.text)
         return _made(chunk, (), open_in=None if elsewhere else "")
+
+    def _with_copies(self, spots: tuple[Spot, ...]) -> tuple[Spot, ...]:
+        """The same sections in every copy of a document."""
+        if not self._copies:
+            return spots
+        return tuple(Spot(path, heading) for own, heading in spots for path in self._copies.get(own, (own,)))
 
     def _by_text(self, chunk: RetrievedChunk, path: str | None) -> tuple[Spot, ...]:
         return self._corpus.locate(chunk.text, path if path in self._corpus.paths else None)
@@ -93,6 +103,15 @@ class Placing:
             return (Spot(path, ""),)
         found = _heading_among(headings, chunk.heading_path) if chunk.heading_path else None
         return () if found is None else (Spot(path, found),)
+
+
+def _copied_paths(dataset: Dataset) -> dict[str, tuple[str, ...]]:
+    """Files that have copies, each with all of them."""
+    path_of = {document.id: document.rel_path or document.id for document in dataset.documents}
+    return {
+        path_of[name]: tuple(sorted(path_of[one] for one in group))
+        for name, group in find_copies(dataset.documents).items()
+    }
 
 
 def _given(retrieved: Retrieved) -> Sequence[RetrievedChunk]:

@@ -228,6 +228,7 @@ def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
         ("subject", manifest.subject_hash),
         ("result", run.result_hash),
         ("metrics", ", ".join(manifest.metrics)),
+        ("relevant from grade", str(manifest.instrument.get("relevance_level", "-"))),
         ("results asked for", str(manifest.k)),
         ("repeats", str(manifest.repeats)),
         ("sample", "all queries" if manifest.sample is None else f"{manifest.sample:g} of the queries"),

@@ -17,7 +17,9 @@ from typing import Any
 from assay.errors import BadValue, NotCovered, NothingMeasured
 from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
+from assay.evaluation.copies import COPIES, find_copies
 from assay.evaluation.floors import floors_of
+from assay.evaluation.placing import PLACING
 from assay.evaluation.scoring import instrument_of
 from assay.metrics.fingerprint import DEFINITIONS
 from assay.metrics.ordering import TIE_ORDER
@@ -138,6 +140,8 @@ def _instrument(dataset: Dataset, specs: Sequence[MetricSpec], k: int, options: 
         "tie_order": TIE_ORDER,
         "judge": None,
         "metrics": {str(spec): made.fingerprint(spec) for spec in specs},
+        **({"placing": PLACING} if any(case.anchors is not None for case in dataset.cases) else {}),
+        **({"copies": COPIES} if find_copies(dataset.documents) else {}),
         **options.instrument,
     }
 
