@@ -197,10 +197,13 @@ def test_the_labelled_saves_run_like_any_dataset(run: Run) -> None:
 
 def test_many_reasons_are_counted_and_told_when_asked(run: Run) -> None:
     wanted = "mrr,dedup_tokens_saved,causal_chain_completeness@5,constitutional_surfacing@5,recall_any@5"
-    wanted += ",expansion_impact@5,fusion_reorder_rate@5,scope_miss_rate"
+    wanted += ",expansion_impact@5,fusion_reorder_rate@5,scope_miss_rate,personalisation_lift@5,save_accuracy"
     asked = ("run", "house.json", "--system", "python:ten_lines_engine:search", "--metrics", wanted)
     told = run(*asked)
-    assert "for 7 reasons: see --verbose" in told.out
+    assert "for 6 reasons: see --verbose" in told.out
+    # What the system does not tell of is one line, and no row of the table.
+    assert "2 metrics have no value in any case and are left out of the tables" in told.out
+    assert not [line for line in told.out.splitlines() if line.startswith(("fusion_reorder_rate", "expansion_impact"))]
     assert "the query has no causal chain" not in told.out
     assert "the query has no causal chain" in run(*asked, "--verbose").out
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.evaluation.made import golden, good, level, nothing, poor, reading, run_of
+from tests.evaluation.made import Values, golden, good, level, nothing, poor, reading, run_of
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
 from assay.evaluation.comparing import ListAgreement, Mover, OneSided, compare_readings, compare_two, is_loss
 from assay.evaluation.pairing import latency_changes
 from assay.evaluation.readings import Difference, differing, reading_of
-from assay.metrics.outcomes import system_failed
+from assay.metrics.outcomes import not_applicable, system_failed
+from assay.records.caveats import Caveat, CaveatKind
 
 
 def test_means_are_over_the_cases_both_have() -> None:
@@ -129,3 +130,26 @@ def test_a_frame_has_a_row_a_metric_and_without_pandas_says_what_to_install() ->
 def test_nested_fields_are_named_by_their_path() -> None:
     assert differing({"a": {"b": (1, 2)}}, {"a": {"b": [1, 2]}}) == ()
     assert differing({"a": {}}, {"a": {"b": 1}}) == (Difference("a", {}, None), Difference("a.b", None, 1))
+
+
+def test_metrics_that_are_one_test_are_named_and_count_once() -> None:
+    cases = [f"q{n:02}" for n in range(30)]
+    before = {"recall@5": dict.fromkeys(cases, 1.0), "precision@5": dict.fromkeys(cases, 0.2)}
+    after = {
+        "recall@5": {case: float(n >= 7) for n, case in enumerate(cases)},
+        "precision@5": {case: float(n >= 7) / 5 for n, case in enumerate(cases)},
+    }
+    compared = compare_two(reading(before, name="old"), reading(after, name="new"))
+    assert compared.same_tests == (("recall@5", "precision@5"),)
+    adjusted = {change.comparison.p_adjusted for change in compared.metrics.values()}
+    assert adjusted == {compared.metrics["recall@5"].comparison.p}
+    assert any("are one test, and count once in Holm's correction" in one.sentence for one in compared.caveats)
+    assert compare_two(reading(before, name="old"), reading(before, name="new")).same_tests == ()
+
+
+def test_metrics_of_which_neither_system_tells_are_not_compared() -> None:
+    untold = Caveat(kind=CaveatKind.UNTOLD, sentence="left out", metrics=("recall_any@5",))
+    values: Values = {"mrr": {"a": 1.0, "b": 0.5}, "recall_any@5": {"a": not_applicable("does not tell")}}
+    quiet = reading(values, name="one", caveats=(untold,))
+    assert tuple(compare_two(quiet, reading(values, name="two", caveats=(untold,))).metrics) == ("mrr",)
+    assert tuple(compare_two(quiet, reading(values, name="two")).metrics) == ("mrr", "recall_any@5")

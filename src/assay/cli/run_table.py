@@ -43,7 +43,7 @@ def _shares(runs: Sequence[RunResult], channel: str, names: Iterable[tuple[str, 
 
 
 def _specs(runs: Sequence[RunResult]) -> list[MetricSpec]:
-    return list(dict.fromkeys(spec for run in runs for spec in run.aggregates))
+    return list(dict.fromkeys(spec for run in runs for spec in run.shown))
 
 
 def _metrics(runs: Sequence[RunResult]) -> list[str]:

@@ -140,23 +140,27 @@ def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[Metr
     return found
 
 
-def untold_caveat(untold: Mapping[MetricSpec, str]) -> Caveat:
-    """Name the metrics that are left out because the system tells nothing of them."""
+def untold_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
+    """Name in one caveat the metrics that tables leave out because the system tells nothing of them."""
+    untold = find_untold(scores)
+    if not untold:
+        return []
     metrics = tuple(map(str, untold))
     kinds = list(dict.fromkeys(f"{spec.name}@{spec.cutoff}" if spec.cutoff else spec.name for spec in untold))
-    return Caveat(
-        kind=CaveatKind.UNTOLD,
-        sentence=f"{len(metrics):,} metrics have no value in any case and are left out, because "
-        f"{'; '.join(dict.fromkeys(untold.values()))}: {name_few(kinds)}.",
-        metrics=metrics,
-        count=len(metrics),
+    sentence = (
+        f"{len(metrics):,} metrics have no value in any case and are left out of the tables, because "
+        f"{'; '.join(dict.fromkeys(untold.values()))}: {name_few(kinds)}."
     )
+    return [Caveat(kind=CaveatKind.UNTOLD, sentence=sentence, metrics=metrics, count=len(metrics))]
 
 
 def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
-    """Why some cases have no value under some metrics, one caveat a reason."""
+    """Why some cases have no value under some metrics, one caveat a reason; `untold_caveats` names the others."""
     found: dict[tuple[OutcomeKind, str], tuple[set[str], dict[str, None]]] = {}
+    untold = find_untold(scores)
     for spec, per_case in scores.items():
+        if spec in untold:
+            continue
         for case, outcome in per_case.items():
             if outcome.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
                 reason = outcome.reason or "nothing relevant to find"

@@ -28,9 +28,9 @@ from assay.evaluation.pairing import (
 from assay.evaluation.readings import METRICS, Difference, Reading, differing, lower_is_better, shared_instrument
 from assay.formats.grid import grid
 from assay.metrics.percentiles import mean
-from assay.records.caveats import Caveat
+from assay.records.caveats import Caveat, CaveatKind, caveats_about
 from assay.records.outcome import OutcomeKind
-from assay.statistics import rank_agreement
+from assay.statistics import Pairs, first_of_each_test, rank_agreement
 
 MOST_MOVERS = 10
 ABSENT = "absent"
@@ -82,6 +82,8 @@ class Compared:
     one_sided: tuple[OneSided, ...]
     changed: tuple[Difference, ...]
     """What differs in the subject."""
+    same_tests: tuple[tuple[str, ...], ...] = ()
+    """Metrics that are functions of each other over these cases: each group is one test, and counts once in Holm."""
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
@@ -93,7 +95,7 @@ class Compared:
             for caveat in reading.caveats
             if caveat not in shared
         ]
-        return (*shared, *each)
+        return (*shared, *each, *map(_same_test_caveat, self.same_tests))
 
     @property
     def same_host(self) -> bool:
@@ -193,6 +195,26 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
         latency=latency_changes(control, treatment, rng=rng),
         one_sided=_one_sided(control, treatment, metrics),
         changed=differing(control.subject, treatment.subject),
+        same_tests=_same_tests(pairs),
+    )
+
+
+def _same_tests(pairs: Mapping[str, Pairs]) -> tuple[tuple[str, ...], ...]:
+    """Metrics that are one test under several names, where anything changed at all."""
+    groups: dict[str, list[str]] = {}
+    for metric, first in first_of_each_test(pairs).items():
+        if not np.array_equal(np.asarray(pairs[metric].control), np.asarray(pairs[metric].treatment)):
+            groups.setdefault(first, []).append(metric)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def _same_test_caveat(group: Sequence[str]) -> Caveat:
+    return Caveat(
+        kind=CaveatKind.REPEATS,
+        sentence=f"{', '.join(group)} rise and fall together in every case: they are one test, and count once in "
+        "Holm's correction.",
+        metrics=tuple(group),
+        count=len(group),
     )
 
 
@@ -211,7 +233,8 @@ def _withhold_unjudged(
 
 def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
     """The metrics both have, measured alike; everything that stands in the way is an error with exit code 2."""
-    metrics = shared_metrics(control, treatment)
+    untold = _untold(control) & _untold(treatment)
+    metrics = tuple(metric for metric in shared_metrics(control, treatment) if metric not in untold)
     if not metrics:
         raise NotComparable(
             f"{control.name} and {treatment.name} share no metric",
@@ -240,6 +263,11 @@ def _case_differences(control: Reading, treatment: Reading) -> Iterator[str]:
         yield f"{len(missing):,} cases of {control.name} are missing in {treatment.name}: {name_few(missing)}"
     if new:
         yield f"{len(new):,} cases of {treatment.name} are not in {control.name}: {name_few(new)}"
+
+
+def _untold(reading: Reading) -> set[str]:
+    """Metrics that no case could compute, because the system does not tell what they need."""
+    return {name for caveat in caveats_about(reading.caveats, CaveatKind.UNTOLD) for name in caveat.metrics}
 
 
 def _instrument_differences(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[Difference, ...]:

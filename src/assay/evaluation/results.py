@@ -24,7 +24,7 @@ from assay.metrics.aggregate import Aggregate
 from assay.metrics.operations import LatencySummary
 from assay.metrics.spec import MetricSpec
 from assay.metrics.units import scores_of_ranking
-from assay.records.caveats import Caveat, read_caveat
+from assay.records.caveats import Caveat, CaveatKind, caveats_about, read_caveat
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.rate import Rate
@@ -104,6 +104,12 @@ class RunResult:
     def notes(self) -> tuple[str, ...]:
         """The caveats in sentences."""
         return tuple(caveat.sentence for caveat in self.caveats)
+
+    @property
+    def shown(self) -> Aggregates:
+        """The metrics for a table: without those of which the system tells nothing, which a caveat names."""
+        untold = {name for one in caveats_about(self.caveats, CaveatKind.UNTOLD) for name in one.metrics}
+        return {spec: one for spec, one in self.aggregates.items() if str(spec) not in untold}
 
     @property
     def counts(self) -> dict[CaseStatus, int]:

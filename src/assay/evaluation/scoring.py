@@ -73,9 +73,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
     """Everything that can be computed from a run. `cases` holds every case of every repeat (`with_skipped`)."""
     sheet = _Sheet(dataset, manifest, tuple(cases))
     _refuse_strangers(sheet)
-    measured = {spec: sheet.averaged(spec) for spec in sheet.specs}
-    untold = caveats.find_untold(measured)
-    scores = {spec: per_case for spec, per_case in measured.items() if spec not in untold}
+    scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
     columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
     runs = [_as_run(one) for one in cases]
@@ -85,13 +83,13 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
         manifest=manifest,
         cases=sheet.cases,
         scores=scores,
-        noise={spec: sheet.noise(spec) for spec in scores} if manifest.repeats > 1 else {},
+        noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
         aggregates={spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()},
         breakdowns=_breakdowns(sheet, columns),
         latency=latency_by_stage(runs),
         rates=rates,
         floors=floors_of(dataset),
-        caveats=(*_find_caveats(sheet, scores), *([caveats.untold_caveat(untold)] if untold else [])),
+        caveats=tuple(_find_caveats(sheet, scores)),
         result_hash=result_hash(sheet.cases, scores),
     )
 
@@ -327,6 +325,7 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
         *copy_caveats(sheet.cases, sheet.copied),
         *_ranking_caveats(sheet),
         *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
+        *caveats.untold_caveats(scores),
         *caveats.unscored_caveats(scores),
     ]
 

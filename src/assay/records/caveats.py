@@ -27,7 +27,7 @@ class CaveatKind(StrEnum):
     NO_ANSWERS = "no_answers"
     """The dataset asks for answers and the system gave none."""
     UNTOLD = "untold"
-    """Metrics that are left out, because the system does not tell what they need."""
+    """Metrics that tables leave out, because the system does not tell what they need."""
     NOT_APPLICABLE = "not_applicable"
     """Cases to which a metric does not apply, and why."""
     NO_JUDGE = "no_judge"

@@ -137,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 def _breakdowns(run: RunResult) -> tuple[Breakdown, ...]:
-    wanted = list(run.aggregates)[:SHOWN_METRICS]
+    wanted = list(run.shown)[:SHOWN_METRICS]
     return tuple(
         _breakdown(label, parts, wanted) for label, parts in run.breakdowns.items() if set(parts) - {UNLABELLED}
     )

@@ -84,7 +84,7 @@ Named = Iterator[tuple[str, Line]]
 
 
 def _metrics(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
-    for spec, one in run.aggregates.items():
+    for spec, one in run.shown.items():
         name = str(spec)
         before = baseline.mean(name) if baseline is not None and name in baseline.outcomes else None
         yield name, line_of(one, baseline=before, floor=floors.get(name))
