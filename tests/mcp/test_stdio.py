@@ -116,6 +116,14 @@ def test_calls_that_are_under_way_when_the_input_ends_are_still_answered(answers
     assert not answers[12]["result"].get("isError")
 
 
+@pytest.mark.parametrize("call_id", [[1], {}, None, True, 1.5])
+def test_a_malformed_notification_does_not_mute_the_server(tmp_path: Path, call_id: object) -> None:
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call_id}}
+    answers, done = said(tmp_path, HELLO, READY, cancelled, call(2, "memory_health"))
+    assert done.returncode == 0
+    assert not answers[2]["result"].get("isError")
+
+
 def test_what_is_no_message_is_answered(answers: Answers) -> None:
     assert {one["error"]["code"] for one in answers[None]} == {-32700, -32600}
     assert answers[7]["error"]["code"] == -32600

@@ -229,6 +229,26 @@ def test_a_browser_without_a_token_is_led_to_the_login(services: Services) -> No
         assert client.get("/login?next=%22%3E%3Cscript%3E").text.count("<script") == 0
 
 
+def test_a_login_form_with_too_many_fields_opens_nothing(services: Services) -> None:
+    token = bearer(services)["Authorization"].removeprefix("Bearer ")
+    with reaching(services, local=False) as client:
+        fields = {"token": token, **{f"field{number}": "x" for number in range(11)}}
+        assert client.post("/login", data=fields).status_code == 401
+
+
+def test_our_cookie_is_found_among_others(services: Services) -> None:
+    token = bearer(services)["Authorization"].removeprefix("Bearer ")
+    with reaching(services, local=False) as client:
+        for cookie in (
+            f'a="x;y"; assay_session={token}',
+            f'assay_session="{token}"',
+            f"b; assay_session = {token} ;c=1",
+        ):
+            assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 200, cookie
+        for cookie in ("assay_session", "assay_session=", "xassay_session=1", f'a="\\;{token}'):
+            assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 401, cookie
+
+
 @pytest.mark.parametrize(
     ("path", "led"), [("/memory", "/memory"), ("//x", "/"), ("http://x", "/"), ("/\\x", "/"), ("", "/"), ("/a\nb", "/")]
 )

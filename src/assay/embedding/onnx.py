@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from assay.embedding.batching import by_length
 from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
+from assay.embedding.quiet_runtime import onnxruntime
 from assay.errors import ModelDamaged
 
 LONGEST = 256

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import InputError, MalformedFile
 from assay.formats.source import blocks
+from assay.records.values import first_repeated
 
 LONGEST = 1 << 30
 """Bytes in a file that is read whole, or in one line of a file that is streamed."""
@@ -121,8 +122,7 @@ class _NotStrict(Exception):
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = first_repeated(name for name, _ in pairs)
         raise _NotStrict(f"has the key {twice!r} twice", remedy="Keep one of the two.")
     return found
 

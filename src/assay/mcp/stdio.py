@@ -105,7 +105,9 @@ def _hand_on(line: bytes, exchange: _Exchange) -> None:
         exchange.open_calls.add(message.id)
     elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
         # Nobody answers what was called off.
-        exchange.open_calls.discard((message.params or {}).get("requestId", ""))
+        cancelled = (message.params or {}).get("requestId")
+        if isinstance(cancelled, (str, int)):  # anything else names no call, and a list cannot be looked up
+            exchange.open_calls.discard(cancelled)
     from_thread.run(exchange.incoming.send, SessionMessage(message), token=exchange.token)
 
 

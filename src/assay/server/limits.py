@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import Message, Receive
 
-from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
+from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING, first_repeated
 from assay.server.errors import Refused
 from assay.server.security.hosts import Headers
 
@@ -113,8 +113,7 @@ def _int(text: str) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = first_repeated(name for name, _ in pairs)
         raise _bad(f"the field {twice!a} is there twice", "Give it once.")
     return found
 

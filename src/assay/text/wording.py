@@ -53,6 +53,8 @@ class Token(NamedTuple):
     shown: str = ""
 
 
+_FAR = 100
+"""Characters that a pattern looks ahead: without a limit, a hostile text costs the square of its length."""
 _CONTRACTIONS = (
     (re.compile(r"\bcan(?:'|\u2019)t\b|\bcannot\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon(?:'|\u2019)t\b", re.IGNORECASE), "will not"),
@@ -60,8 +62,8 @@ _CONTRACTIONS = (
     (re.compile(r"(?:'|\u2019)s\b"), ""),
     (re.compile(r"\bat least\b|\bno less than\b|\bno fewer than\b", re.IGNORECASE), "atleast"),
     (re.compile(r"\bat most\b|\bno more than\b|\bup to\b", re.IGNORECASE), "atmost"),
-    (re.compile(r"[*`~]{1,3}(?=\S)(.+?)(?<=\S)[*`~]{1,3}"), r"\1"),
-    (re.compile(r"(?<!\w)_{1,2}(?=\S)(.+?)(?<=\S)_{1,2}(?!\w)"), r"\1"),
+    (re.compile(r"[*`~]{1,3}(?=\S)(.{1,200}?)(?<=\S)[*`~]{1,3}"), r"\1"),
+    (re.compile(r"(?<!\w)_{1,2}(?=\S)(.{1,200}?)(?<=\S)_{1,2}(?!\w)"), r"\1"),
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
@@ -76,7 +78,8 @@ _TOKEN = re.compile(
   | (?P<time>\b\d{{1,2}}:\d\d\b|\b\d{{1,2}}\s?(?:am|pm)\b)
   | (?P<version>\bv\d+(?:\.\d+)*\b|\b\d+(?:\.\d+){{2,}}\b)
   | (?P<quarter>\bQ[1-4]\b)
-  | (?P<code>[#/]?\b(?=[\w./#-]*[\d_/-])(?=[\w./#-]*[^\W\d_])[\w]+(?:[-_./][\w]+)*\b|/[\w/.-]*\w)
+  | (?P<code>[#/]?\b(?=[\w./#-]{{0,{_FAR}}}[\d_/-])(?=[\w./#-]{{0,{_FAR}}}[^\W\d_])[\w]+(?:[-_./][\w]+)*\b
+      |/[\w/.-]{{0,{_FAR}}}\w)
   | (?P<number>\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)
   | (?P<percent>%)
     )
