@@ -128,9 +128,7 @@ def test_an_update_keeps_what_was_not_given_and_an_empty_value_empties(place: Pa
             "triggers": ["thirsty"],
             "tier": "constitutional",
         }
-        memory.save(
-            title="Tea", body="The tea is in the left cupboard.", source_id="tea", triggers=["thirsty"], **given
-        )
+        memory.save(title="Tea", body="The tea is in the left cupboard.", source_id="tea", **given)
         new = memory.save(title="Tea", body="The tea is in the right cupboard.", source_id="tea", tags=())
         assert [one.field for one in new.inherited] == ["triggers", "tier", "folder"]
         [hit] = memory.search("tea cupboard", folder="kitchen")
