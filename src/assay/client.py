@@ -176,6 +176,8 @@ class Saved:
     chunks: int
     quarantined: bool
     """Whether it is kept out of search until a person releases it."""
+    held_off: str
+    """What it would have superseded, why reconsolidation is held off, and what to do; else empty."""
     inherited: tuple[InheritedField, ...]
     """What was left out and therefore taken over from what is superseded."""
 

@@ -149,23 +149,6 @@ def _checkpoints(settings: Settings) -> Iterator[Finding]:
         yield Finding("Checkpoints", "note", "none", "There is nothing to go back to.", "assay checkpoint create NAME")
 
 
-def _postgres(settings: Settings) -> Iterator[Finding]:
-    if "://" not in settings.db:
-        return
-    folder = None if settings.postgres_programs is None else str(settings.postgres_programs)
-    missing = [name for name in ("pg_dump", "pg_restore", "psql") if shutil.which(name, path=folder) is None]
-    if missing:
-        yield Finding(
-            "PostgreSQL programs",
-            "note",
-            f"not found: {', '.join(missing)}",
-            "Checkpoints of PostgreSQL need them.",
-            "Install postgresql-client, or set `postgres.programs`.",
-        )
-    else:
-        yield Finding("PostgreSQL programs", "ok", "pg_dump, pg_restore, psql")
-
-
 def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
     absent = [file.what for file in bundled.FILES if file.find() is None]
     if absent:
@@ -206,7 +189,6 @@ _LOOKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _sqlite,
     _disk,
     _store,
-    _postgres,
     _embedder,
     _extras,
 )

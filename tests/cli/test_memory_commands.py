@@ -313,3 +313,20 @@ def test_an_empty_option_empties_a_field_of_an_update(run: Run) -> None:
     memory = save(run, "Session cookies", COOKIES.replace("twelve", "eight"), *more)
     shown = run("show", memory, "--json").json["memory"]
     assert (shown["tags"], shown["folder"]) == ([], "")
+
+
+@pytest.mark.usefixtures("real_embedder")
+def test_a_flag_that_is_held_off_says_so_in_save_flag_list_and_health(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("taken").write_text("a file where the folder should be")
+    monkeypatch.setenv("ASSAY_CHECKPOINTS_FOLDER", str(Path("taken") / "checkpoints"))
+    old = save(run, "Release day", "Releases go out on Monday at 10:00.")
+    told = run("save", "-t", "Release day", "--text", "Releases go out on Tuesday at 11:00.")
+    assert f"  would have superseded {old}, but reconsolidation is held off: " in told.out
+    because = told.out.partition("held off: ")[2].splitlines()[0]
+    listed = run("flag", "list").out
+    assert "on (held off)" in listed
+    assert f"reconsolidation is held off: {because}" in listed
+    assert f"held off: {because}" in run("flag", "show", "reconsolidation").out
+    assert f"on, but held off: {because}" in " ".join(run("health").out.split())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home, PostgresServer, raw
 
@@ -23,7 +24,7 @@ from assay.errors import (
     StoreReadOnly,
 )
 from assay.records import IdFactory, LogPosition, Scope
-from assay.storage import Checkpoint, Store, list_checkpoints, restore_checkpoint, schema
+from assay.storage import Checkpoint, Store, list_checkpoints, open_store, restore_checkpoint, schema
 from assay.storage.checkpoints.manifest import hash_of
 from assay.storage.checkpoints.sqlite_files import restore_over_damage
 from assay.storage.lock import WriteLock
@@ -467,21 +468,100 @@ def test_restoring_a_store_that_can_be_opened_needs_no_open_store(home: Home, sc
     assert made in list_checkpoints(home.address, home.options)
 
 
-def test_a_missing_client_program_is_named_with_how_to_get_it(
-    postgres: PostgresServer, clock: FixedClock, tmp_path: Path
-) -> None:
-    home = Home(
-        postgres.address,
+OLD_PG_DUMP = "#!/bin/sh\necho 'pg_dump: error: aborting because of server version mismatch' >&2\nexit 1\n"
+
+
+@pytest.fixture(params=["missing", "old"])
+def programs(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder of client programs that cannot serve: empty, or with a pg_dump older than the server."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    if request.param == "old":
+        (folder / "pg_dump").write_text(OLD_PG_DUMP)
+        (folder / "pg_dump").chmod(0o755)
+    return folder
+
+
+def postgres_home(server: PostgresServer, clock: FixedClock, folder: Path, name: str, programs: Path) -> Home:
+    return Home(
+        server.address,
         clock,
-        postgres_schema="no_programs",
-        postgres_programs=tmp_path,
-        checkpoint_folder=tmp_path / "checkpoints",
+        postgres_schema=name,
+        postgres_programs=programs,
+        checkpoint_folder=folder / "checkpoints",
     )
+
+
+def test_checkpoints_of_postgres_need_no_client_program(
+    postgres: PostgresServer, clock: FixedClock, scope: Scope, tmp_path: Path, programs: Path
+) -> None:
+    home = postgres_home(postgres, clock, tmp_path, f"no_programs_{len(list(programs.iterdir()))}", programs)
     with home.open() as store:
-        with pytest.raises(CheckpointFailed, match="pg_dump") as refused:
-            store.checkpoints.create("impossible")
+        keep(store, scope, "m_1")
+        store.checkpoints.create("good")
+        keep(store, scope, "m_2")
+        assert [one.name for one in store.checkpoints.holding(scope.tenant, None)] == ["good"]
+        assert store.checkpoints.holding("rival", None) == []
+        store.checkpoints.restore("good", scope)
+        assert ids(store, scope) == ["m_1"]
+        assert store.problems() == []
+
+
+def dumped(home: Home, server: PostgresServer, store: Store) -> Checkpoint:
+    """A checkpoint as earlier versions made it: the dump of pg_dump in the place of the copied tables."""
+    made = store.checkpoints.create("old kind")
+    copy = copy_of(home, made)
+    dump = copy.with_suffix(".dump")
+    address = make_url(server.address).set(drivername="postgresql").render_as_string(hide_password=False)
+    schema_option = f"--schema={home.options.postgres_schema}"
+    arguments: list[str | Path] = [
+        server.programs / "pg_dump",
+        "--format=custom",
+        "--no-owner",
+        schema_option,
+        f"--file={dump}",
+        address,
+    ]
+    subprocess.run(arguments, check=True)
+    copy.unlink()
+    describe(home, made, content=hash_of(dump), size_bytes=dump.stat().st_size)
+    return made
+
+
+def test_a_dump_of_an_earlier_version_is_restored_with_the_programs(
+    postgres: PostgresServer, clock: FixedClock, scope: Scope, tmp_path: Path
+) -> None:
+    home = postgres_home(postgres, clock, tmp_path, "old_dumps", postgres.programs)
+    with home.open() as store:
+        keep(store, scope, "m_1")
+        made = dumped(home, postgres, store)
+        keep(store, scope, "m_2")
+        assert [one.id for one in store.checkpoints.holding(scope.tenant, None)] == [made.id]
+        assert store.checkpoints.holding("rival", None) == []
+        store.checkpoints.restore(made.id, scope)
+        assert ids(store, scope) == ["m_1"]
+    with home.open(postgres_programs=tmp_path) as store:
+        with pytest.raises(CheckpointFailed, match="pg_restore") as refused:
+            store.checkpoints.restore(made.id, scope)
         assert "postgresql-client" in refused.value.remedy
-        assert store.checkpoints.list() == []
+        assert [one.id for one in store.checkpoints.holding("rival", None)] == [made.id]
+        store.checkpoints.delete(made.id)
+    assert list(home.checkpoint_folder.iterdir()) == []
+
+
+def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(home: Home, scope: Scope) -> None:
+    older = schema.Schema(scripts=schema.CURRENT.scripts, newest="0008")
+    with open_store(home.address, clock=home.clock, options=home.options, schema=older) as store:
+        keep(store, scope, "m_1")
+        made = store.checkpoints.create("before the upgrade")
+    assert made.schema == "0008"
+    with home.open() as store:
+        keep(store, scope, "m_2")
+        store.checkpoints.restore(made.id, scope)
+        assert ids(store, scope) == ["m_1"]
+        with store.writing(scope) as work:
+            work.queries.add_many([samples.full_query("q_1")])
+        assert store.problems() == []
 
 
 def test_postgres_needs_a_folder_for_its_checkpoints(postgres: PostgresServer, clock: FixedClock) -> None:

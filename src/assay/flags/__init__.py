@@ -6,7 +6,18 @@ with store.reading(scope) as work:
 """
 
 from assay.flags.registry import FLAGS, Flag, known
-from assay.flags.state import Flags, FlagState, FlagStates
+from assay.flags.state import Flags, FlagState, FlagStates, explain_hold
 from assay.flags.values import Override, overrides_from, percent_of
 
-__all__ = ["FLAGS", "Flag", "FlagState", "FlagStates", "Flags", "Override", "known", "overrides_from", "percent_of"]
+__all__ = [
+    "FLAGS",
+    "Flag",
+    "FlagState",
+    "FlagStates",
+    "Flags",
+    "Override",
+    "explain_hold",
+    "known",
+    "overrides_from",
+    "percent_of",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,9 @@ from assay.storage import Store, Work
 
 NEEDS_CHECKPOINT = "reconsolidation"
 """It rewrites what is there, so a copy is taken before it begins."""
+
+HELD_OFF = "flag.held_off"
+"""The line of the audit log that says why a flag that is on does nothing yet."""
 
 TakeCheckpoint = Callable[[str], object]
 
@@ -41,6 +44,8 @@ class FlagState:
     activated_at: datetime | None = None
     """When it was first on here; kept when it is switched off and on again."""
     reviewed_at: datetime | None = None
+    held_off: str = ""
+    """Why a flag that is on does nothing yet, and what to do about it; only `Flags.describe` looks for it."""
 
     @property
     def on(self) -> bool:
@@ -98,6 +103,16 @@ class Flags:
             self._last = last
         return last[1]
 
+    def describe(self, work: Work) -> FlagStates:
+        """Every flag as a person should see it: also whether one that is on is held off, and why."""
+        states = dict(self.states(work))
+        state = states[NEEDS_CHECKPOINT]
+        if state.on and state.activated_at is None:
+            newest = next(iter(work.audit.entries(target=NEEDS_CHECKPOINT, limit=1)), None)
+            if newest is not None and newest.action == HELD_OFF:
+                states[NEEDS_CHECKPOINT] = replace(state, held_off=str(newest.detail["because"]))
+        return FlagStates(states)
+
     def enabled(self, seen: FlagStates | Work, name: str, identity: str = "") -> bool:
         """Whether this identity sees the flag, by what was read before or by reading now."""
         states = seen if isinstance(seen, FlagStates) else self.states(seen)
@@ -136,7 +151,8 @@ class Flags:
         """Write down that a flag is in use from now on, unless that was done before.
 
         A flag that is on by default has no row until it is first used. For reconsolidation any checkpoint there is
-        will do; when there is none, one is taken first.
+        will do; when there is none, one is taken first. If none can be taken, the flag is held off: that is written
+        down, so that every surface can say it, and `CheckpointFailed` is raised.
         """
         with store.reading(scope) as work:
             state = self.states(work)[name]
@@ -145,14 +161,25 @@ class Flags:
         if name == NEEDS_CHECKPOINT:
             # The first saves come together: one of them copies the store, and the others wait for the copy.
             with self._first_use:
-                if not store.checkpoints.list():
-                    _take(checkpoint or store.checkpoints.create)
+                self._take_first(store, scope, checkpoint or store.checkpoints.create)
         with store.writing(scope) as work:
             state = self.states(work)[name]
             if state.activated_at is None:
                 self._put(work, state, activated_at=self._clock.now())
                 work.audit.append("flag.activate", name, {"origin": state.origin})
             return self.states(work)[name]
+
+    def _take_first(self, store: Store, scope: Scope, checkpoint: TakeCheckpoint) -> None:
+        """Take the first checkpoint of a store; why that failed stands in the audit log until it succeeds."""
+        try:
+            _take(lambda name: store.checkpoints.list() or checkpoint(name))
+        except CheckpointFailed as problem:
+            because = explain_hold(problem)
+            with store.writing(scope) as work:
+                newest = next(iter(work.audit.entries(target=NEEDS_CHECKPOINT, limit=1)), None)
+                if newest is None or newest.action != HELD_OFF or newest.detail["because"] != because:
+                    work.audit.append(HELD_OFF, NEEDS_CHECKPOINT, {"because": because})
+            raise
 
     def review(self, store: Store, scope: Scope, name: str) -> FlagState:
         """Write down that a person has looked at what a flag did, such as the gate's would-be rejections."""
@@ -211,5 +238,10 @@ def _take(checkpoint: TakeCheckpoint) -> None:
         checkpoint("before reconsolidation")
     except AssayError as problem:
         raise CheckpointFailed(
-            f"reconsolidation stays off: no checkpoint could be taken ({problem.message})", remedy=problem.remedy
+            f"no checkpoint could be taken before reconsolidation: {problem.message}", remedy=problem.remedy
         ) from problem
+
+
+def explain_hold(problem: AssayError) -> str:
+    """Why a flag is held off, with the remedy: the same words wherever it is told."""
+    return f"{problem.message}. {problem.remedy}"

@@ -282,7 +282,7 @@ class Engine:
     def flag_states(self, scope: Scope) -> FlagStates:
         """Every flag as it stands."""
         with self.store.reading(scope) as work:
-            return self.flags.states(work)
+            return self.flags.describe(work)
 
     def vector_models(self, scope: Scope) -> VectorModels:
         """Which models the stored vectors are of, without loading any."""

@@ -106,7 +106,13 @@ class Health:
     def check(self, scope: Scope) -> HealthReport:
         """Look at everything."""
         with self._store.reading(scope) as work:
-            lines = [self._contents(work), *self._models(work), self._gate(work), _quarantine(work)]
+            lines = [
+                self._contents(work),
+                *self._models(work),
+                self._gate(work),
+                *self._held_off(work),
+                _quarantine(work),
+            ]
             canaries = self._canaries(work)
         lines += [self._sing(scope, channel, canaries.get(channel)) for channel in Channel]
         lines += [self._recall(scope), self._index(scope), self._log(), self._failures()]
@@ -178,6 +184,12 @@ class Health:
         reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(counts.would_reject.items()))
         said = f"{doubted:,} of {saved:,} saves would have been rejected" + (f" ({reasons})" if reasons else "")
         return HealthLine("save gate", Condition.OK, f"{self._gate_period(gate)}; {said}")
+
+    def _held_off(self, work: Work) -> Iterator[HealthLine]:
+        """A line for each flag that is on and yet does nothing."""
+        for state in self._flags.describe(work).values():
+            if state.held_off:
+                yield HealthLine(state.flag.name, Condition.DEGRADED, f"on, but held off: {state.held_off}")
 
     def _gate_period(self, gate: FlagState) -> str:
         now = self._clock.now()

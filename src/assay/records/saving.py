@@ -155,7 +155,7 @@ class Step(NamedTuple):
     """`structure`, `secrets`, `trust`, `quality`, `near_duplicate`, `reconsolidation`, `write`."""
     decision: str
     """`pass`, `masked`, `warn`, `reject`, `would_reject`, `quarantine`, `merge`, `supersede`, `contradicts`, `store`,
-    `unchanged`, `off`."""
+    `unchanged`, `off`, `held_off`."""
     detail: str = ""
 
 
@@ -195,3 +195,5 @@ class SaveOutcome:
     """Chunks that were not embedded, by reason."""
     quarantined: bool = False
     """Kept, but found by no search until a person releases it with `assay restore`."""
+    held_off: str = ""
+    """What it would have superseded or merged into, why reconsolidation is held off, and what to do about it."""

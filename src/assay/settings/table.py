@@ -55,7 +55,9 @@ class Settings:
     retention_shadow_days: float = _setting("retention.shadow_days", "Days that shadow comparisons stay.", 30.0)
     postgres_schema: str = _setting("postgres.schema", "The PostgreSQL schema that holds Assay's tables.", "assay")
     postgres_programs: Path | None = _setting(
-        "postgres.programs", "The folder of pg_dump and psql. Unset: the search path.", None
+        "postgres.programs",
+        "The folder of pg_restore and psql, for checkpoints that were made with pg_dump. Unset: the search path.",
+        None,
     )
     embedder: str = _setting(
         "embedder.kind",

@@ -41,7 +41,7 @@ class StoreOptions:
     checkpoint_folder: Path | None = None
     """Where checkpoints are kept. None: beside the SQLite file."""
     postgres_programs: Path | None = None
-    """The folder of pg_dump and psql. None: the search path."""
+    """The folder of pg_restore and psql, for checkpoints that were made with pg_dump. None: the search path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,7 @@ from assay.storage.types import HalfVec
 LOCK_FAMILY = 0x41737931
 """First half of every advisory lock we take, so that ours never meet another program's."""
 _TAKE_TURN = text("SELECT pg_advisory_xact_lock_shared(:family, :store), pg_advisory_xact_lock(:family, :tenant)")
+_TAKE_ALL = text("SELECT pg_advisory_xact_lock(:family, :store)")
 OLDEST_SERVER = 140000
 CONNECT_TIMEOUT_S = 10
 
@@ -63,6 +64,15 @@ class PostgresBackend:
             connection.execute(
                 _TAKE_TURN, {"family": LOCK_FAMILY, "store": self.store_key, "tenant": self._key(tenant)}
             )
+            yield connection
+
+    @contextmanager
+    def restoring(self) -> Iterator[Connection]:
+        """One transaction while nobody writes: it waits for the writes that are under way, and holds off the next."""
+        self._check_usable()
+        with translated(self.place), self._engine.begin() as connection:
+            connection.execute(text(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}"))
+            connection.execute(_TAKE_ALL, {"family": LOCK_FAMILY, "store": self.store_key})
             yield connection
 
     @contextmanager

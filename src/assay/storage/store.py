@@ -24,7 +24,7 @@ from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
 from assay.storage import consistency
 from assay.storage.backend import Backend
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.checkpoints.postgres_dumps import PostgresCheckpoints, dump_folder
+from assay.storage.checkpoints.postgres_tables import PostgresCheckpoints, table_folder
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.erasing import Erasing
 from assay.storage.lock import WriteLock
@@ -179,7 +179,7 @@ def open_store(
 def list_checkpoints(address: str | Path, options: StoreOptions) -> list[Checkpoint]:
     """The checkpoints of a store that need not be open, or even readable."""
     if is_postgres(address):
-        return dump_folder(options.checkpoint_folder).list()
+        return table_folder(options.checkpoint_folder).list()
     return copy_folder(_path(address).expanduser().resolve(), options.checkpoint_folder).list()
 
 

@@ -32,7 +32,8 @@ def register(app: typer.Typer) -> None:
         with wiring.open_engine(surface.settings) as engine:
             states = engine.flag_states(surface.scope)
         rows = [("flag", "state", "from", "meaning"), *(_row(one) for one in states.values())]
-        surface.result([_as_json(one) for one in states.values()], "\n".join(grid(rows)))
+        held = [f"{one.flag.name} is held off: {one.held_off}" for one in states.values() if one.held_off]
+        surface.result([_as_json(one) for one in states.values()], "\n".join([*grid(rows), *held]))
 
     @command(group, "show")
     def show(surface: Surface, name: NameArgument) -> None:
@@ -78,6 +79,8 @@ def _lines(state: FlagState) -> Iterator[str]:
     flag = state.flag
     yield f"{flag.name} is {_value(state)} ({_origin(state)})"
     yield f"  {flag.meaning}"
+    if state.held_off:
+        yield f"  held off: {state.held_off}"
     facts = [
         ("default", "on" if flag.default else "off"),
         ("shadow", "on" if state.shadow else "off"),
@@ -96,7 +99,8 @@ def _row(state: FlagState) -> tuple[str, str, str, str]:
 def _value(state: FlagState) -> str:
     if not state.on:
         return "off"
-    return "on" if state.percent == 100 else f"on for {state.percent} %"
+    on = "on" if state.percent == 100 else f"on for {state.percent} %"
+    return f"{on} (held off)" if state.held_off else on
 
 
 def _origin(state: FlagState) -> str:
@@ -115,6 +119,7 @@ def _as_json(state: FlagState) -> dict[str, Any]:
         "place": state.place or None,
         "activated_at": state.activated_at.isoformat() if state.activated_at else None,
         "reviewed_at": state.reviewed_at.isoformat() if state.reviewed_at else None,
+        "held_off": state.held_off or None,
         "minimum_samples": state.flag.minimum_samples,
         "graduation_threshold": state.flag.graduation_threshold,
     }

@@ -10,6 +10,7 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import CheckpointFailed
+from assay.flags import explain_hold
 from assay.settings import FILE_NAME, KNOWN
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _prepare(surface: Surface, store: Store) -> None:
     try:
         wiring.flags_of(surface.settings).activate(store, surface.scope, "reconsolidation")
     except CheckpointFailed as problem:
-        surface.note(f"No checkpoint could be taken: {problem.message}. {problem.remedy}")
+        surface.note(f"reconsolidation is held off: {explain_hold(problem)}")
 
 
 def _write_settings(path: Path) -> str | None:

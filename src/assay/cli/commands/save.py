@@ -96,6 +96,8 @@ def told(outcome: SaveOutcome) -> list[str]:
     if outcome.inherited:
         kept = "; ".join(f"{one.field} {one.value}" for one in outcome.inherited)
         lines.append(f"  taken over from the old memory: {kept}")
+    if outcome.held_off:
+        lines.append(f"  {outcome.held_off}")
     lines += [f"  contradicts {other}; both stay" for other in outcome.contradicts]
     lines += [f"  doubtful: {step.detail}" for step in outcome.steps if step.decision == "warn"]
     if outcome.would_reject and not outcome.quarantined:

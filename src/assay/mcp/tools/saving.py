@@ -100,6 +100,8 @@ class Saved(Result):
     """Why it was turned away; empty when it was kept."""
     warning: str
     """What the quality gate will say once it no longer only warns, or why the memory is in quarantine; else empty."""
+    held_off: str
+    """What it would have superseded, why reconsolidation is held off, and what a person can do; else empty."""
     superseded: list[str]
     inherited: list[InheritedField]
     """What was left out and therefore taken over from what is superseded."""
@@ -141,6 +143,7 @@ def describe_save(outcome: SaveOutcome) -> Saved:
         version=outcome.version,
         reason=("; ".join(filter(None, said)) or duplicate) if rejected else "",
         warning=_warning(outcome),
+        held_off=outcome.held_off,
         superseded=list(outcome.superseded),
         inherited=[InheritedField(field=one.field, value=one.value) for one in outcome.inherited],
         contradicts=list(outcome.contradicts),

@@ -37,6 +37,8 @@ class Decision:
     supports: tuple[Neighbour, ...] = ()
     quarantined: bool = False
     """Kept, but found by no search until a person releases it."""
+    held_off: str = ""
+    """What it would have done to other memories, and why it did not."""
 
 
 def decide(
@@ -102,8 +104,13 @@ def _reconsolidated(
     near: Sequence[Neighbour], policy: Policy, before: tuple[Step, ...], would: str | None, not_compared: str
 ) -> Decision:
     if not policy.reconsolidate or not_compared:
-        step = Step("reconsolidation", "off", not_compared or policy.reconsolidation_reason)
-        return Decision(decision=SaveDecision.STORE, steps=(*before, step), would_reject=would)
+        step = Step(
+            "reconsolidation",
+            "held_off" if policy.held_off and not not_compared else "off",
+            not_compared or policy.reconsolidation_reason,
+        )
+        held_off = "" if not_compared else _held_off(near, policy)
+        return Decision(decision=SaveDecision.STORE, steps=(*before, step), would_reject=would, held_off=held_off)
     verdicts = [allowed(one, policy) for one in near]
     chosen = foremost(verdicts)
     by_verdict = {
@@ -122,6 +129,19 @@ def _reconsolidated(
         contradicts=by_verdict[Verdict.CONTRADICTS],
         supports=by_verdict[Verdict.SUPPORTS],
     )
+
+
+def _held_off(near: Sequence[Neighbour], policy: Policy) -> str:
+    """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
+    if not policy.held_off:
+        return ""
+    verdicts = [allowed(one, policy) for one in near]
+    chosen = foremost(verdicts)
+    done = {Verdict.SUPERSEDE: "superseded", Verdict.MERGE: "merged into"}.get(chosen)
+    if done is None:
+        return ""
+    ids = ", ".join(one.memory.id for one, verdict in zip(near, verdicts, strict=True) if verdict is chosen)
+    return f"would have {done} {ids}, but reconsolidation is held off: {policy.held_off}"
 
 
 def allowed(one: Neighbour, policy: Policy) -> Verdict:

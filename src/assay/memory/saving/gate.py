@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from assay.errors import CheckpointFailed
-from assay.flags import Flags, FlagState
+from assay.flags import Flags, FlagState, explain_hold
 from assay.records import Scope
 from assay.storage import Store
 
@@ -24,11 +24,13 @@ class Policy:
     reconsolidate: bool = False
     gate_reason: str = "not asked for"
     reconsolidation_reason: str = "not asked for"
+    held_off: str = ""
+    """Why reconsolidation is on and yet changes nothing, with the remedy."""
 
     @property
     def compares(self) -> bool:
         """Whether neighbours are looked at."""
-        return self.gate or self.reconsolidate
+        return self.gate or self.reconsolidate or bool(self.held_off)
 
 
 UNGATED = Policy()
@@ -53,6 +55,7 @@ def policy_for(
         reconsolidate=reconsolidation.enabled(identity) and not problem,
         gate_reason=_why_off(gate),
         reconsolidation_reason=problem or _why_off(reconsolidation),
+        held_off=problem if reconsolidation.enabled(identity) else "",
     )
 
 
@@ -68,7 +71,7 @@ def _activated(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tu
     try:
         return flags.activate(store, scope, RECONSOLIDATION), ""
     except CheckpointFailed as problem:
-        return state, problem.message
+        return state, explain_hold(problem)
 
 
 def _why_off(state: FlagState) -> str:

@@ -268,6 +268,7 @@ def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
         chunks=passages,
         skipped=prepared.skipped,
         quarantined=decision.quarantined,
+        held_off=decision.held_off,
     )
 
 

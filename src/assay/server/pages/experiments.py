@@ -33,7 +33,7 @@ _SEED = 0
 def listed(view: View) -> Page:
     """Every flag with its last step and its test, and the book of offline experiments."""
     with view.engine.store.reading(view.scope) as work:
-        states = view.engine.flags.states(work)
+        states = view.engine.flags.describe(work)
         steps = {name: work.ladder_steps.of(name) for name in work.ladder_steps.features()}
         tests = _tests(work)
     order = sorted(states, key=lambda name: (name not in tests, name not in steps, name))

@@ -28,6 +28,7 @@ class FlagFound(Result):
     place: str | None
     activated_at: datetime | None
     reviewed_at: datetime | None
+    held_off: str | None = Field(description="Why a flag that is on does nothing yet, and what to do about it.")
     minimum_samples: int
     graduation_threshold: float
 
@@ -84,6 +85,7 @@ def _found(state: FlagState) -> FlagFound:
         place=state.place or None,
         activated_at=state.activated_at,
         reviewed_at=state.reviewed_at,
+        held_off=state.held_off or None,
         minimum_samples=state.flag.minimum_samples,
         graduation_threshold=state.flag.graduation_threshold,
     )

@@ -123,6 +123,9 @@ class SaveDone(Result):
     steps: list[StepTaken]
     chunks: int
     quarantined: bool = Field(description="Kept out of search until a person releases it: it looks like no note.")
+    held_off: str = Field(
+        description="What it would have superseded, why reconsolidation is held off, and what to do; else empty."
+    )
 
 
 @RESOURCE.post("", ADD, 507)
@@ -176,6 +179,7 @@ def saved(outcome: SaveOutcome) -> SaveDone:
         steps=[StepTaken(name=one.name, decision=one.decision, detail=one.detail) for one in outcome.steps],
         chunks=outcome.chunks,
         quarantined=outcome.quarantined,
+        held_off=outcome.held_off,
     )
 
 

@@ -16,9 +16,11 @@ from assay.storage.checkpoints.manifest import Checkpoint
 class CheckpointFolder:
     """The checkpoints of one store."""
 
-    def __init__(self, path: Path, *, suffix: str) -> None:
+    def __init__(self, path: Path, *, suffix: str, older: Sequence[str] = ()) -> None:
+        """`older` are suffixes of copies that earlier versions made."""
         self.path = path
         self._suffix = suffix
+        self._older = tuple(older)
 
     def list(self) -> list[Checkpoint]:
         """Every complete checkpoint, oldest first."""
@@ -55,7 +57,8 @@ class CheckpointFolder:
 
     def copy_of(self, checkpoint: Checkpoint) -> Path:
         """The file that holds the copy."""
-        return self.path / f"{checkpoint.id}{self._suffix}"
+        there = [self.path / f"{checkpoint.id}{suffix}" for suffix in (self._suffix, *self._older)]
+        return next((file for file in there if file.exists()), there[0])
 
     def verify_content(self, checkpoint: Checkpoint) -> Path:
         """The copy's file, once its bytes are proven to be those that were written."""

@@ -1,7 +1,8 @@
-"""Checkpoints of a PostgreSQL schema: the same commands, driving pg_dump and psql where they are installed.
+"""Checkpoints that earlier versions made with pg_dump: restored and looked through with PostgreSQL's own programs.
 
-Restoring runs as one transaction: writers are locked out, the present schema is renamed and kept, the dump takes its
-place with an epoch of its own. Nothing is replaced unless all of it succeeded.
+New checkpoints are copies of the tables, which need no program (`postgres_tables`). Restoring a dump runs as one
+transaction: writers are locked out, the present schema is renamed and kept, the dump takes its place with an epoch of
+its own. Nothing is replaced unless all of it succeeded.
 """
 
 from __future__ import annotations
@@ -9,88 +10,38 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import text
 
 from assay.clock import Clock
-from assay.errors import CheckpointFailed, SettingError
+from assay.errors import CheckpointFailed
 from assay.hashing import canonical_json
 from assay.records import IdFactory, Scope
 from assay.storage import schema
-from assay.storage.checkpoints import manifest
-from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
-from assay.storage.checkpoints.holding import dump_holds
-from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.marks import Marks
+from assay.storage.checkpoints.manifest import Checkpoint
 from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.types import write_moment
 
-SUFFIX = ".dump"
+DUMP_SUFFIX = ".dump"
 
 
-class PostgresCheckpoints(KeptInFolder):
-    """Create, list, restore and delete the checkpoints of one PostgreSQL schema."""
+class Dumps:
+    """Reads and restores dumps with pg_restore and psql."""
 
-    def __init__(
-        self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, folder: Path | None, programs: Path | None
-    ) -> None:
+    def __init__(self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, programs: Path | None) -> None:
         self._backend = backend
         self._clock = clock
         self._ids = ids
-        self._place = folder
         self._programs = programs
 
-    @property
-    def _folder(self) -> CheckpointFolder:
-        return dump_folder(self._place)
+    def data_of(self, copy: Path) -> str:
+        """The rows of a dump as text."""
+        return self._run("pg_restore", "--data-only", "--file=-", str(copy))
 
-    def create(self, name: str) -> Checkpoint:
-        """Dump the schema as it is now; others go on writing meanwhile."""
-        checkpoint_id = self._ids.new("ck")
-        with self._folder.adding(checkpoint_id) as copy:
-            with self._backend.reading() as connection:
-                # The dump and the facts about it come from one snapshot.
-                snapshot = connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
-                kind = ("--format=custom", "--no-owner", f"--schema={self._backend.schema}")
-                self._run("pg_dump", *kind, f"--snapshot={snapshot}", f"--file={copy}")
-                version = schema.revision(connection, within=self._backend.schema) or ""
-                epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()
-                memories = connection.execute(text("SELECT count(*) FROM memories")).scalar_one()
-            made = Checkpoint(
-                id=checkpoint_id,
-                name=name,
-                created_at=self._clock.now(),
-                backend=self._backend.name,
-                place=self._backend.place,
-                schema=version,
-                epoch=epoch,
-                memories=memories,
-                size_bytes=copy.stat().st_size,
-                content=manifest.hash_of(copy),
-            )
-            self._folder.complete(made)
-        return made
-
-    def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
-        """The checkpoints that still hold something of a tenant."""
-        return [one for one in self.list() if self._holds(one, tenant, marks)]
-
-    def _holds(self, checkpoint: Checkpoint, tenant: str, marks: Marks | None) -> bool:
-        try:
-            dumped = self._run("pg_restore", "--data-only", "--file=-", str(self._folder.copy_of(checkpoint)))
-        except CheckpointFailed:
-            return True
-        return dump_holds(dumped, tenant, marks)
-
-    def restore(self, wanted: str, scope: Scope) -> Restored:
-        """Bring the schema back to a checkpoint; the present one is kept under another name."""
-        found = self._folder.find(wanted)
-        copy = self._folder.verify_content(found)
-        schema.check_known(found.schema, f"checkpoint {found.id}")
-        aside = f"{self._backend.schema}_before_{self._ids.new('rs').lower()}"
+    def restore(self, copy: Path, found: Checkpoint, scope: Scope, aside: str) -> None:
+        """Put a dump in the place of the present schema, which is kept under another name."""
         dumped = self._run("pg_restore", "--no-owner", "--file=-", str(copy))
         script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch(found, scope)])
         flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
@@ -98,7 +49,6 @@ class PostgresCheckpoints(KeptInFolder):
         if found.schema != schema.CURRENT.newest:
             with self._backend.writing("(schema)") as connection:
                 schema.upgrade(connection, self._backend.place, within=self._backend.schema)
-        return Restored(found, f"schema {aside}")
 
     def _make_room(self, aside: str) -> str:
         ours = self._backend.schema
@@ -131,7 +81,7 @@ class PostgresCheckpoints(KeptInFolder):
         path = shutil.which(program, path=None if self._programs is None else str(self._programs))
         if path is None:
             raise CheckpointFailed(
-                f"checkpoints of PostgreSQL need the program {program!r}, which is not on this machine",
+                f"this checkpoint was made by pg_dump and needs the program {program!r}, which is not on this machine",
                 remedy="Install PostgreSQL's client programs (Debian: postgresql-client) or set `postgres.programs`.",
             )
         done = subprocess.run(  # noqa: S603 - a fixed program, no shell
@@ -160,10 +110,3 @@ class PostgresCheckpoints(KeptInFolder):
 
 def _first(value: str | tuple[str, ...] | None) -> str | None:
     return value[0] if isinstance(value, tuple) else value
-
-
-def dump_folder(folder: Path | None) -> CheckpointFolder:
-    """The checkpoint folder of a PostgreSQL schema, which has no "beside" of its own."""
-    if folder is None:
-        raise SettingError("no folder is set for checkpoints of PostgreSQL", remedy="Set `checkpoints.folder`.")
-    return CheckpointFolder(folder, suffix=SUFFIX)

@@ -1,0 +1,289 @@
+"""Checkpoints of a PostgreSQL schema: every table, copied over the store's own connection.
+
+No program is needed on this machine: rows are read and written with COPY, and the tables are made by the migrations
+that make a new store. A copy is a ZIP file with the rows of each table in PostgreSQL's text format and `schema.json`,
+which says what is in it.
+
+Restoring runs as one transaction: writers are locked out, the present schema is renamed and kept, a new one is made and
+filled, and gets an epoch of its own. Nothing is replaced unless all of it succeeded. Checkpoints that earlier versions
+made with pg_dump are restored with PostgreSQL's programs, see `postgres_dumps`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from assay.clock import Clock
+from assay.errors import CheckpointFailed, SettingError, StorageError
+from assay.hashing import canonical_json
+from assay.records import IdFactory, Scope
+from assay.storage import schema
+from assay.storage.checkpoints import manifest
+from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
+from assay.storage.checkpoints.holding import dump_holds
+from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.checkpoints.postgres_dumps import DUMP_SUFFIX, Dumps
+from assay.storage.marks import Marks
+from assay.storage.postgres import PostgresBackend
+from assay.storage.repositories.meta import EPOCH
+from assay.storage.types import write_moment
+
+SUFFIX = ".tables"
+CONTENTS = "schema.json"
+FORMAT = 1
+PIECE = 1 << 20
+"""Bytes that are handed on at a time."""
+
+_TABLES = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
+_COLUMNS = text(
+    "SELECT table_name, column_name FROM information_schema.columns"
+    " WHERE table_schema = :ours AND is_generated = 'NEVER' ORDER BY table_name, ordinal_position"
+)
+_SEQUENCES = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :ours ORDER BY sequencename")
+_REFERENCES = text(
+    "SELECT t.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c"
+    " JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace"
+    " WHERE c.contype = 'f' AND n.nspname = :ours"
+    " ORDER BY t.relname, c.conname"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """What a copy says of itself."""
+
+    format: int
+    schema: str
+    """The name of the PostgreSQL schema."""
+    tables: Mapping[str, Sequence[str]]
+    """The columns of each table, in the order of the copied rows."""
+    sequences: Mapping[str, tuple[int, bool]]
+    """The last value of each sequence, and whether it was used."""
+
+
+class PostgresCheckpoints(KeptInFolder):
+    """Create, list, restore and delete the checkpoints of one PostgreSQL schema."""
+
+    def __init__(
+        self, backend: PostgresBackend, *, clock: Clock, ids: IdFactory, folder: Path | None, programs: Path | None
+    ) -> None:
+        self._backend = backend
+        self._clock = clock
+        self._ids = ids
+        self._place = folder
+        self._dumps = Dumps(backend, clock=clock, ids=ids, programs=programs)
+
+    @property
+    def _folder(self) -> CheckpointFolder:
+        return table_folder(self._place)
+
+    def create(self, name: str) -> Checkpoint:
+        """Copy every table as it is now; others go on writing meanwhile."""
+        checkpoint_id = self._ids.new("ck")
+        with self._folder.adding(checkpoint_id) as copy:
+            # The rows and the facts about them come from one snapshot.
+            with self._backend.reading() as connection:
+                _write_copy(connection, self._backend.schema, copy)
+                version = schema.revision(connection, within=self._backend.schema) or ""
+                epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()
+                memories = connection.execute(text("SELECT count(*) FROM memories")).scalar_one()
+            made = Checkpoint(
+                id=checkpoint_id,
+                name=name,
+                created_at=self._clock.now(),
+                backend=self._backend.name,
+                place=self._backend.place,
+                schema=version,
+                epoch=epoch,
+                memories=memories,
+                size_bytes=copy.stat().st_size,
+                content=manifest.hash_of(copy),
+            )
+            self._folder.complete(made)
+        return made
+
+    def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
+        """The checkpoints that still hold something of a tenant."""
+        return [one for one in self.list() if self._holds(one, tenant, marks)]
+
+    def _holds(self, checkpoint: Checkpoint, tenant: str, marks: Marks | None) -> bool:
+        copy = self._folder.copy_of(checkpoint)
+        try:
+            if copy.suffix == DUMP_SUFFIX:
+                return dump_holds(self._dumps.data_of(copy), tenant, marks)
+            with _opened(copy) as (archive, contents):
+                return any(dump_holds(archive.read(table).decode(), tenant, marks) for table in contents.tables)
+        except CheckpointFailed:
+            # A copy that cannot be read is believed to hold it.
+            return True
+
+    def restore(self, wanted: str, scope: Scope) -> Restored:
+        """Bring the schema back to a checkpoint; the present one is kept under another name."""
+        found = self._folder.find(wanted)
+        copy = self._folder.verify_content(found)
+        schema.check_known(found.schema, f"checkpoint {found.id}")
+        aside = f"{self._backend.schema}_before_{self._ids.new('rs').lower()}"
+        if copy.suffix == DUMP_SUFFIX:
+            self._dumps.restore(copy, found, scope, aside)
+            return Restored(found, f"schema {aside}")
+        with _opened(copy) as (archive, contents):
+            self._check_ours(found, contents)
+            with self._backend.restoring() as connection, _problems_told(found):
+                _set_aside(connection, self._backend.schema, aside)
+                _fill(connection, self._backend, found, archive, contents)
+                self._begin_new_epoch(connection, found, scope)
+                if found.schema != schema.CURRENT.newest:
+                    schema.upgrade(connection, self._backend.place, within=self._backend.schema)
+        return Restored(found, f"schema {aside}")
+
+    def _check_ours(self, found: Checkpoint, contents: Contents) -> None:
+        if contents.format != FORMAT or contents.schema != self._backend.schema:
+            raise CheckpointFailed(
+                f"checkpoint {found.id} is a copy of the schema {contents.schema!r} in format {contents.format}, "
+                f"and this store is {self._backend.schema!r}",
+                remedy="Choose another checkpoint, or set `postgres.schema`; nothing was replaced.",
+            )
+
+    def _begin_new_epoch(self, connection: Connection, found: Checkpoint, scope: Scope) -> None:
+        now = write_moment(self._clock.now())
+        connection.execute(
+            text("UPDATE meta SET value = :epoch, updated_at = :now WHERE key = :key"),
+            {"epoch": self._ids.new("ep"), "now": now, "key": EPOCH},
+        )
+        connection.execute(
+            text(
+                "INSERT INTO audit (tenant, action, target, actor, at, detail)"
+                " VALUES (:tenant, 'checkpoint.restored', :target, :actor, :now, :detail)"
+            ),
+            {
+                "tenant": scope.tenant,
+                "target": found.id,
+                "actor": scope.principal,
+                "now": now,
+                "detail": canonical_json({"name": found.name}),
+            },
+        )
+
+
+def table_folder(folder: Path | None) -> CheckpointFolder:
+    """The checkpoint folder of a PostgreSQL schema, which has no "beside" of its own."""
+    if folder is None:
+        raise SettingError("no folder is set for checkpoints of PostgreSQL", remedy="Set `checkpoints.folder`.")
+    return CheckpointFolder(folder, suffix=SUFFIX, older=(DUMP_SUFFIX,))
+
+
+def _write_copy(connection: Connection, ours: str, copy: Path) -> None:
+    columns: dict[str, list[str]] = {}
+    for table, column in connection.execute(_COLUMNS, {"ours": ours}):
+        columns.setdefault(table, []).append(column)
+    tables = connection.execute(_TABLES, {"ours": ours}).scalars().all()
+    contents = Contents(
+        format=FORMAT,
+        schema=ours,
+        tables={table: columns[table] for table in tables},
+        sequences={name: _sequence(connection, ours, name) for name in _sequences(connection, ours)},
+    )
+    with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(CONTENTS, json.dumps(asdict(contents)))
+        for table in tables:
+            statement = f"COPY {_target(ours, table, columns[table])} TO STDOUT"
+            with archive.open(table, "w", force_zip64=True) as file, _cursor(connection).copy(statement) as rows:
+                for piece in rows:
+                    file.write(piece)
+    with copy.open("rb") as written:
+        os.fsync(written.fileno())
+
+
+def _sequences(connection: Connection, ours: str) -> Sequence[str]:
+    return connection.execute(_SEQUENCES, {"ours": ours}).scalars().all()
+
+
+def _sequence(connection: Connection, ours: str, name: str) -> tuple[int, bool]:
+    row = connection.execute(text(f'SELECT last_value, is_called FROM "{ours}"."{name}"')).one()  # noqa: S608 - names of the catalogue
+    return int(row.last_value), bool(row.is_called)
+
+
+def _set_aside(connection: Connection, ours: str, aside: str) -> None:
+    """Wait for whoever still reads, and rename the present schema."""
+    for table in connection.execute(_TABLES, {"ours": ours}).scalars().all():
+        connection.execute(text(f'LOCK TABLE "{ours}"."{table}" IN ACCESS EXCLUSIVE MODE'))
+    connection.execute(text(f'ALTER SCHEMA "{ours}" RENAME TO "{aside}"'))
+    connection.execute(text(f'CREATE SCHEMA "{ours}"'))
+
+
+def _fill(
+    connection: Connection, backend: PostgresBackend, found: Checkpoint, archive: zipfile.ZipFile, contents: Contents
+) -> None:
+    """Make the tables of the checkpoint's own version, and put its rows into them."""
+    ours = backend.schema
+    then = schema.Schema(scripts=schema.CURRENT.scripts, newest=found.schema)
+    schema.upgrade(connection, backend.place, then, within=ours)
+    references = connection.execute(_REFERENCES, {"ours": ours}).all()
+    for table, name, _ in references:
+        connection.execute(text(f'ALTER TABLE "{ours}"."{table}" DROP CONSTRAINT "{name}"'))
+    tables = ", ".join(f'"{ours}"."{table}"' for table in contents.tables)
+    # What the migrations themselves put in is in the copy too.
+    connection.execute(text(f"TRUNCATE {tables}"))
+    for table, columns in contents.tables.items():
+        statement = f"COPY {_target(ours, table, columns)} FROM STDIN"
+        with archive.open(table) as file, _cursor(connection).copy(statement) as rows:
+            while piece := file.read(PIECE):
+                rows.write(piece)
+    # Afterwards: a reference that is checked row by row while tables fill is planned for empty tables, and slow.
+    for table, name, definition in references:
+        connection.execute(text(f'ALTER TABLE "{ours}"."{table}" ADD CONSTRAINT "{name}" {definition}'))
+    for name, (value, used) in contents.sequences.items():
+        given = {"name": f'"{ours}"."{name}"', "value": value, "used": used}
+        connection.execute(text("SELECT setval(:name, :value, :used)"), given)
+
+
+def _target(ours: str, table: str, columns: Sequence[str]) -> str:
+    listed = ", ".join(f'"{column}"' for column in columns)
+    return f'"{ours}"."{table}" ({listed})'
+
+
+def _cursor(connection: Connection) -> Any:
+    """A cursor of the driver, which can copy; SQLAlchemy's own cannot."""
+    driver: Any = connection.connection.driver_connection
+    return driver.cursor()
+
+
+@contextmanager
+def _opened(copy: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
+    """A copy and what it says it holds; one that cannot be read is refused."""
+    try:
+        with zipfile.ZipFile(copy) as archive:
+            said = json.loads(archive.read(CONTENTS))
+            sequences = {name: (int(value), bool(used)) for name, (value, used) in said["sequences"].items()}
+            yield archive, Contents(**{**said, "sequences": sequences})
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, KeyError, TypeError, EOFError) as problem:
+        raise CheckpointFailed(
+            f"the copy {copy} cannot be read: {problem}",
+            remedy="Choose another checkpoint; nothing was replaced.",
+        ) from problem
+
+
+@contextmanager
+def _problems_told(found: Checkpoint) -> Iterator[None]:
+    """Whatever the driver says of the rows, in our words; the transaction is taken back."""
+    import psycopg  # noqa: PLC0415 - only who uses PostgreSQL has it
+
+    try:
+        yield
+    except psycopg.errors.LockNotAvailable:
+        raise
+    except (psycopg.Error, StorageError) as problem:
+        raise CheckpointFailed(
+            f"checkpoint {found.id} could not be restored: {problem}",
+            remedy="Choose another checkpoint; nothing was replaced.",
+        ) from problem
