@@ -10,7 +10,6 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import CheckpointFailed
-from assay.flags import explain_hold
 from assay.settings import FILE_NAME, KNOWN
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ def register(app: typer.Typer) -> None:
 
 def _prepare(surface: Surface, store: Store) -> None:
     """Take the checkpoint that reconsolidation needs before it may change what is stored."""
+    from assay.flags import explain_hold  # noqa: PLC0415 - the base install has no database
+
     try:
         wiring.flags_of(surface.settings).activate(store, surface.scope, "reconsolidation")
     except CheckpointFailed as problem:
