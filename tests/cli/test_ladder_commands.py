@@ -28,7 +28,9 @@ def test_a_change_goes_up_and_one_page_tells_of_it(run: Run, tmp_path: Path) -> 
     place = export_dataset(dataset(), tmp_path / "house.json")
     assert "Nothing has graduated" in run("ladder", "watch").out
     assert run("ladder", "offline", FLAG, str(place), "--json").json["outcome"] == "inconclusive"
-    assert run("ladder", "begin", FLAG).out.startswith(f"Attempt 1 at {FLAG} began.")
+    begun = run("ladder", "begin", FLAG).out
+    assert begun.startswith(f"Attempt 1 at {FLAG} began.")
+    assert f"the shadow of {FLAG} is off" in begun
     assert run("ladder", "collect", FLAG, "--json").json == {"votes": 0, "step": None}
 
     page = run("ladder", "show", FLAG, "--json").json

@@ -39,6 +39,13 @@ def test_a_vote_moves_the_confidence_and_says_for_which_query(run: Run, memory_i
     assert against["confidence"] == pytest.approx(0.55)
 
 
+def test_fifteen_votes_of_one_caller_outside_a_session_count_once(run: Run, memory_id: str) -> None:
+    told = [run("validate", memory_id, "--json").json for _ in range(15)]
+    assert [one["counted"] for one in told] == [1] + [0] * 14
+    assert (told[-1]["tier"], told[-1]["validation_count"]) == ("normal", 1)
+    assert "nothing changed, you have said so before" in run("validate", memory_id).out
+
+
 def test_an_unknown_memory_is_named(run: Run, memory_id: str) -> None:
     told = run("validate", "m_never")
     assert told.code == 3

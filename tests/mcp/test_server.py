@@ -367,6 +367,9 @@ def test_the_same_verdict_counts_once(tmp_path: Path) -> None:
         first, second = [await told(client, "memory_validate", **verdict) for _ in range(2)]
         assert (first["repeated"], second["repeated"]) == (False, True)
         assert second["confidence"] == first["confidence"]
+        third = await told(client, "memory_validate", memory_id=memory_id, was_useful=True)
+        assert third["counted"] == 0
+        assert third["confidence"] == first["confidence"]
         problem = await refused(client, "memory_validate", memory_id="m_nothing", was_useful=True)
         assert problem["code"] == "record_not_found"
 

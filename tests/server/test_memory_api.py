@@ -75,6 +75,13 @@ def test_a_verdict_on_a_memory_counts_once(client: TestClient, oven: str) -> Non
     assert again["confidence"] == first["confidence"]
 
 
+def test_fifteen_verdicts_of_one_caller_outside_a_session_count_once(client: TestClient, oven: str) -> None:
+    told = [sent(client, f"/api/memory/{oven}/validate", {"was_useful": True}) for _ in range(15)]
+    assert [one["counted"] for one in told] == [1] + [0] * 14
+    assert told[-1]["tier"] == "normal"
+    assert told[-1]["reason"].startswith("you have said so before, outside any question")
+
+
 def test_events_sent_three_times_count_once(client: TestClient, oven: str) -> None:
     sent(client, "/api/memory/search", {"query": "oven polling", "session_id": "s-events"})
     body = {"events": [{"session_id": "s-events", "memory_id": oven, "event_key": "read-1"}]}

@@ -80,10 +80,16 @@ def _climbing(group: typer.Typer) -> None:
 
         with wiring.open_engine(surface.settings) as engine:
             test = wiring.ladder_of(engine).trials.begin(surface.scope, flag, kind=one_of(VoteKind)(kind, "--kind"))
+            unseen = kind == VoteKind.PAIRED and not engine.flag_states(surface.scope)[flag].shadow
         surface.result(
             {"feature_id": flag, "attempt": test.attempt, "kind": kind},
             f"Attempt {test.attempt} at {flag} began. Votes come with use: `assay ladder collect {flag}`.",
         )
+        if unseen:
+            surface.note(
+                f"Paired votes come from judged shadow runs, and the shadow of {flag} is off. Replay past searches with"
+                f" `assay shadow replay {flag}`, or switch the shadow on and begin again."
+            )
 
     @command(group, "pause")
     def pause(surface: Surface, flag: FlagArgument, why: WhyOption = "Paused by hand.") -> None:
