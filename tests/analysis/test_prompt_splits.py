@@ -181,3 +181,19 @@ def test_retries_unscored_and_undealt_sessions_count_for_nothing() -> None:
 def test_sides_that_no_coin_would_deal_are_told() -> None:
     many = [session(number, FIRST, 0.5) for number in range(40)]
     assert "40 questions" in standing_of(SPLIT, [*many, session(50, SECOND, 0.5)]).uneven
+
+
+def test_a_split_with_a_dead_side_decides_nothing() -> None:
+    found = standing_of(SPLIT, [session(number, SECOND, 1.0) for number in range(60)])
+    assert found.decision is None
+    assert found.withheld.startswith("No decision before each side has 10 scored questions: 0 questions went to")
+    fair = standing_of(SPLIT, asked(0.2, 400))
+    assert (fair.decision, fair.withheld) == ("better", "")
+
+
+def test_an_unfair_split_decides_nothing() -> None:
+    sides = [session(number, SECOND, 1.0) for number in range(80)]
+    sides += [session(100 + number, FIRST, 0.0) for number in range(20)]
+    found = standing_of(SPLIT, sides)
+    assert found.decision is None
+    assert found.withheld.startswith("No decision while the split is not fair: 20 questions went to the first and 80")

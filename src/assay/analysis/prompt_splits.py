@@ -18,6 +18,7 @@ from assay.analysis.offline import MOST_SESSIONS, newest
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
 from assay.statistics.interleaving import sign_test_of
 from assay.statistics.intervals import UNIT, Interval, mean_interval
+from assay.statistics.sample_ratio import FEWEST_PER_ARM, SampleRatio, sample_ratio
 from assay.statistics.sequential import EProcess, EProcessRule
 from assay.statistics.two_samples import half_width
 from assay.storage.work import Work
@@ -63,6 +64,8 @@ class SplitStanding:
     """E-values that the second is better, and that it is worse; 40 decides."""
     uneven: str
     """Why the sides cannot have been dealt by chance; empty when they can."""
+    withheld: str
+    """Why nothing is decided whatever the evidence; empty when it may be."""
     cut: bool
     """There are more sessions than were looked at."""
 
@@ -81,7 +84,9 @@ def standing_of(split: PromptSplit, sessions: Iterable[ResearchSession], *, cut:
     first, second = ([one for one in mine if key in one.prompt_versions] for key in split.keys)
     values = [_by_question(one) for one in (first, second)]
     delta, low, high = _difference(*(list(one.values()) for one in values))
-    process = EProcess(rule=EProcessRule(effect=EFFECT / 2.0)).update(list(_votes(split, mine)))
+    ratio = sample_ratio(control=len(values[0]), treatment=len(values[1]))
+    rule = EProcessRule(effect=EFFECT / 2.0)
+    process = EProcess(rule=rule).update(list(_votes(split, mine)), may_decide=ratio.may_decide)
     sides = [
         _described(key, version, some)
         for key, version, some in zip(split.keys, (split.first, split.second), (first, second), strict=True)
@@ -96,6 +101,7 @@ def standing_of(split: PromptSplit, sessions: Iterable[ResearchSession], *, cut:
         decision=process.decision,
         evidence=(_e(process.log_e_better), _e(process.log_e_worse)),
         uneven=_uneven(len(values[0]), len(values[1])),
+        withheld="" if ratio.may_decide else _withheld(ratio),
         cut=cut,
     )
 
@@ -162,6 +168,13 @@ def _votes(split: PromptSplit, sessions: Iterable[ResearchSession]) -> Iterator[
 def _e(log_e: float) -> float:
     """An e-value that can be written down."""
     return math.exp(min(log_e, 700.0))
+
+
+def _withheld(ratio: SampleRatio) -> str:
+    dealt = f"{ratio.control} questions went to the first and {ratio.treatment} to the second (p = {ratio.p:.2g})"
+    if min(ratio.control, ratio.treatment) < FEWEST_PER_ARM:
+        return f"No decision before each side has {FEWEST_PER_ARM} scored questions: {dealt}."
+    return f"No decision while the split is not fair: {dealt}."
 
 
 def _uneven(first: int, second: int) -> str:

@@ -25,12 +25,12 @@ from assay.clock import Clock
 from assay.errors import InputError, RecordNotFound
 from assay.flags import Flags, FlagState, known
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.online.sample_ratio import SampleRatio, sample_ratio
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.online import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
 from assay.statistics.bayes import Successes, beta_binomial, chance_of_higher_mean
 from assay.statistics.bootstrap import bootstrap_mean
 from assay.statistics.intervals import Interval
+from assay.statistics.sample_ratio import SampleRatio, sample_ratio
 from assay.statistics.sequential import EProcess, EProcessRule, alpha_of_attempt
 from assay.statistics.two_samples import mean_difference
 from assay.storage import Store, Work
@@ -249,7 +249,7 @@ class Trials:
     def _counted(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
         ratio = ratio_of(work, test)
         # The ratio comes first: evidence from a split that is not fair decides nothing.
-        may_decide = ratio is None or not ratio.withheld
+        may_decide = ratio is None or ratio.may_decide
         process = EProcess.from_json(test.state_json["process"]).update([vote.difference], may_decide=may_decide)
         # A clock that goes backwards does not take a test with it.
         now = max(vote.created_at, test.updated_at)
@@ -334,7 +334,11 @@ def ratio_of(work: Work, test: AbTest) -> SampleRatio | None:
     """Return how a split test divides its votes; None for tests that ask both sides."""
     if VoteKind(test.state_json["kind"]) is not VoteKind.SPLIT:
         return None
-    return sample_ratio(work.votes.arms(test.feature_id, test.attempt))
+    return _ratio(work.votes.arms(test.feature_id, test.attempt))
+
+
+def _ratio(arms: Mapping[str, int]) -> SampleRatio:
+    return sample_ratio(control=arms.get(Arm.CONTROL, 0), treatment=arms.get(Arm.TREATMENT, 0))
 
 
 def counts_from(test: AbTest) -> datetime:
@@ -400,7 +404,7 @@ def _standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator) -
         interval=gain.interval,
         chance=_chance_of_split(votes) if split else _chance_of_wins(votes),
         path=_path(test, votes),
-        ratio=sample_ratio(arms) if split else None,
+        ratio=_ratio(arms) if split else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Statistics: arrays in, frozen values out, chance an argument. Needs numpy and nothing else.
 
 `comparison` the verdict on two systems; `bootstrap`, `intervals`, `permutation`, `t_test`, `effect_size`, `power`,
-`multiple`, `distinct` what it is made of; `sequential`, `bayes`, `interleaving` decisions while data arrive;
+`multiple`, `distinct` what it is made of; `sequential`, `sample_ratio`, `bayes`, `interleaving` decisions on the way;
 `rank_agreement` two lists; `agreement`, `ppi`, `calibration` judges and humans. `clusters` owns what a cluster is,
 `checks` what may enter, `special` the distributions.
 """
@@ -41,6 +41,7 @@ from assay.statistics.rank_agreement import (
     rank_agreement,
     rank_biased_overlap,
 )
+from assay.statistics.sample_ratio import SampleRatio, sample_ratio
 from assay.statistics.sequential import (
     Decision,
     EProcess,
@@ -79,6 +80,7 @@ __all__ = [
     "Prior",
     "RankAgreement",
     "Rules",
+    "SampleRatio",
     "Score",
     "SignTest",
     "Successes",
@@ -118,6 +120,7 @@ __all__ = [
     "rank_biased_overlap",
     "required_pairs",
     "required_pairs_normal",
+    "sample_ratio",
     "sign_flip_test",
     "sign_test",
     "sign_test_of",

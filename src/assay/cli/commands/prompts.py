@@ -188,6 +188,8 @@ def _standing(found: SplitStanding) -> Iterator[str]:
     yield f"Difference {found.delta:+.3f}{span}. {_DECIDED.get(found.decision or '', undecided)}"
     if found.uneven:
         yield f"No fair coin: {found.uneven}."
+    if found.withheld:
+        yield found.withheld
 
 
 _DECIDED = {

@@ -8,10 +8,8 @@ less likely than `ALARM` pauses it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.records.online import Arm
 from assay.statistics.interleaving import sign_test_of
 
 FEWEST_PER_ARM = 10
@@ -48,12 +46,16 @@ class SampleRatio:
         return ""
 
     @property
+    def may_decide(self) -> bool:
+        """Whether the evidence of the test may be listened to."""
+        return not self.withheld
+
+    @property
     def alarming(self) -> bool:
         """Whether the split is so unlikely that the test has to pause."""
         return self.control + self.treatment >= ALARM_FROM and self.p < ALARM
 
 
-def sample_ratio(arms: Mapping[str, int]) -> SampleRatio:
-    """Return the ratio of a split test from the number of votes of each arm."""
-    control, treatment = arms.get(Arm.CONTROL, 0), arms.get(Arm.TREATMENT, 0)
+def sample_ratio(*, control: int, treatment: int) -> SampleRatio:
+    """Return the ratio of a split test from the number of votes of each side."""
     return SampleRatio(control=control, treatment=treatment, p=sign_test_of(wins=treatment, losses=control).p)
