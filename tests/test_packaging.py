@@ -140,6 +140,52 @@ def test_a_call_that_needs_an_extra_raises_the_error_that_names_it(base_python: 
     assert "pip install 'assay[memory]'" in last
 
 
+MAIN_JOB = (
+    *("cli", "records", "formats", "statistics", "metrics", "models", "settings", "wiring", "api", "client", "doctor"),
+    *(f"evaluation.{name}" for name in ("ci", "datasets", "gating", "running", "reporting", "labelling", "generating")),
+    *(f"systems.{name}" for name in ("boundary", "http_service", "python_function", "replies", "run_file", "specs")),
+)
+"""What measures, compares and gates: no module of it may need an extra to be imported."""
+IMPORT_ALL = """
+import importlib, json, pkgutil
+import assay
+from assay.extras import missing_extra
+outcomes = {}
+for module in pkgutil.walk_packages(assay.__path__, "assay.", onerror=lambda _: None):
+    if module.name in ("assay.__main__", "assay.pytest_plugin"):
+        continue
+    try:
+        importlib.import_module(module.name)
+    except ModuleNotFoundError as problem:
+        found = missing_extra(problem)
+        outcomes[module.name] = str(problem) if found is None else found.remedy
+print(json.dumps(outcomes))
+"""
+
+
+@pytest.fixture(scope="module")
+def not_importable(base_python: Path) -> dict[str, str]:
+    """The modules and packages that the base install cannot import, each with the remedy it names."""
+    told = run(base_python, IMPORT_ALL)
+    assert told.returncode == 0, told.stderr
+    outcomes: dict[str, str] = json.loads(told.stdout)
+    return outcomes
+
+
+def test_every_module_that_cannot_be_imported_in_the_base_install_names_its_extra(
+    not_importable: dict[str, str],
+) -> None:
+    assert "assay.storage" in not_importable
+    assert {name: why for name, why in not_importable.items() if not why.startswith("Install it: pip install")} == {}
+
+
+def test_no_module_of_the_main_job_needs_an_extra_to_be_imported(not_importable: dict[str, str]) -> None:
+    inner = tuple(f"assay.{name}" for name in MAIN_JOB)
+    assert [
+        name for name in not_importable if name in inner or name.startswith(tuple(f"{one}." for one in inner))
+    ] == []
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom assay.cli.main import main\n"
