@@ -104,6 +104,11 @@ def flood(handler: Handler) -> None:
         handler.wfile.write(b" " * 1_000_000)
 
 
+def say_nothing(handler: Handler) -> None:
+    """Close the connection without an answer, as a program does that has just died."""
+    handler.close_connection = True
+
+
 def break_off(handler: Handler) -> None:
     """Promise more than is sent."""
     handler.send_response(200)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 
 import pytest
-from tests.models.service import answer, break_off, drip, endpoint, flood, hang, serving
+from tests.models.service import answer, break_off, drip, endpoint, flood, hang, say_nothing, serving
 from tests.storage.waiting import until
 
 from assay.errors import EndpointMisbehaved, EndpointUnavailable, SettingError
-from assay.models.endpoint import EndpointOptions, key_from
+from assay.models.endpoint import AWAY_AFTER, EndpointOptions, key_from
 from assay.testing import FixedClock
 
 KEY = "sk-very-secret"
@@ -77,6 +77,40 @@ def test_the_third_failure_is_the_last() -> None:
         with pytest.raises(EndpointUnavailable, match=r"answered 500: out of memory \(3 tries\)"):
             endpoint(service.url).post("/ask", {})
         assert len(service.heard) == 3
+
+
+def test_a_service_that_is_away_costs_pauses_for_a_few_calls_only() -> None:
+    pauses: list[float] = []
+    with serving(answer(body={})) as service:
+        gone = endpoint(service.url, pauses=pauses)
+    tries = []
+    for _ in range(AWAY_AFTER + 50):
+        with pytest.raises(EndpointUnavailable) as problem:
+            gone.post("/ask", {})
+        assert problem.value.unreachable
+        tries.append(problem.value.tries)
+    assert tries == [3] * AWAY_AFTER + [1] * 50
+    assert len(pauses) == 2 * AWAY_AFTER
+
+
+def test_a_service_that_is_back_is_borne_with_as_before() -> None:
+    later = (answer(body={}), answer(500), answer(500), answer(body=[1]))
+    with serving(*[say_nothing] * 3 * AWAY_AFTER, *later) as service:
+        asked = endpoint(service.url, pauses=[])
+        for _ in range(AWAY_AFTER):
+            with pytest.raises(EndpointUnavailable):
+                asked.post("/ask", {})
+        assert asked.post("/ask", {}) == {}
+        assert asked.post("/ask", {}) == [1]
+
+
+def test_a_service_that_answers_with_failures_is_not_away() -> None:
+    with serving(answer(500)) as service:
+        asked = endpoint(service.url, pauses=[])
+        for _ in range(AWAY_AFTER + 1):
+            with pytest.raises(EndpointUnavailable, match="3 tries") as problem:
+                asked.post("/ask", {})
+        assert not problem.value.unreachable
 
 
 def test_a_pause_that_would_end_after_the_deadline_is_not_begun(clock: FixedClock) -> None:

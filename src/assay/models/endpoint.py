@@ -1,8 +1,9 @@
 """The one client of services that speak JSON over HTTP, and the only place that tries again.
 
 A call ends within its deadline, tries and pauses included, whatever the other side does: refuse, hang, drip, or send
-without end. Redirects are not followed, since they would carry the key to an address nobody chose. The key comes from
-an environment variable and is in no message. Each call has a connection of its own, so threads can share a client.
+without end. A service that is away is not waited for again and again (`AWAY_AFTER`). Redirects are not followed, since
+they would carry the key to an address nobody chose. The key comes from an environment variable and is in no message.
+Each call has a connection of its own, so threads can share a client.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """Answers that may be another a moment later."""
 TOO_MANY = 429
 """The one answer of these that says nothing was done."""
+AWAY_AFTER = 5
+"""Calls in a row that nothing answered. From then on each call is one try without a pause, until one is answered: a
+thousand questions to a service that is down cost seconds, not the pauses between three thousand tries."""
 _READ = 65_536
 Failure = TypeVar("Failure", bound=ModelError)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -138,6 +142,8 @@ class Endpoint:
         self._clock = clock
         self._rng = rng
         self._pause = pause
+        self._unanswered = 0
+        """Calls in a row that nothing answered; threads that count at once lose a count at worst."""
 
     @property
     def place(self) -> str:
@@ -176,17 +182,23 @@ class Endpoint:
 
     def _call(self, question: _Question, patience: _Patience) -> Answered:
         worked_on = 0
-        for attempt in range(1, patience.attempts + 1):
+        attempts = patience.attempts if self._unanswered < AWAY_AFTER else 1
+        for attempt in range(1, attempts + 1):
             try:
-                return Answered(self._parsed(self._once(question, patience, attempt)), attempt, worked_on)
+                answered = Answered(self._parsed(self._once(question, patience, attempt)), attempt, worked_on)
             except _TryAgainError as problem:
                 worked_on += problem.worked_on
                 wait = self._wait(attempt, problem)
-                if attempt == patience.attempts or self._clock.monotonic() + wait >= patience.ends:
+                if attempt == attempts or self._clock.monotonic() + wait >= patience.ends:
+                    self._unanswered = self._unanswered + 1 if problem.unreachable else 0
                     raise _noted(self._gave_up(problem, attempt), attempt, worked_on) from problem
                 self._pause(wait)
             except (EndpointUnavailable, EndpointMisbehaved) as problem:
+                self._unanswered = 0
                 raise _noted(problem, attempt, worked_on + problem.worked_on) from problem.__cause__
+            else:
+                self._unanswered = 0
+                return answered
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _wait(self, attempt: int, problem: _TryAgainError) -> float:
