@@ -148,6 +148,19 @@ def test_a_budget_stops_a_run_and_resume_goes_on(run: Run) -> None:
     assert only_run().is_dir()
 
 
+def test_what_a_run_cost_is_told(run: Run) -> None:
+    told = run("run", "house.json", "-s", "python:ten_lines_engine:dear", "--budget", "1.0", "-m", "mrr")
+    assert "2 of 2 cases told what they cost: 0.8 in all." in told.out + told.err
+    (result,) = run("run", "house.json", "-s", "python:ten_lines_engine:dear", "--json").json["runs"]
+    (cost,) = [caveat for caveat in result["caveats"] if caveat["kind"] == "cost"]
+    assert cost["figures"]["cost"] == pytest.approx(1.6)
+
+
+def test_a_budget_that_no_case_tells_a_cost_for_is_told_to_limit_nothing(run: Run) -> None:
+    told = run("run", "house.json", "-s", "python:ten_lines_engine:search", "--budget", "1.0", "-m", "mrr")
+    assert "The budget of 1 limited nothing: none of 4 cases told what it cost." in told.out + told.err
+
+
 def test_a_resume_that_asks_for_something_else_is_refused(run: Run) -> None:
     run("run", "house.json", "-s", "python:ten_lines_engine:search")
     told = run("run", "house.json", "--resume", "latest", "-k", "20")

@@ -20,8 +20,10 @@ from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.runner import Running, run
 from assay.judging.any_judge import Judging, judging_abstention
+from assay.judging.labels import question_key
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
+from assay.records.caveats import CaveatKind
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evaluations import Retrieved
 from assay.records.judging import AbstentionVerdict, Calibration, RubricKind
@@ -240,3 +242,31 @@ def test_a_change_of_an_untrusted_metric_is_passed_over(
     rules = {one.title for one in judge(now, before, GateOptions(unjudgeable=1.0)).rules}
     assert "relative groundedness" not in rules
     assert "relative ndcg@5" in rules
+
+
+def test_what_must_be_known_of_the_judge_stands_with_the_run(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    first = judged(result, store, scope, clock)
+    calibrated(first, store, scope, clock, passed=False, figures={"shortcomings": ["kappa is low"], "served": ["a:1"]})
+    question = question_key(dataset().cases[0].query)
+    calibrated(first, store, scope, clock, figures={"served": ["a:1"], "evidence": [["c", question, 1.0, 1.0]]})
+    again = judged(result, store, scope, clock)
+    (standing,) = [one for one in again.standings if one.about is RubricKind.GROUNDEDNESS]
+    assert (standing.attempts, standing.failed_attempts, standing.among_labels) == (2, 1, 1)
+    assert standing.why == "reader replied, and a:1 was calibrated"
+    sentences = [caveat.sentence for caveat in again.result.caveats if caveat.kind is CaveatKind.JUDGE]
+    assert "The judge of groundedness was calibrated 2 times, 1 of them without success." in sentences
+    assert any("ask questions of the labels" in sentence for sentence in sentences)
+    assert "groundedness: diagnostic only, reader replied, and a:1 was calibrated." in sentences
+
+
+def test_what_judging_took_is_kept_with_the_run_and_is_no_change_of_the_system(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    found = judged(result, store, scope, clock)
+    spent = found.result.manifest.subject["judge"]["groundedness"]["spent"]
+    assert spent["requests"] == spent["fresh"] > 0
+    assert spent["prompt_tokens"] > 0
+    assert "spent" not in reading_of(found.result).subject["judge"]["groundedness"]
+    assert reading_of(found.result).subject["judge"]["groundedness"]["gates"] is False

@@ -147,6 +147,14 @@ def test_ppi_by_hand() -> None:
     assert (found.interval.method, found.human_only.method) == ("ppi", "t")
 
 
+def test_few_or_picked_labels_are_warned_of() -> None:
+    few = ppi_mean([1, 0, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0])
+    assert few.labels == 4
+    assert few.caution.startswith("4 labels are few: below 20")
+    many = ppi_mean([1, 0] * 20, [1, 0] * 20, [1, 1, 1, 0])
+    assert many.caution == "The interval holds only if the labelled cases are a random sample of all cases."
+
+
 def test_a_good_judge_shortens_the_interval_and_a_bad_one_is_not_listened_to(rng: np.random.Generator) -> None:
     truth = (rng.random(2_000) < 0.6).astype(float)
     good = np.where(rng.random(2_000) < 0.95, truth, 1.0 - truth)

@@ -45,7 +45,38 @@ _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
 def case_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
     """Cases that ended badly or were never tried, then what the adapter of the system reported."""
-    return [*_failure_caveats(cases), *_retry_caveats(cases), *_adapter_caveats(cases)]
+    return [*_failure_caveats(cases), *_retry_caveats(cases), *_cost_caveats(cases), *_adapter_caveats(cases)]
+
+
+def _cost_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """What the cases cost, where the system tells; a failed case that told nothing may have been paid for."""
+    tried = [case for case in cases if case.status is not CaseStatus.SKIPPED]
+    told = [case.cost for case in tried if case.cost is not None]
+    if not told:
+        return []
+    untold = [case for case in tried if case.cost is None]
+    failed = sum(case.status in (CaseStatus.ERROR, CaseStatus.TIMEOUT) for case in untold)
+    missing = (
+        f" {len(untold):,} cases told no cost, {failed:,} of them failed: it may have been more." if untold else ""
+    )
+    return [
+        Caveat(
+            kind=CaveatKind.COST,
+            sentence=f"{len(told):,} of {len(tried):,} cases told what they cost: {sum(told):.6g} in all.{missing}",
+            count=len(told),
+            of=len(tried),
+            figures={"cost": sum(told), "untold": len(untold)},
+        )
+    ]
+
+
+def idle_budget_caveat(money: float, cases: Sequence[CaseResult]) -> Caveat | None:
+    """Say that a budget of money limited nothing, because no case told what it cost; None where one did."""
+    tried = [case for case in cases if case.status is not CaseStatus.SKIPPED]
+    if not tried or any(case.cost is not None for case in tried):
+        return None
+    sentence = f"The budget of {money:g} limited nothing: none of {len(tried):,} cases told what it cost."
+    return Caveat(kind=CaveatKind.COST, sentence=sentence, count=0, of=len(tried))
 
 
 def _retry_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:

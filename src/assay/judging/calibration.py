@@ -28,7 +28,7 @@ from assay.models.limited import side_by_side
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
 from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
 from assay.statistics.intervals import Interval, wilson
-from assay.statistics.ppi import ppi_mean
+from assay.statistics.ppi import FEW_LABELS, ppi_mean
 from assay.statistics.two_samples import mean_difference
 
 LEAST_CASES = 30
@@ -39,8 +39,6 @@ SLACK = 0.2
 """How far below the floor the lower end of kappa's interval may lie."""
 LEAST_SAME = 0.8
 """The share of repeated cases on which a judge must give the same verdict every time it is asked."""
-LEAST_LABELS = 20
-"""Fewer labels than this correct no mean: one odd label would move it too far."""
 NOT_ALIKE = 0.01
 """Below this p, the labelled cases are not a random sample of those whose mean is corrected."""
 FILLER = (
@@ -362,14 +360,15 @@ def _means(
         **found,
         "judge_unlabelled": float(np.mean(rest)),
         "corrected": _interval(corrected.interval),
+        "caution": corrected.caution,
         "bias": corrected.judge_bias,
     }
 
 
 def _not_correctable(said: Sequence[float], rest: Sequence[float], rng: np.random.Generator) -> str:
     """Say why a mean cannot be corrected by these labels; empty when it can."""
-    if len(said) < LEAST_LABELS:
-        return f"{len(said)} labels have a verdict; {LEAST_LABELS} are needed to correct a mean"
+    if len(said) < FEW_LABELS:
+        return f"{len(said)} labels have a verdict; {FEW_LABELS} are needed to correct a mean"
     if len(rest) < 2:
         return f"{len(rest)} cases have a verdict and no label; 2 are needed"
     seen = mean_difference(rest, said, rng=rng)

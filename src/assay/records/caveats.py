@@ -56,6 +56,8 @@ class CaveatKind(StrEnum):
     """Whether the files of the run are as Assay wrote them."""
     CLUSTERS = "clusters"
     """Cases that belong together and do not count as independent."""
+    COST = "cost"
+    """What the run cost, and how many cases told nothing of it."""
     LATENCY = "latency"
     """What times include or leave out: cold starts, time-outs, another machine."""
     OTHER = "other"

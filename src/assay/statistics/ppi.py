@@ -3,6 +3,10 @@
 The judge's mean over everything is corrected by how far the judge was off where a human looked too (Angelopoulos et al.
 2023). The interval is valid however bad the judge is; a good judge makes it shorter. `tuned` chooses how much to listen
 to the judge (PPI++, 2024): weight 0 is the plain human mean, 1 the full correction.
+
+All of it holds for labels that are a random sample of the cases. Labels that a person picked, the clear cases or those
+that looked wrong, give a mean of the picked cases whatever the interval says; `PpiMean.caution` says so, and warns of
+few labels.
 """
 
 from __future__ import annotations
@@ -20,6 +24,9 @@ from assay.statistics.clusters import units_of
 from assay.statistics.intervals import Bounds, Interval, as_bounds, cut, mean_interval, unseen_share
 from assay.statistics.special import t_quantile
 
+FEW_LABELS = 20
+"""Fewer labels than this correct a mean only with a warning."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PpiMean:
@@ -31,6 +38,16 @@ class PpiMean:
     judge_bias: float
     """Judge minus human, where both looked."""
     weight: float
+    labels: int
+    """How many cases a human labelled."""
+
+    @property
+    def caution(self) -> str:
+        """What must be read beside the interval."""
+        sample = "The interval holds only if the labelled cases are a random sample of all cases."
+        if self.labels >= FEW_LABELS:
+            return sample
+        return f"{self.labels} labels are few: below {FEW_LABELS}, one odd label moves the mean too far. {sample}"
 
 
 def ppi_mean(
@@ -63,6 +80,7 @@ def ppi_mean(
         human_only=mean_interval(y, level=level, bounds=bounds),
         judge_bias=float(np.mean(f - y)),
         weight=weight,
+        labels=len(y),
     )
 
 

@@ -155,6 +155,20 @@ def test_a_budget_leaves_the_rest_for_later(tmp_path: Path) -> None:
     assert system.asked == ["q1", "q2", "q3", "q4"]
 
 
+def test_a_failed_case_counts_towards_the_budget(tmp_path: Path) -> None:
+    def costly(case: Case) -> Retrieved:
+        if case.id == "q2":
+            raise RuntimeError("down after it was paid for")
+        return Retrieved(ids=tuple(right(case.query, 5)), cost=0.4)
+
+    result = run(dataset(), Given(costly), running=Running(runs=tmp_path, budget=Budget(money=1.0)))
+    assert result.counts[CaseStatus.SKIPPED] == 2
+    (cost,) = [caveat for caveat in result.caveats if caveat.kind is CaveatKind.COST]
+    assert cost.sentence == (
+        "1 of 2 cases told what they cost: 0.4 in all. 1 cases told no cost, 1 of them failed: it may have been more."
+    )
+
+
 def test_threads_change_the_order_and_not_the_result(tmp_path: Path) -> None:
     alone = run(dataset(), good(), RunOptions(repeats=3))
     crowd = run(dataset(), good(), RunOptions(repeats=3), Running(executor=LocalExecutor(4), runs=tmp_path))

@@ -1,6 +1,7 @@
 """How much a run may spend: money (`1.50`) or time (`90s`, `10m`, `2h`). It stops before the next case would exceed it.
 
-The next case is taken to cost as much as the dearest so far: better to stop one early than to pay for one too many.
+The next case is taken to cost as much as the dearest so far: better to stop one early than to pay for one too many. So
+is a case that failed before it could tell its cost: it may have been paid for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from assay.errors import BadValue
 from assay.records.evaluations import CaseResult
+from assay.records.runs import CaseStatus
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -50,8 +52,9 @@ class Spending:
 
     def add(self, result: CaseResult) -> None:
         """One more case."""
-        self.money += result.cost or 0.0
         self._dearest = max(self._dearest, result.cost or 0.0)
+        lost = result.cost is None and result.status in (CaseStatus.ERROR, CaseStatus.TIMEOUT)
+        self.money += self._dearest if lost else result.cost or 0.0
         self._slowest = max(self._slowest, (result.total_ms or 0.0) / 1000.0)
 
     def allows_another(self, elapsed_s: float) -> bool:

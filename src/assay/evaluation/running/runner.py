@@ -12,11 +12,12 @@ import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.clock import Clock, SystemClock
 from assay.errors import InputError, RunFailed
+from assay.evaluation.caveats import idle_budget_caveat
 from assay.evaluation.readings import differing
 from assay.evaluation.results import RunResult, with_skipped
 from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
@@ -65,8 +66,13 @@ def run(
         running.on_start(manifest, folder)
     terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
     cases = _Loop(dataset, manifest, system, terms, running).results(folder)
-    result = score_run(dataset, manifest, with_skipped(manifest, cases))
+    result = _with_budget_caveat(score_run(dataset, manifest, with_skipped(manifest, cases)), running.budget)
     return result if folder is None else result.save_result(folder)
+
+
+def _with_budget_caveat(result: RunResult, budget: Budget) -> RunResult:
+    idle = None if budget.money is None else idle_budget_caveat(budget.money, result.cases)
+    return result if idle is None else replace(result, caveats=(*result.caveats, idle))
 
 
 def _begun(dataset: Dataset, system: System, options: RunOptions, running: Running) -> tuple[RunManifest, Path | None]:
