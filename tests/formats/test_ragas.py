@@ -152,3 +152,39 @@ def test_any_dataset_comes_back(tmp_path_factory: pytest.TempPathFactory, datase
     path = tmp_path_factory.mktemp("ragas") / "any.jsonl"
     write_ragas(path, dataset)
     assert read_ragas(path) == dataset
+
+
+OLD = {
+    "question": "When does the pool open?",
+    "contexts": ["Towels are free.", "The pool opens at seven."],
+    "answer": "At eight.",
+    "ground_truth": "At seven.",
+}
+
+
+@pytest.mark.parametrize("name", ["old.jsonl", "old.json", "old.csv"])
+def test_samples_of_ragas_0_1_are_told_and_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.endswith(".csv"):
+        with path.open("w", newline="") as opened:
+            writer = csv.DictWriter(opened, OLD.keys())
+            writer.writeheader()
+            writer.writerow({key: str(value) for key, value in OLD.items()})
+    else:
+        path.write_text(json.dumps([OLD] if name.endswith(".json") else OLD) + "\n")
+    found = load_dataset(path)
+    (case,) = found.cases
+    assert (case.query, case.reference_answer, case.grades) == ("When does the pool open?", "At seven.", ())
+    assert sorted(one.text for one in found.documents) == ["The pool opens at seven.", "Towels are free."]
+
+
+def test_several_ground_truths_give_the_first_and_newer_names_count(tmp_path: Path) -> None:
+    many = {"question": "When?", "ground_truths": ["At seven.", "At 7 am."]}
+    none = {"question": "Where?", "ground_truths": []}
+    both = {"user_input": "Who?", "question": "Whom?", "reference": "Maria.", "ground_truth": "Nobody."}
+    found = read_ragas(written(tmp_path / "s.jsonl", many, none, both))
+    assert [(one.query, one.reference_answer) for one in found.cases] == [
+        ("When?", "At seven."),
+        ("Where?", None),
+        ("Who?", "Maria."),
+    ]

@@ -14,10 +14,12 @@ from assay import Research
 from assay.analysis.prompts import PromptBook
 from assay.api import Memory
 from assay.errors import SettingError
+from assay.evaluation.harvesting.harvest import harvest
 from assay.judging.splitting import version_for
 from assay.memory.engine import Engine
-from assay.records import Draft, Scope
-from assay.records.research import Checkpoint, Material
+from assay.records import Draft, Origin, Scope
+from assay.records.evidence import PLANNED_SEARCH
+from assay.records.research import Checkpoint, Material, Plan, PlannedQuery
 from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.research.options import FailAction, ResearchOptions
 from assay.research.planner import RulePlanner
@@ -239,3 +241,27 @@ def test_the_public_face_asks_retries_and_reads_back(tmp_path: Path) -> None:
         assert research.get(again.log_id).session.retry_of == first.log_id
         assert "twelve hours" in again.text
         assert again.evaluation["plan_score"] is None
+
+
+def test_a_dataset_from_use_holds_what_was_asked_and_not_what_a_planner_searched(
+    settings: Settings, engine: Engine
+) -> None:
+    answer = open_research(settings, engine, SCOPE).ask(SCOPE, QUESTION)
+    planned = {query.text for query in answer.plan.queries if query.text.rstrip("?") != QUESTION.rstrip("?")}
+    assert planned
+    engine.store.log.flush()
+    with engine.store.reading(SCOPE) as work:
+        logged = {one.query: one.tool_name for one in work.queries.recent(limit=100, origin=Origin.USE)}
+        found = harvest(work)
+    assert {logged[words] for words in planned} == {PLANNED_SEARCH}
+    assert [one.query for one in found] == [QUESTION]
+    # What was read or rated after a planned search belongs to the question.
+    assert len(found[0].query_ids) > 1
+
+
+def test_a_planned_search_of_which_no_session_is_left_is_not_proposed(settings: Settings, engine: Engine) -> None:
+    plan = Plan(question=QUESTION, queries=(PlannedQuery(text="cookie hours"), PlannedQuery(text=QUESTION)))
+    MemorySearch(engine.searcher)(SCOPE, plan, Wanted(results=3, passages=3))
+    engine.store.log.flush()
+    with engine.store.reading(SCOPE) as work:
+        assert [one.query for one in harvest(work)] == [QUESTION]

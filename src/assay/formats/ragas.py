@@ -8,6 +8,9 @@
     rubrics                     demands on the answer, `name: text` each
     synthesizer_name            the category; `persona_name` is a tag
 
+Samples of Ragas 0.1 are read too: `question`, `ground_truth` or `ground_truths`, `contexts` and `answer` are its names
+for `user_input`, `reference`, `retrieved_contexts` and `response`. Where a sample has both names, the newer one counts.
+
 `response`, `multi_responses` and tool calls say what some system did and stay where they are. Exports add the keys
 `case_id`, `category`, `difficulty`, `tags` and, where it is false, `answerable`: Ragas passes over them.
 """
@@ -34,6 +37,14 @@ from assay.records.memory import Format
 FILE_NAME = "samples.jsonl"
 USER_INPUT = "user_input"
 _LISTS = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids", "tags")
+_OLD_NAMES = {
+    "question": USER_INPUT,
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+    "contexts": "retrieved_contexts",
+    "answer": "response",
+}
+"""What Ragas 0.1 called the fields."""
 _NAMED = re.compile(r"(\w+): (.*)", re.DOTALL)
 _UNNAMED = "demand_"
 
@@ -99,10 +110,12 @@ def _cell(value: str) -> Any:
 
 
 def _sample(value: Any, known: Mapping[str, Case]) -> tuple[Case, list[Document]]:
-    sample = {key: inner for key, inner in an_object(value, "the sample").items() if inner is not None}
+    sample = _with_new_names({key: inner for key, inner in an_object(value, "the sample").items() if inner is not None})
     if USER_INPUT not in sample:
         there = ", ".join(sorted(sample)) or "none"
-        raise BadValue(f"the sample has no {USER_INPUT!r}", remedy=f"Add it; its keys are: {there}.")
+        raise BadValue(
+            f"the sample has no {USER_INPUT!r} (in Ragas 0.1: 'question')", remedy=f"Add it; its keys are: {there}."
+        )
     query, history = _asked(sample[USER_INPUT])
     lists = {field: texts(sample.get(field, []), field) for field in _LISTS}
     gold, documents = _contexts(lists["reference_contexts"], lists["reference_context_ids"])
@@ -123,6 +136,18 @@ def _sample(value: Any, known: Mapping[str, Case]) -> tuple[Case, list[Document]
         ),
         [*documents, *more],
     )
+
+
+def _with_new_names(sample: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample of Ragas 0.1 under the names of today; of several ground truths the first is the reference."""
+    renamed = {key: value for key, value in sample.items() if key not in _OLD_NAMES}
+    for key, name in _OLD_NAMES.items():
+        value = sample.get(key)
+        if key == "ground_truths" and isinstance(value, list):
+            value = value[0] if value else None
+        if value is not None:
+            renamed.setdefault(name, value)
+    return renamed
 
 
 def _asked(value: Any) -> tuple[str, tuple[Turn, ...]]:

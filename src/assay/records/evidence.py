@@ -27,6 +27,10 @@ class Origin(StrEnum):
     CANARY = "canary"
 
 
+PLANNED_SEARCH = "assay ask, planned"
+"""The tool name of a search whose words a planner chose: nobody asked that, whatever its origin."""
+
+
 class JudgmentSource(StrEnum):
     """Where a grade comes from."""
 

@@ -14,7 +14,9 @@ from typing import Protocol
 from assay.errors import AssayError
 from assay.memory.searching import Searcher
 from assay.records import Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
+from assay.records.evidence import PLANNED_SEARCH
 from assay.records.research import Passage, Plan, PlannedQuery
+from assay.text.terms import normalised_phrase
 
 DAMPING = 60
 """The constant of reciprocal ranks: how little the first place is worth more than the second."""
@@ -96,7 +98,7 @@ class MemorySearch:
                 k=wanted.results,
                 mode=Mode.DEEP if wanted.widened else Mode.AUTO,
                 explain=True,
-                tool_name=TOOL,
+                tool_name=TOOL if _same_words(query.text, plan.question) else PLANNED_SEARCH,
             )
             try:
                 gathered.add(self._searcher.search(scope, request))
@@ -116,6 +118,10 @@ def _queries(plan: Plan, *, widened: bool) -> Sequence[PlannedQuery]:
     if widened:
         asked.setdefault(plan.question, PlannedQuery(text=plan.question))
     return list(asked.values())
+
+
+def _same_words(query: str, question: str) -> bool:
+    return normalised_phrase(query) == normalised_phrase(question)
 
 
 def _passage(hit: Hit, one: HitPassage, scores: dict[int, float]) -> Passage:

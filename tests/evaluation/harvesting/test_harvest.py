@@ -15,6 +15,7 @@ from assay.evaluation.harvesting.diversity import most_diverse, word_vectors
 from assay.evaluation.harvesting.harvest import By, distinct, largest_remainder, sample
 from assay.evaluation.harvesting.weak_labels import weak_grades
 from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, LoggedQuery, Origin
+from assay.records.evidence import PLANNED_SEARCH
 from assay.testing import FixedClock
 
 NOW = FixedClock().now()
@@ -38,6 +39,8 @@ def test_only_usable_questions_of_use_count() -> None:
         asked("evaluated", origin=Origin.EVALUATION),
         asked("shadow", origin=Origin.SHADOW),
         asked("what an agent writes", tool_name="match_triggers"),
+        asked("what another agent writes", tool_name="memory_match_triggers"),
+        asked("long session cookie live number", tool_name=PLANNED_SEARCH),
         asked("?!"),
         asked("found nothing", result_ids=()),
     ]

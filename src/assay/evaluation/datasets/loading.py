@@ -114,7 +114,16 @@ def format_at(path: Path, source: Source) -> str:
 def _told_by_keys(path: Path) -> str | None:
     """Files of one ending are told apart by keys that only one format has, near the beginning."""
     beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LONGEST)), b"")
-    known = {ragas.USER_INPUT: "ragas", longmemeval.HAYSTACK: "longmemeval", "question_id": "longmemeval"}
+    known = {
+        ragas.USER_INPUT: "ragas",
+        longmemeval.HAYSTACK: "longmemeval",
+        "question_id": "longmemeval",
+        # Anchored cases are questions with supports; those of Ragas 0.1 have ground truths or contexts.
+        "gold_supports": "anchored",
+        "ground_truth": "ragas",
+        "ground_truths": "ragas",
+        "contexts": "ragas",
+    }
     return next((kind for key, kind in known.items() if f'"{key}"'.encode() in beginning), None)
 
 

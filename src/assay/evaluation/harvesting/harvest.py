@@ -1,14 +1,15 @@
 """The questions of the query log: each once, and a sample in which every intent has its share.
 
-Only what was asked in use counts: an evaluation that fed on its own questions would measure itself. Two questions with
-the same words are one. Shares are given by largest remainder; an intent with fewer questions than its share gives what
+Only what was asked in use counts: an evaluation that fed on its own questions would measure itself. A search that a
+planner made for a question counts as that question, never in the planner's words. Two questions with the same words are
+one. Shares are given by largest remainder; an intent with fewer questions than its share gives what
 it has, and the rest goes to the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -16,11 +17,14 @@ import numpy as np
 
 from assay.errors import NothingMeasured
 from assay.records import Intent, LoggedQuery, Origin
+from assay.records.evidence import PLANNED_SEARCH
 from assay.storage import Work
 from assay.text.terms import normalised_phrase
 
-NO_QUESTION = frozenset({"match_triggers"})
-"""Tools whose text is no question: what an agent is writing, held against triggers."""
+NO_QUESTION = frozenset({"match_triggers", "memory_match_triggers", PLANNED_SEARCH})
+"""Tools whose text nobody asked: what an agent is writing, held against triggers, and the words of a planner."""
+ASKED = "assay ask"
+"""The tool of a search that stands for the question somebody asked."""
 MOST_READ = 100_000
 """Lines of the log that are looked at, newest first."""
 
@@ -48,7 +52,14 @@ class Harvested:
 
 def harvest(work: Work, *, limit: int = MOST_READ) -> list[Harvested]:
     """Every question of the log, the newest first."""
-    return distinct(work.queries.recent(limit=limit, origin=Origin.USE))
+    questions = work.research.questions_searched_for()
+    return distinct(_as_asked(one, questions) for one in work.queries.recent(limit=limit, origin=Origin.USE))
+
+
+def _as_asked(logged: LoggedQuery, questions: Mapping[str, str]) -> LoggedQuery:
+    """A search with the words of whoever asked, where it was made to answer a question."""
+    question = questions.get(logged.query_id)
+    return logged if question is None else replace(logged, query=question, tool_name=ASKED)
 
 
 def distinct(logged: Iterable[LoggedQuery]) -> list[Harvested]:

@@ -92,6 +92,21 @@ class ResearchRows(Repository):
         for row in self._connection.execution_options(yield_per=1_000).execute(found):
             yield _session(row)
 
+    def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
+        """By the id of each search that the newest sessions made: the question that somebody had asked."""
+        wanted = (
+            select(_OF.question, research_traces.c.trace)
+            .join(research_traces, research_traces.c.log_id == _OF.log_id)
+            .where(self._mine(research_sessions), self._mine(research_traces))
+            .order_by(_OF.id.desc())
+            .limit(newest)
+        )
+        found: dict[str, str] = {}
+        for question, trace in self._connection.execution_options(yield_per=100).execute(wanted):
+            for query_id in (trace or {}).get("retrieval_evaluation", {}).get("query_ids", ()):
+                found[str(query_id)] = question
+        return found
+
     def count(self, wanted: ResearchFilter | None = None) -> int:
         """How many sessions a filter lets through."""
         return int(self._connection.execute(self._matching(select(func.count()), wanted)).scalar_one())
