@@ -314,3 +314,16 @@ def test_cases_that_were_deleted_from_the_dataset_are_named(run: Run) -> None:
     says_refused(missing)
     assert missing in run("compare", "old", "easier").err
     assert "6 cases of easier are not in old: q24" not in told.err
+
+
+def test_a_run_under_its_floors_is_not_blessed_unless_somebody_says_why(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text('[floors]\n"mrr" = 0.9\n', encoding="utf-8")
+    before = (tmp_path / "baseline.json").read_bytes()
+    told = run("baseline", "bless", "worse", "--json")
+    assert (told.code, told.json["error"]["code"]) == (2, "not_ready")
+    assert "is under the floor 0.90" in told.json["error"]["message"]
+    assert (tmp_path / "baseline.json").read_bytes() == before
+    told = run("baseline", "bless", "worse", "--despite", "the catalogue was cut in half")
+    assert (told.code, "although mrr" in told.out) == (0, True)
+    assert "the catalogue was cut in half" in run("baseline", "show").out
+    assert "the catalogue was cut in half" in run("gate", "worse").out + run("gate", "worse").err

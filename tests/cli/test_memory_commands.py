@@ -216,6 +216,8 @@ def test_thresholds_are_measured_on_ours_or_on_your_pairs(run: Run, tmp_path: Pa
     told = run("tune", "thresholds", "--pairs", "pairs.jsonl")
     assert told.code == 0
     assert "proposed" in told.out
+    assert {line.split()[0]: line.split()[1] for line in told.out.splitlines() if line.startswith("  ")}["same"] == "1"
+    assert "built-in method" not in told.out
     (tmp_path / "pairs.jsonl").write_text('{"first": "a"}\n')
     assert "line 1" in run("tune", "thresholds", "--pairs", "pairs.jsonl").err
     assert run("tune", "thresholds", "--pairs", "nowhere.jsonl").code == 3

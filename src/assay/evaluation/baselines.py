@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline
+from assay.evaluation.caveats import unsealed_caveat
 from assay.evaluation.readings import Reading
 from assay.evaluation.running import seals
 from assay.formats.files import write_lines
 from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import read_caveat
+from assay.records.caveats import Caveat, CaveatKind, read_caveat
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.runs import CaseStatus
 
@@ -39,6 +40,10 @@ class Baseline:
     blessed_at: datetime
     note: str = ""
     """Why it was blessed, in the words of whoever did."""
+    despite: str = ""
+    """Why it was blessed although something was wrong with it; empty: nothing was."""
+    shortcomings: tuple[str, ...] = ()
+    """What was wrong with it."""
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
@@ -57,6 +62,7 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
         "version": VERSION,
         "blessed_at": baseline.blessed_at.isoformat(),
         "note": baseline.note,
+        **({"despite": baseline.despite, "shortcomings": list(baseline.shortcomings)} if baseline.shortcomings else {}),
         "run": {"id": reading.run_id, "name": reading.name, "host": reading.host},
         "dataset": {"name": reading.dataset, "version": reading.dataset_version},
         "metrics": {metric: reading.mean(metric) for metric in reading.metrics},
@@ -136,10 +142,21 @@ def _read(path: Path, found: Mapping[str, Any]) -> Baseline:
         found, path, "Take it from version control again, or bless a run: `assay baseline bless RUN`."
     )
     return Baseline(
-        reading=replace(_reading(found), sealed=sealed),
+        reading=_with_caveats(replace(_reading(found), sealed=sealed), found),
         blessed_at=datetime.fromisoformat(found["blessed_at"]),
         note=found.get("note", ""),
+        despite=found.get("despite", ""),
+        shortcomings=tuple(found.get("shortcomings", ())),
     )
+
+
+def _with_caveats(reading: Reading, found: Mapping[str, Any]) -> Reading:
+    """The reading of a file, with what must be read beside it."""
+    caveats = [] if reading.sealed else [unsealed_caveat(f"the baseline {reading.name}")]
+    if found.get("shortcomings"):
+        sentence = f"The baseline was blessed although {'; '.join(found['shortcomings'])}. Reason: {found['despite']}."
+        caveats.append(Caveat(kind=CaveatKind.OTHER, sentence=sentence))
+    return replace(reading, caveats=(*caveats, *(one for one in reading.caveats if one not in caveats)))
 
 
 def _reading(found: Mapping[str, Any]) -> Reading:

@@ -22,7 +22,7 @@ from assay.metrics.engine import Measured
 from assay.metrics.ranking import KERNELS
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind
-from assay.records.evaluations import CaseResult, Retrieved
+from assay.records.evaluations import CaseResult, Retrieved, RunManifest
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.runs import CaseStatus
 from assay.statistics import Comparison
@@ -140,6 +140,22 @@ def _adapter_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
         )
         for what, count in concerned.items()
     ]
+
+
+def unsealed_caveat(what: str) -> Caveat:
+    """Files that version 0.1 wrote have no seal."""
+    return Caveat(
+        kind=CaveatKind.SEAL, sentence=f"The files of {what} have no seal: whether they were edited cannot be told."
+    )
+
+
+def sample_caveat(manifest: RunManifest, of: int) -> list[Caveat]:
+    """A run over a part of the cases of its dataset."""
+    asked = len(manifest.case_ids)
+    if manifest.sample is None or manifest.sample >= 1.0:
+        return []
+    sentence = f"A sample: {asked:,} of {of:,} cases were asked. It cannot be blessed as a baseline."
+    return [Caveat(kind=CaveatKind.PARTIAL, sentence=sentence, count=asked, of=of)]
 
 
 def left_out_caveats(instrument: Mapping[str, Any]) -> list[Caveat]:

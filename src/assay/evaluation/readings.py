@@ -55,6 +55,8 @@ class Reading:
     """The text of each case, where it is known."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the dataset demands, by metric."""
+    sample: float | None = None
+    """The share of the dataset's cases that was asked for; None: all of them."""
     sealed: bool = True
     """Whether an edit of its files would show; files that version 0.1 wrote have no seal."""
     caveats: tuple[Caveat, ...] = ()
@@ -119,6 +121,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         scoped=_scoped(run.cases),
         queries=queries or {},
         floors=run.floors,
+        sample=manifest.sample,
         sealed=run.sealed,
         caveats=run.caveats,
     )

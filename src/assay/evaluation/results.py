@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra, UnknownMetric
+from assay.evaluation.caveats import unsealed_caveat
 from assay.evaluation.running.folder import RunFolder
 from assay.evaluation.running.lines import Plain, manifest_json, plain
 from assay.evaluation.running.seals import SEAL
@@ -207,11 +208,17 @@ def load_run(folder: Path) -> RunResult:
         latency={stage: _latency(one) for stage, one in found["latency"].items()},
         rates={name: _rate(one) for name, one in found["rates"].items()},
         floors=found["floors"],
-        caveats=tuple(map(read_caveat, found["caveats"] if "caveats" in found else found.get("notes") or ())),
+        caveats=_caveats(found, manifest.name),
         result_hash=found["result_hash"],
         folder=folder,
         sealed=SEAL in found,
     )
+
+
+def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:
+    """Those of the file, and that it has no seal where it has none."""
+    written = tuple(map(read_caveat, found["caveats"] if "caveats" in found else found.get("notes") or ()))
+    return written if SEAL in found else (unsealed_caveat(f"the run {name}"), *written)
 
 
 def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:

@@ -320,6 +320,7 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
     return [
         *caveats.case_caveats(sheet.cases),
         *([placement_caveat(unplaced)] if (unplaced := find_unplaced(sheet.placed, scores)) is not None else []),
+        *caveats.sample_caveat(sheet.manifest, len(sheet.dataset.cases)),
         *caveats.left_out_caveats(sheet.manifest.instrument),
         *label_caveats(sheet.dataset, sheet.asked),
         *copy_caveats(sheet.cases, sheet.copied),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -82,20 +84,38 @@ def test_a_dataset_without_cases_measures_nothing() -> None:
         plan(dataset(cases=()))
 
 
-@given(st.lists(st.text(min_size=1, max_size=8), unique=True, min_size=1), st.floats(0.01, 1.0), st.integers(0, 5))
-def test_a_sample_is_the_same_every_time_and_in_order(ids: list[str], share: float, seed: int) -> None:
-    chosen = sampled(ids, share, seed)
-    assert chosen == sampled(ids, share, seed)
+def cases_of(numbers: Iterable[int], kinds: int = 1) -> list[Case]:
+    return [Case(id=f"q{number}", query="?", difficulty=f"kind {number % kinds}") for number in numbers]
+
+
+@given(
+    st.lists(st.integers(0, 10_000), unique=True, min_size=1),
+    st.floats(0.01, 1.0),
+    st.integers(0, 5),
+    st.integers(1, 4),
+)
+def test_a_sample_is_the_same_every_time_and_in_order(numbers: list[int], share: float, seed: int, kinds: int) -> None:
+    cases = cases_of(numbers, kinds)
+    ids = [case.id for case in cases]
+    chosen = sampled(cases, share, seed)
+    assert chosen == sampled(cases, share, seed)
     assert len(chosen) >= 1
     assert abs(len(chosen) - share * len(ids)) < 1
     assert [ids.index(one) for one in chosen] == sorted(ids.index(one) for one in chosen)
-    assert set(sampled(ids[::-1], share, seed)) == set(chosen)
+    assert set(sampled(cases[::-1], share, seed)) == set(chosen)
 
 
 def test_a_sample_grows_with_its_share() -> None:
-    ids = [f"q{number}" for number in range(100)]
-    assert set(sampled(ids, 0.1, 0)) < set(sampled(ids, 0.4, 0)) < set(ids)
-    assert sampled(ids, 0.4, 0) != sampled(ids, 0.4, 1)
+    cases = cases_of(range(100))
+    assert set(sampled(cases, 0.1, 0)) < set(sampled(cases, 0.4, 0)) < {case.id for case in cases}
+    assert sampled(cases, 0.4, 0) != sampled(cases, 0.4, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sample_has_its_share_of_every_kind_of_case(seed: int) -> None:
+    cases = cases_of(range(100), kinds=2)
+    kind = {case.id: case.difficulty for case in cases}
+    assert Counter(kind[one] for one in sampled(cases, 0.2, seed)) == {"kind 0": 10, "kind 1": 10}
 
 
 class Holding(Given):

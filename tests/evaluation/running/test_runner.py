@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.made import golden, run_of
+from tests.evaluation.made import good as best_list
 from tests.evaluation.running import killed
 from tests.systems.sample import CASES, Given, dataset, right
 
@@ -22,10 +24,12 @@ from assay.evaluation.running.executing import LocalExecutor
 from assay.evaluation.running.folder import RunFolder, list_runs
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, Running, run
+from assay.evaluation.running.sensitivity import sentence
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
+from assay.records.outcome import Outcome
 from assay.records.runs import CaseStatus
 
 
@@ -298,3 +302,12 @@ def test_more_requests_than_cases_are_told_beside_the_numbers() -> None:
 def test_one_request_a_case_is_not_told() -> None:
     ended = run(dataset(), Given(lambda case: Retrieved(ids=tuple(right(case.query, 5)), tries=1)), SHORT)
     assert caveats_about(ended.caveats, CaveatKind.RETRIES) == ()
+
+
+def test_what_a_set_can_see_is_not_estimated_from_cases_that_do_not_differ() -> None:
+    third = run_of(golden(), [best_list(n) for n in range(30)])
+    spec = parse_specs("recall@5")[0]
+    almost = replace(third, scores={spec: {f"q{n:02}": Outcome.scored(0.1 * 3 if n % 2 else 0.3) for n in range(30)}})
+    for found in (third, almost):
+        said = sentence([found], spec)
+        assert said == "What differences in recall@5 this set can see cannot be estimated: no two cases differ in it."

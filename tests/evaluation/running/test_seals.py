@@ -105,7 +105,9 @@ def test_an_untouched_run_is_sealed_and_reformatting_is_no_edit(folder: Path) ->
 
 def test_a_run_of_version_0_1_is_read_and_said_to_be_unsealed(folder: Path) -> None:
     unseal(folder)
-    assert not load_run(folder).sealed
+    found = load_run(folder)
+    assert not found.sealed
+    assert "The files of the run plain have no seal: whether they were edited cannot be told." in found.notes
 
 
 def unseal(folder: Path) -> None:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 FileOption = Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The baseline's file.")]
 NoteOption = Annotated[str, typer.Option("--note", help="Why this run is blessed, for whoever reviews the file.")]
+DespiteOption = Annotated[
+    str,
+    typer.Option(
+        "--despite", metavar="REASON", help="Bless a run that misses a floor, failed or is partial; the file says why."
+    ),
+]
 DEFAULT_FILE = Path("baseline.json")
 
 
@@ -27,20 +33,22 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="baseline")
 
     @command(group, "bless")
-    def bless(
+    def bless(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
         run: RunArgument = "latest",
         file: FileOption = DEFAULT_FILE,
         note: NoteOption = "",
+        despite: DespiteOption = "",
         runs: RunsOption = None,
     ) -> None:
         """Write a finished run down as the baseline: metrics, every case's values and outcomes, both fingerprints."""
-        from assay.evaluation.baselines import Baseline, write_baseline  # noqa: PLC0415 - numpy is not for the help
-        from assay.evaluation.gating.judge import refuse_nothing  # noqa: PLC0415 - the same
+        from assay.evaluation.baselines import write_baseline  # noqa: PLC0415 - numpy is not for the help
+        from assay.evaluation.blessing import bless as bless_run  # noqa: PLC0415 - the same
+        from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
 
+        options = GateOptions(floors=surface.settings.floors)
         reading = lookup(surface, runs).run(run)
-        refuse_nothing(reading)
-        baseline = Baseline(reading=reading, blessed_at=SystemClock().now(), note=note)
+        baseline = bless_run(reading, at=SystemClock().now(), note=note, despite=despite, options=options)
         write_baseline(file, baseline)
         surface.result({"file": str(file), **_head(baseline)}, f"{file}: {_told(baseline)}")
 
@@ -61,15 +69,18 @@ def _head(baseline: Baseline) -> dict[str, object]:
         "dataset": reading.dataset,
         "cases": len(reading.cases),
         "metrics": {metric: reading.mean(metric) for metric in reading.metrics},
+        "despite": baseline.despite,
+        "shortcomings": list(baseline.shortcomings),
     }
 
 
 def _told(baseline: Baseline) -> str:
     reading = baseline.reading
     note = f" ({baseline.note})" if baseline.note else ""
+    wrong = f", although {'; '.join(baseline.shortcomings)} ({baseline.despite})" if baseline.shortcomings else ""
     return (
         f"{reading.name} on {reading.dataset} {reading.dataset_version}, {len(reading.cases)} cases, "
-        f"blessed {baseline.blessed_at:%Y-%m-%d %H:%M}{note}"
+        f"blessed {baseline.blessed_at:%Y-%m-%d %H:%M}{note}{wrong}"
     )
 
 

@@ -72,7 +72,9 @@ def _read(file: Path) -> Iterator[LabelledPair]:
 def _lines(found: ThresholdReport) -> Iterator[str]:
     yield f"{found.model}: similarity of labelled pairs"
     head = ("label", "pairs", "lowest", "quarter", "median", "three quarters", "highest")
-    rows = [(label, f"{one.count}", *(f"{mark:.3f}" for mark in one[1:])) for label, one in found.spreads.items()]
+    rows = [
+        (label, f"{spread.pairs}", *(f"{mark:.3f}" for mark in spread[1:])) for label, spread in found.spreads.items()
+    ]
     yield from grid([head, *rows], indent="  ")
     yield "thresholds"
     now = {cut.name: cut for cut in found.current}

@@ -90,7 +90,7 @@ def plan_run(
         repeats=options.repeats,
         sample=options.sample,
         seed=options.seed,
-        case_ids=sampled([case.id for case in dataset.cases], options.sample, options.seed),
+        case_ids=sampled(dataset.cases, options.sample, options.seed),
         started_at=at,
         host=host,
     )
@@ -159,13 +159,40 @@ def _version() -> str:
         return ""
 
 
-def sampled(case_ids: Sequence[str], share: float | None, seed: int) -> tuple[str, ...]:
-    """A share of the cases, rounded up, in their order: those whose ids hash lowest, so the same ones every time."""
+def sampled(cases: Sequence[Case], share: float | None, seed: int) -> tuple[str, ...]:
+    """Choose a share of the cases, rounded up, and return their ids in the order of the cases.
+
+    Each kind of case (category, difficulty, intent, whether it can be answered) has its share, by largest remainder, so
+    that a sample is not easier than the whole. Within a kind those whose ids hash lowest are chosen: the same ones
+    every time.
+    """
     if share is None or share == 1.0:
-        return tuple(case_ids)
-    wanted = math.ceil(share * len(case_ids))
-    chosen = set(sorted(case_ids, key=lambda one: hashlib.sha256(f"{seed}\x00{one}".encode()).digest())[:wanted])
-    return tuple(one for one in case_ids if one in chosen)
+        return tuple(case.id for case in cases)
+    kinds: dict[tuple[object, ...], list[str]] = {}
+    for case in cases:
+        kinds.setdefault((case.category, case.difficulty, case.intent, case.answerable), []).append(case.id)
+    groups = [kinds[kind] for kind in sorted(kinds, key=str)]
+    places = _shared_out(math.ceil(share * len(cases)), [len(ids) for ids in groups])
+    chosen = {
+        one
+        for ids, count in zip(groups, places, strict=True)
+        for one in sorted(ids, key=lambda case_id: _sample_order(case_id, seed))[:count]
+    }
+    return tuple(case.id for case in cases if case.id in chosen)
+
+
+def _sample_order(case_id: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\x00{case_id}".encode()).digest()
+
+
+def _shared_out(places: int, sizes: Sequence[int]) -> list[int]:
+    """Share places out in proportion to sizes, what is left over to the largest remainders."""
+    whole = sum(sizes)
+    given = [places * size // whole for size in sizes]
+    remainders = sorted(range(len(sizes)), key=lambda at: (-(places * sizes[at] % whole), at))
+    for at in remainders[: places - sum(given)]:
+        given[at] += 1
+    return given
 
 
 def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) -> None:

@@ -15,6 +15,8 @@ from assay.metrics.spec import MetricSpec
 from assay.statistics import minimum_detectable_effect
 
 FEWEST = 2
+_ROUNDING = 1e-9
+"""Values that differ by no more than this are equal: what a sum of decimals leaves over is not a difference."""
 
 
 def detectable(runs: Sequence[RunResult], spec: MetricSpec) -> float | None:
@@ -25,14 +27,14 @@ def detectable(runs: Sequence[RunResult], spec: MetricSpec) -> float | None:
         return None
     values = np.array([[one[case].value for case in cases] for one in columns], dtype=np.float64)
     spread = float(np.std(values[0] - values[1] if len(columns) > 1 else values[0], ddof=1))
-    return minimum_detectable_effect(len(cases), spread) if spread > 0.0 else None
+    return minimum_detectable_effect(len(cases), spread) if spread > _ROUNDING else None
 
 
 def sentence(runs: Sequence[RunResult], spec: MetricSpec) -> str:
-    """The same for people; empty when nothing can be said."""
+    """The same for people."""
     effect = detectable(runs, spec)
     if effect is None:
-        return ""
+        return f"What differences in {spec} this set can see cannot be estimated: no two cases differ in it."
     if effect > 1.0:
         return f"This set cannot see differences in {spec}: it has too few cases."
     return f"This set can see differences of {effect:.3f} or more in {spec} (80 % power)."
