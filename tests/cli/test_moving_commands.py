@@ -54,6 +54,7 @@ def test_an_export_is_imported_into_another_store(run: Run, tmp_path: Path) -> N
     back = run("import", "all.jsonl", "--db", "other.db")
     assert "assay, 3 memories: 3 imported" in back.out
     assert "4 edges restored" in back.out
+    assert "restored as it was" in run("import", "all.jsonl", "--db", "third.db", "--folder", "x").err
     assert run("export", "again.jsonl", "--db", "other.db", "--json").json["memories"] == 3
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
     assert run("export", "notes", "--format", "markdown").code == 0

@@ -143,12 +143,18 @@ def test_bad_lines_of_an_export_are_named_and_the_rest_is_restored(
         lines = export(engine, scope, file)
         lines = [line for line in lines if line.get("id") != ids["boiler"]][:-1]
         bad = {**next(line for line in lines if line.get("id") == ids["old"]), "id": "m_bad", "confidence": 7}
-        file.write_text("\n".join(json.dumps(line) for line in [*lines, bad, {"record": "what"}]) + "\nnot json\n")
+        file.write_text(
+            "\n".join(json.dumps(line) for line in [*lines, lines[1], bad, {"record": "what"}]) + "\nnot json\n"
+        )
         planned = engine.import_memories(OTHER, file, options=None)
         assert planned.counts == {"imported": 5}
         assert planned.skipped == {
-            "bad value": 1, "edge to a memory that is not there": 1, "not JSON": 1, "not a line of an export": 1
-        }  # fmt: skip
+            "id given twice": 1,
+            "bad value": 1,
+            "edge to a memory that is not there": 1,
+            "not JSON": 1,
+            "not a line of an export": 1,
+        }
         assert planned.incomplete == {"the file has no end": 1}
         file.write_text(json.dumps({"record": "assay-memories", "version": 99}))
         with pytest.raises(MalformedFile, match="version 99"):

@@ -208,6 +208,11 @@ class Engine:
         chosen, how = one_of(ImportFormat)(format, "format"), options or ImportOptions()
         found = detect(path) if chosen is ImportFormat.AUTO else chosen
         if found is ImportFormat.ASSAY:
+            if source is not None or how != ImportOptions(dry_run=how.dry_run):
+                raise InputError(
+                    "an Assay export is restored as it was: user, folder, source and gate do not apply to it",
+                    remedy="Leave them out.",
+                )
             restorer = Restorer(store=self.store, saver=self.saver)
             report = restorer.run(scope, path, dry_run=how.dry_run, on_progress=on_progress)
         else:

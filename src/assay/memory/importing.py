@@ -21,7 +21,7 @@ from assay.formats.memory_files.markdown import LINKS_TO
 from assay.memory.ingesting.missing import Known
 from assay.memory.saving import Refused, Saver, structure
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
-from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.records.importing import ImportFormat, ImportItem, ImportLink, ImportProblem
 from assay.storage import Store, Work
 
 EDGES_AT_A_TIME = 500
@@ -100,7 +100,12 @@ class Importer:
             for draft, result in self._saver.save_many(scope, run.drafts(), gated=options.gate):
                 run.note(draft, result)
             run.edges = self._link(scope, run)
-        return run.report()
+        report = run.report()
+        if not options.dry_run:
+            with self._store.writing(scope) as work:
+                told = {"format": report.format, **report.counts, "edges": report.edges}
+                work.audit.append("memory.import", source.path.name, told)
+        return report
 
     def _link(self, scope: Scope, run: _Run) -> int:
         """Join imported memories as their file joins them."""
@@ -241,7 +246,9 @@ class _Run:
         if (source_id, item.draft.source_hash) in self._known.forgotten:
             self.problem(place, "forgotten here", "bring it back with `assay restore`", partial=False)
             return None
-        self.links[place] = item.links
+        if item.links or self._source.format in (ImportFormat.OBSIDIAN, ImportFormat.MARKDOWN):
+            # A note without links may have had some in its last version.
+            self.links[place] = item.links
         if self._known.has(source_id, item.draft.source_hash):
             self._counts["unchanged"] += 1
             return None

@@ -60,23 +60,24 @@ class Exported:
 def export_lines(work: Work, counts: Counter[str]) -> Iterator[str]:
     """The lines of an export; `counts` is filled while they are made."""
     yield one_line({"record": EXPORT_KIND, "version": VERSION})
-    ids: list[str] = []
-    for memory in _every(work):
-        ids.append(memory.id)
-        counts["memories"] += 1
-        counts[memory.status.value] += 1
-        yield one_line({"record": "memory", "status": memory.status.value, **plain(memory)})
-        for save in sorted(work.saves.of(memory.id), key=lambda one: (one.at, one.save_id)):
-            counts["saves"] += 1
-            yield one_line({"record": "save", **plain(save)})
-        for term in work.learned_terms.of(memory_id=memory.id):
-            counts["learned_terms"] += 1
-            yield one_line({"record": "learned_term", **plain(term)})
-    for memory_id in ids:
-        for edge in work.edges.of(memory_id):
-            if edge.source_id == memory_id:
-                counts["edges"] += 1
-                yield one_line({"record": "edge", **plain(edge)})
+    for page in _pages(work):
+        saves: dict[str | None, list[SaveRecord]] = {}
+        for save in work.saves.of_many([memory.id for memory in page]):
+            saves.setdefault(save.memory_id, []).append(save)
+        for memory in page:
+            counts["memories"] += 1
+            counts[memory.status.value] += 1
+            yield one_line({"record": "memory", "status": memory.status.value, **plain(memory)})
+            for save in saves.get(memory.id, ()):
+                counts["saves"] += 1
+                yield one_line({"record": "save", **plain(save)})
+    for term in work.learned_terms.of():
+        counts["learned_terms"] += 1
+        yield one_line({"record": "learned_term", **plain(term)})
+    for page in _pages(work):
+        for edge in work.edges.beginning_at([memory.id for memory in page]):
+            counts["edges"] += 1
+            yield one_line({"record": "edge", **plain(edge)})
     sections = ("memories", "edges", "saves", "learned_terms")
     yield one_line({"record": "end", **{name: counts[name] for name in sections}})
 
@@ -101,10 +102,10 @@ def export_jsonl(store: Store, scope: Scope, path: Path) -> Exported:
     )
 
 
-def _every(work: Work) -> Iterator[MemoryRecord]:
+def _pages(work: Work) -> Iterator[list[MemoryRecord]]:
     after = ""
     while page := work.memories.page(after=after):
-        yield from page
+        yield page
         after = page[-1].id
 
 
@@ -134,24 +135,46 @@ class Restorer:
 
     def _expect(self, scope: Scope, batch: Sequence[_Line], run: _Run) -> None:
         with self._store.reading(scope) as work:
-            for line in batch:
-                run.counts[_fate(work.memories.find(line.memory.id), line.memory)] += 1
+            there = work.memories.by_ids([line.memory.id for line in batch])
+        for line in batch:
+            fate = _fate(there.get(line.memory.id), line.memory)
+            if fate == "older":
+                run.tell_older(line)
+            else:
+                run.counts[fate] += 1
 
     def _restore(self, scope: Scope, batch: Sequence[_Line], run: _Run) -> None:
         with self._store.reading(scope) as work:
-            fates = {line.memory.id: _fate(work.memories.find(line.memory.id), line.memory) for line in batch}
-        waiting = [line for line in batch if fates[line.memory.id] in ("imported", "updated")]
+            there = work.memories.by_ids([line.memory.id for line in batch])
+        checked: list[tuple[_Line, Prepared]] = []
         for line in batch:
-            if fates[line.memory.id] == "older":
-                run.problem(line.number, "older than what is here", f"the memory {line.memory.id!r} was changed since")
-            elif line not in waiting:
+            fate = _fate(there.get(line.memory.id), line.memory)
+            if fate == "older":
+                run.tell_older(line)
+            elif fate == "unchanged":
                 run.counts["unchanged"] += 1
-        checked = [(line, self._checked(line, run)) for line in waiting]
-        kept = [(line, prepared) for line, prepared in checked if prepared is not None]
-        embedded = self._saver.preparer.embedded(scope, [prepared for _, prepared in kept])
+            elif (prepared := self._checked(line, run)) is not None:
+                checked.append((line, prepared))
+        embedded = self._saver.preparer.embedded(scope, [prepared for _, prepared in checked])
         with self._store.writing(scope) as work:
-            for (line, _), prepared in zip(kept, embedded, strict=True):
-                self._write(work, line, prepared, run)
+            there = work.memories.by_ids([line.memory.id for line, _ in checked])
+            fresh: list[Saved] = []
+            for (line, _), prepared in zip(checked, embedded, strict=True):
+                saved = self._saved(line, prepared)
+                if saved.memory.tier is Tier.CONSTITUTIONAL:
+                    # How much room is left depends on those before it.
+                    work.memories.add_many(fresh)
+                    fresh.clear()
+                if not _has_room(work, saved.memory, prepared.tokens, line, run):
+                    continue
+                self._activate(work, saved.model)
+                if saved.memory.id in there:
+                    work.memories.update(saved.memory, saved.chunks, vectors=saved.vectors, model=saved.model)
+                else:
+                    fresh.append(saved)
+                run.counts["updated" if saved.memory.id in there else "imported"] += 1
+                run.chunks += len(saved.chunks)
+            work.memories.add_many(fresh)
 
     def _checked(self, line: _Line, run: _Run) -> Prepared | None:
         """The texts of a memory, masked; None when it cannot be kept."""
@@ -166,31 +189,28 @@ class Restorer:
         run.masked += len(prepared.masks)
         return prepared
 
-    def _write(self, work: Work, line: _Line, prepared: Prepared, run: _Run) -> None:
+    def _saved(self, line: _Line, prepared: Prepared) -> Saved:
+        """The rows of a memory: its fields as the file has them, its texts masked."""
         own = line.memory.metadata.get(RESERVED)
         kept: dict[str, Any] = {name: getattr(prepared.draft, name) for name in _TEXTS}
         kept["metadata"] = {**prepared.draft.metadata, **({} if own is None else {RESERVED: own})}
         memory = replace(line.memory, **kept)
-        there = work.memories.find(memory.id)
-        try:
-            _check_room(work, memory, prepared.tokens)
-        except InputError as problem:
-            run.problem(line.number, "refused", problem.message)
-            return
-        shown = memory.status not in SET_APART
-        pieces = prepared.chunks(memory.id) if shown else []
-        vectors = prepared.chunk_vectors() if shown else None
-        model = self._saver.model if vectors is not None else None
+        if memory.status in SET_APART:
+            return Saved(memory)
+        vectors = prepared.chunk_vectors()
+        return Saved(
+            memory,
+            prepared.chunks(memory.id),
+            vectors,
+            self._saver.model if vectors is not None else None,
+            self._saver.preparer.chunker.version,
+            prepared.skipped,
+            str(memory.format),
+        )
+
+    def _activate(self, work: Work, model: str | None) -> None:
         if model is not None and work.vectors.active() is None:
             work.vectors.activate(model)
-        if there is not None:
-            work.memories.update(memory, pieces, vectors=vectors, model=model)
-        else:
-            chunker = self._saver.preparer.chunker.version if shown else None
-            saved = Saved(memory, pieces, vectors, model, chunker, prepared.skipped, str(memory.format))
-            work.memories.add_many([saved])
-        run.counts["imported" if there is None else "updated"] += 1
-        run.chunks += len(pieces)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,7 +225,7 @@ class _Run:
     def __init__(self, path: Path, tell: OnProgress | None) -> None:
         self.counts: Counter[str] = Counter()
         self.edges: list[tuple[Edge, int]] = []
-        self.saves: list[tuple[SaveRecord, int]] = []
+        self.saves: list[SaveRecord] = []
         self.terms: list[tuple[LearnedTerm, int]] = []
         self.edges_made = 0
         self.masked = 0
@@ -215,6 +235,7 @@ class _Run:
         self._problems: list[ImportProblem] = []
         self._expected: Mapping[str, Any] | None = None
         self._read: Counter[str] = Counter()
+        self._seen: dict[str, int] = {}
 
     def memories(self) -> Iterator[_Line]:
         """Every memory; the lines that belong to memories are gathered on the way."""
@@ -224,7 +245,10 @@ class _Run:
             if isinstance(element, ImportProblem):
                 self._problems.append(element)
             elif (memory := self._sort(element)) is not None:
-                yield _Line(memory=memory, number=element.line)
+                if self._seen.setdefault(memory.id, element.line) == element.line:
+                    yield _Line(memory=memory, number=element.line)
+                else:
+                    self.problem(element.line, "id given twice", f"{memory.id!r} was in line {self._seen[memory.id]:,}")
             if self._tell is not None:
                 self._tell(min(done, size), size)
 
@@ -232,6 +256,10 @@ class _Run:
         """Something that was not restored."""
         found = ImportProblem(place=self._path.name, line=line, reason=reason, detail=detail, partial=partial)
         self._problems.append(found)
+
+    def tell_older(self, line: _Line) -> None:
+        """A memory that was changed here since the export."""
+        self.problem(line.number, "older than what is here", f"the memory {line.memory.id!r} was changed since")
 
     def report(self, *, dry_run: bool) -> ImportReport:
         """The restore, told."""
@@ -264,7 +292,7 @@ class _Run:
                 self.edges.append((_made(Edge, record), element.line))
             elif kind == "save":
                 self._read["saves"] += 1
-                self.saves.append((_made(SaveRecord, record), element.line))
+                self.saves.append(_made(SaveRecord, record))
             elif kind == "learned_term":
                 self._read["learned_terms"] += 1
                 self.terms.append((_made(LearnedTerm, record), element.line))
@@ -317,15 +345,22 @@ def _fate(there: MemoryRecord | None, memory: MemoryRecord) -> str:
     return "updated" if memory.updated_at >= there.updated_at else "older"
 
 
-def _check_room(work: Work, memory: MemoryRecord, tokens: int) -> None:
-    if memory.tier is Tier.CONSTITUTIONAL and memory.status is MemoryStatus.CURRENT:
-        others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
+def _has_room(work: Work, memory: MemoryRecord, tokens: int, line: _Line, run: _Run) -> bool:
+    """Whether a constitutional memory still fits into every search result; names it when it does not."""
+    if memory.tier is not Tier.CONSTITUTIONAL or memory.status is not MemoryStatus.CURRENT:
+        return True
+    others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
+    try:
         structure.check_constitutional(tokens, [tokens_of(work, one) for one in others])
+    except InputError as problem:
+        run.problem(line.number, "refused", problem.message)
+        return False
+    return True
 
 
 def _restore_rest(work: Work, run: _Run) -> None:
     """Edges, decisions of saves and learned terms, of the memories that are there."""
-    there = {edge for memory_id in {one.source_id for one, _ in run.edges} for edge in work.edges.of(memory_id)}
+    there = set(work.edges.beginning_at(sorted({edge.source_id for edge, _ in run.edges})))
     for edge, line in run.edges:
         if edge not in there:
             try:
@@ -333,22 +368,12 @@ def _restore_rest(work: Work, run: _Run) -> None:
                 run.edges_made += 1
             except RecordNotFound as problem:
                 run.problem(line, "edge to a memory that is not there", problem.message)
-    fresh = [save for save, _ in run.saves if not _has_save(work, save)]
-    work.saves.record_many([save for save in fresh if _is_there(work, save.memory_id)])
+    kept = work.saves.known([save.save_id for save in run.saves])
+    owners = {save.memory_id for save in run.saves} | {term.memory_id for term, _ in run.terms}
+    present = work.memories.numbers_of(sorted(owner for owner in owners if owner is not None))
+    work.saves.record_many([save for save in run.saves if save.save_id not in kept and save.memory_id in present])
     for term, line in run.terms:
-        if _is_there(work, term.memory_id):
+        if term.memory_id in present:
             work.learned_terms.put(term)
         else:
             run.problem(line, "learned term of a memory that is not there", f"the memory {term.memory_id!r}")
-
-
-def _has_save(work: Work, save: SaveRecord) -> bool:
-    try:
-        work.saves.get(save.save_id)
-    except RecordNotFound:
-        return False
-    return True
-
-
-def _is_there(work: Work, memory_id: str | None) -> bool:
-    return memory_id is not None and work.memories.find(memory_id) is not None

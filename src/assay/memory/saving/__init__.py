@@ -5,7 +5,8 @@ at all (over `orders` and `stuffing`), `quality` what it is worth; `preparing` t
 `neighbours` which memories are like it; `copying` whether it crowds others out; `agreement` and `subject` (over
 `wording` and `vocabulary`) whether they contradict it and are about the same thing; `reconsolidation` the table that
 decides, `gate` what the flags allow, `decisions` both together; `writing` the rows; `quarantine` what no search finds;
-`restoring` how to take it back; `thresholds` how to measure them.
+`forgotten` what is hidden until it is restored, `updating` a new version of a memory, `inheriting` what it takes over,
+`rights` who may change what; `restoring` how to take it back; `thresholds` how to measure them.
 """
 
 from assay.memory.saving.options import SaveOptions

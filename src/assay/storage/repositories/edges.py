@@ -67,6 +67,12 @@ class Edges(Repository):
         wanted = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
         return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
 
+    def beginning_at(self, memory_ids: Sequence[str]) -> list[Edge]:
+        """Every edge that begins at one of these memories."""
+        wanted = self._select(edges, self._among(edges.c.source_id, memory_ids))
+        wanted = wanted.order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
+        return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
+
     def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
         """The memories within so many hops of any of these, whichever way the edges point; strongest first.
 

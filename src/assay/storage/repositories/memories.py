@@ -128,6 +128,11 @@ class Memories(Repository):
         row = self._connection.execute(self._select(memories, memories.c.id == memory_id)).one_or_none()
         return None if row is None else from_row(MemoryRecord, row, memories)
 
+    def by_ids(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
+        """The memories with these ids; an id that is not there is absent."""
+        rows = self._connection.execute(self._select(memories, self._among(memories.c.id, list(ids))))
+        return {row.id: from_row(MemoryRecord, row, memories) for row in rows}
+
     def by_source(self, source_id: str) -> list[MemoryRecord]:
         """Every version that came from one source, oldest first."""
         wanted = self._select(memories, memories.c.source_id == source_id).order_by(memories.c.version, memories.c.id)

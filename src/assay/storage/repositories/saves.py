@@ -89,6 +89,18 @@ class Saves(Repository):
         """The saves whose content a memory holds, or that were rejected for it; newest first."""
         return self._read(memory_saves.c.memory_id == memory_id)
 
+    def of_many(self, memory_ids: Sequence[str]) -> list[SaveRecord]:
+        """The saves of these memories, oldest first."""
+        found = self._read(self._among(memory_saves.c.memory_id, memory_ids))
+        return sorted(found, key=lambda save: (save.at, save.save_id))
+
+    def known(self, save_ids: Sequence[str]) -> set[str]:
+        """Which of these saves are written down."""
+        wanted = select(memory_saves.c.save_id).where(
+            self._mine(memory_saves), self._among(memory_saves.c.save_id, save_ids)
+        )
+        return set(self._connection.execute(wanted).scalars())
+
     def recent(self, limit: int = 100) -> list[SaveRecord]:
         """The newest saves first."""
         return self._read(limit=limit)
