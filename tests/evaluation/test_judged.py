@@ -261,6 +261,19 @@ def test_what_must_be_known_of_the_judge_stands_with_the_run(
     assert "groundedness: diagnostic only, reader replied, and a:1 was calibrated." in sentences
 
 
+def test_a_wavering_judge_that_was_licensed_before_is_not_listened_to(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    wavering = {"shortcomings": [], "self_consistency": {"same": {"value": 0.1, "n": 20}}}
+    calibrated(judged(result, store, scope, clock), store, scope, clock, figures=wavering)
+    found = judged(result, store, scope, clock)
+    assert not any(one.gates for one in found.standings)
+    assert (
+        found.standings[0].why == "its judge gave the same verdict each time on 10% of the cases that were asked again"
+    )
+    assert gate(found, 2.0) == {"judge groundedness": Status.INCONCLUSIVE}
+
+
 def test_what_judging_took_is_kept_with_the_run_and_is_no_change_of_the_system(
     result: RunResult, store: Store, scope: Scope, clock: FixedClock
 ) -> None:

@@ -23,6 +23,7 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.folder import RunFolder
 from assay.judging.any_judge import Judging
 from assay.judging.attempts import overlap
+from assay.judging.calibration import LEAST_SAME
 from assay.judging.hearing import Hearing, OnVerdict, heard
 from assay.judging.keeping import stored_verdict
 from assay.models.budget import Prices
@@ -165,11 +166,22 @@ def _distrust(calibration: Calibration | None, at: datetime, hearing: Hearing, a
         return f"its judge is below the floor: {'; '.join(calibration.figures.get('shortcomings', []))}"
     if not calibration.gates_at(at):
         return f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
+    return _wavered(calibration) or _other_model(calibration, hearing.served) or alias
+
+
+def _wavered(calibration: Calibration) -> str:
+    """Say that a judge does not agree with itself: version 0.1 measured this and licensed the judge all the same."""
+    same = calibration.figures.get("self_consistency", {}).get("same")
+    if same is None or same["value"] >= LEAST_SAME:
+        return ""
+    return f"its judge gave the same verdict each time on {same['value']:.0%} of the cases that were asked again"
+
+
+def _other_model(calibration: Calibration, served: Sequence[str]) -> str:
+    """Say that another model replied than the one that was calibrated; version 0.1 did not keep which that was."""
     known = calibration.figures.get("served")
-    strangers = [name for name in hearing.served if known is not None and name not in known]
-    if known is not None and strangers:
-        return f"{', '.join(strangers)} replied, and {', '.join(known) or 'no model'} was calibrated"
-    return alias
+    strangers = [name for name in served if known is not None and name not in known]
+    return f"{', '.join(strangers)} replied, and {', '.join(known or ['no model'])} was calibrated" if strangers else ""
 
 
 def _standing(
