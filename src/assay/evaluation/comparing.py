@@ -95,7 +95,15 @@ class Compared:
             for caveat in reading.caveats
             if caveat not in shared
         ]
-        return (*shared, *each, *map(_same_test_caveat, self.same_tests))
+        return (*shared, *each, *map(_same_test_caveat, self.same_tests), *self._host_caveat())
+
+    def _host_caveat(self) -> tuple[Caveat, ...]:
+        """Times of two machines are shown and not compared."""
+        if self.same_host or not self.latency:
+            return ()
+        hosts = [reading.host or "an unknown host" for reading in (self.control, self.treatment)]
+        where = f"on {hosts[0]} and on {hosts[1]}" if hosts[0] != hosts[1] else f"each on {hosts[0]}"
+        return (Caveat(kind=CaveatKind.LATENCY, sentence=f"Latencies are not compared: they were measured {where}."),)
 
     @property
     def same_host(self) -> bool:

@@ -61,3 +61,16 @@ def test_neighbours_stand_in_rings_around_the_middle() -> None:
     dots = charts.neighbours(nodes, [])["data"][-1]
     radii = [round((x * x + y * y) ** 0.5, 6) for x, y in zip(dots["x"], dots["y"], strict=True)]
     assert radii == [0.0, 0.5, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_differences_have_rows_of_their_own_show_zero_and_no_interval_that_nobody_computed() -> None:
+    names = [f"channel_contribution(channel={name})@5" for name in ("vector", "bm25")]
+    found = [
+        charts.Change(names[0], -0.5, -0.6, -0.4, "worse"),
+        charts.Change(names[1], -0.3, None, None, "worse"),
+    ]
+    figure = charts.changes(found)
+    assert len(set(figure["layout"]["yaxis"]["categoryarray"])) == 2
+    assert figure["layout"]["xaxis"]["rangemode"] == "tozero"
+    assert [("error_x" in trace, len(trace["x"])) for trace in figure["data"]] == [(True, 1), (False, 1)]
+    assert figure["data"][0]["customdata"] == ["[-0.600, -0.400]"]

@@ -47,8 +47,11 @@ def _lines(one: Compared) -> Iterator[str]:
     if len(one.one_sided) > _LISTED:
         yield f"  and {len(one.one_sided) - _LISTED} more"
     yield from _section("Lists", _agreement(one))
-    host = "" if one.same_host else ", on different hosts"
-    yield from _section(f"Latency (ms{host})", grid([_latency(found) for found in one.latency]))
+    over = f", over {one.latency[0].cases} cases timed in both" if one.latency else ""
+    host = "" if one.same_host else "; two hosts, so not compared"
+    yield from _section(
+        f"Latency (ms{over}{host})", grid([_latency(found)[: 3 if one.same_host else 2] for found in one.latency])
+    )
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:

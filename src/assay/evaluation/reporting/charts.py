@@ -23,29 +23,63 @@ _FRAME = 78
 _LONGEST_LABEL = 24
 
 
+def interval_charts(lines: Sequence[tuple[str, Line]]) -> list[Figure]:
+    """Draw values with their intervals, one figure for each range that metrics have, such as 0 to 1 and 0 to 5."""
+    groups: dict[tuple[float | None, float | None], list[tuple[str, Line]]] = {}
+    for name, line in lines:
+        if line.value is not None:
+            groups.setdefault((line.lowest, line.highest), []).append((name, line))
+    return [interval_bars(group) for group in groups.values()]
+
+
 def interval_bars(lines: Sequence[tuple[str, Line]]) -> Figure:
-    """A value with its interval for each label, its baseline and what it must reach."""
-    shown = [(_label(name), line) for name, line in lines if line.value is not None]
-    traces = [_values(shown)]
+    """A value with its interval for each label, its baseline and what it must reach; the lines have one range."""
+    known = [(name, line) for name, line in lines if line.value is not None]
+    shown = list(zip(distinct_labels([name for name, _ in known]), (line for _, line in known), strict=True))
+    bounded = [(label, line) for label, line in shown if line.low is not None and line.high is not None]
+    alone = [(label, line) for label, line in shown if line.low is None or line.high is None]
+    traces = [_values(bounded)] if bounded else []
+    if alone:
+        points = [(label, line.value) for label, line in alone]
+        traces.append(_points("value, no interval", points, _marker("circle-open", "--accent", 10)))
     for name, marks, marker in (
-        ("baseline", [(label, one.baseline) for label, one in shown], _marker("diamond-open", "--ink", 9)),
-        ("required", [(label, one.floor) for label, one in shown], _marker("line-ns-open", "--fail", 16)),
+        ("baseline", [(label, line.baseline) for label, line in shown], _marker("diamond-open", "--ink", 9)),
+        ("required", [(label, line.floor) for label, line in shown], _marker("line-ns-open", "--fail", 16)),
     ):
         given = [(label, value) for label, value in marks if value is not None]
         if given:
             traces.append(_points(name, given, marker))
     layout = _layout(len(shown), legend=len(traces) > 1)
-    layout["xaxis"] |= {"range": [0, 1.02], "dtick": 0.2}
+    layout["xaxis"] |= _axis([line for _, line in shown])
+    # With several traces plotly would order rows by trace; the order of the table is kept.
+    layout["yaxis"] |= {"categoryorder": "array", "categoryarray": [label for label, _ in shown]}
     return {"data": traces, "layout": layout}
 
 
+def _axis(lines: Sequence[Line]) -> Figure:
+    """Return an axis over the whole range of the metrics; where that is unbounded, over everything that is drawn."""
+    drawn = [
+        value
+        for line in lines
+        for value in (line.value, line.low, line.high, line.baseline, line.floor)
+        if value is not None
+    ]
+    lowest = [line.lowest for line in lines if line.lowest is not None]
+    highest = [line.highest for line in lines if line.highest is not None]
+    low = min([*lowest, *drawn, 0.0])
+    high = max([*highest, *drawn, *([] if highest else [low + 1.0])])
+    margin = (high - low) * 0.02
+    ticks = {"dtick": 0.2} if (low, high) == (0.0, 1.0) else {}
+    return {"range": [low if low == 0.0 else low - margin, high + margin], **ticks}
+
+
 def _values(shown: Sequence[tuple[str, Line]]) -> Figure:
-    highs = [(one.high if one.high is not None else one.value or 0.0) - (one.value or 0.0) for _, one in shown]
-    lows = [(one.value or 0.0) - (one.low if one.low is not None else one.value or 0.0) for _, one in shown]
+    highs = [(line.high or 0.0) - (line.value or 0.0) for _, line in shown]
+    lows = [(line.value or 0.0) - (line.low or 0.0) for _, line in shown]
     bars = {"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "thickness": 6, "width": 0}
     return _points(
         "value, 95 % interval",
-        [(label, one.value) for label, one in shown],
+        [(label, line.value) for label, line in shown],
         _marker("circle", "--accent", 10),
         error_x=bars | {"color": "var(--accent-soft)"},
     )
@@ -152,7 +186,19 @@ def _layout(rows: int, *, legend: bool) -> Figure:
     }
 
 
-def _label(text: str) -> str:
-    """Short, and free of what plotly would read as markup."""
-    kept = text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
-    return escape(kept, quote=False)
+def distinct_labels(names: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:
+    """Shorten names to labels that stay apart, free of what plotly would read as markup.
+
+    A long name loses its middle, since parameters at its end tell metrics apart. Names that would still share a label
+    keep all of it: rows with one label are drawn on one line.
+    """
+    kept = [_shortened(name, longest) for name in names]
+    shared = {label for label in kept if kept.count(label) > 1}
+    return [escape(name if label in shared else label, quote=False) for name, label in zip(names, kept, strict=True)]
+
+
+def _shortened(name: str, longest: int) -> str:
+    if len(name) <= longest:
+        return name
+    ending = longest // 2
+    return f"{name[: longest - ending - 1]}…{name[-ending:]}"

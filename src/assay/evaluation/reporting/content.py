@@ -21,7 +21,7 @@ class Status(StrEnum):
 
     PASS = "PASS"  # noqa: S105 - a verdict
     DEGRADED = "DEGRADED"
-    """Worse than the baseline, within what is allowed."""
+    """Worse than the baseline beyond chance, within what is allowed."""
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
     """Worse than allowed, and these queries cannot tell it from noise; or nothing could be compared."""
@@ -38,9 +38,20 @@ class Line:
     low: float | None = None
     high: float | None = None
     baseline: float | None = None
+    """What the baseline has over the cases that both runs have a value for."""
+    paired: float | None = None
+    """What this run has over the same cases; None: as `value`."""
+    pairs: int | None = None
+    """Over how many cases the two were compared; None: nothing was compared case by case."""
+    certain: bool = False
+    """Whether the change is beyond chance, as the paired comparison says."""
     floor: float | None = None
     """What it must reach; for a latency, what it must not exceed."""
     lower_is_better: bool = False
+    lowest: float | None = 0.0
+    """The smallest value it can have; None: there is none."""
+    highest: float | None = 1.0
+    """The largest value it can have; None: there is none."""
     unit: str = ""
     """`ms` for a latency, empty for a share."""
     status: Status = Status.NOT_GATED
@@ -51,10 +62,11 @@ class Line:
 
     @property
     def change(self) -> float | None:
-        """Against the baseline, as a share of it; None: nothing to compare with."""
-        if self.value is None or not self.baseline:
+        """Against the baseline over the same cases, as a share of it; None: nothing to compare with."""
+        now = self.value if self.paired is None else self.paired
+        if now is None or not self.baseline:
             return None
-        return (self.value - self.baseline) / self.baseline
+        return (now - self.baseline) / self.baseline
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,6 +194,8 @@ class Report:
     waterfall: Waterfall | None = None
     no_waterfall: str = ""
     """Why there is none."""
+    moved_by: str = ""
+    """The metric that movers are told by; empty: nothing could be compared."""
     movers: tuple[Mover, ...] = ()
     queries: tuple[Query, ...] = ()
     """The worst first."""

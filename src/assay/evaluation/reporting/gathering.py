@@ -77,6 +77,7 @@ def gather(run: RunResult, around: Around | None = None) -> Report:
         times=tuple(one.total_ms for one in run.cases if one.status is CaseStatus.OK and one.total_ms is not None),
         waterfall=water,
         no_waterfall="" if water else around.no_dataset,
+        moved_by="" if compared is None else leading(list(compared.metrics)),
         movers=_movers(compared),
         queries=queries_of(run, around.dataset, water, baseline),
         recommendations=recommend(_evidence(run, around, water, compared)),

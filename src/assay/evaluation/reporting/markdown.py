@@ -154,13 +154,13 @@ def _movers(report: Report) -> Iterator[str]:
         ]
         for one in report.movers
     ]
-    yield _table(["query", "metric", "before", "now", "change"], rows) if rows else "No query's value changed."
+    yield _table(["query", "metric", "before", "now", "change"], rows) if rows else plain(wording.no_movers(report))
 
 
 def _failures(report: Report) -> Iterator[str]:
     yield f"## Failures ({len(report.failures)})"
     if not report.failures:
-        yield "The system answered every query that it was asked."
+        yield wording.NO_FAILURES
         return
     rows = ([plain(one.id), plain(one.text), one.status, plain(one.error)] for one in report.failures)
     yield _table(["id", "query", "ended", "what went wrong"], rows)

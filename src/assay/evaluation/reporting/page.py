@@ -147,8 +147,9 @@ def _chart(figure: charts.Figure, said: str) -> Html:
 
 def _summary(report: Report) -> Part:
     shares = [(line.metric, line) for line in report.lines if not line.unit and not line.lower_is_better]
-    drawn = [_chart(charts.interval_bars(shares), "Each metric with its interval")] if shares else []
-    return "Summary", [element("div", summary_table(report), *drawn, class_="pair"), *_caveats(report)]
+    drawn = [_chart(figure, "Each metric with its interval") for figure in charts.interval_charts(shares)]
+    beside = [element("div", *drawn)] if drawn else []
+    return "Summary", [element("div", summary_table(report), *beside, class_="pair"), *_caveats(report)]
 
 
 def _caveats(report: Report) -> list[Html]:
@@ -228,14 +229,14 @@ def _movers(report: Report) -> Part | None:
     if not report.baseline:
         return None
     if not report.movers:
-        return "Movers", [_quiet(f"No query's value differs from {report.baseline}.")]
-    return "Movers", [_quiet("Queries whose value changed most."), mover_table(report.movers)]
+        return "Movers", [_quiet(wording.no_movers(report))]
+    return "Movers", [_quiet(f"Queries whose {report.moved_by} changed most."), mover_table(report.movers)]
 
 
 def _failures(report: Report) -> Part:
     heading = f"Failures ({len(report.failures)})"
     if not report.failures:
-        return heading, [_quiet("The system answered every query that it was asked.")]
+        return heading, [_quiet(wording.NO_FAILURES)]
     rows: Iterator[list[Child]] = (
         [element("span", one.id, class_="mono"), one.text, one.status, one.error] for one in report.failures
     )

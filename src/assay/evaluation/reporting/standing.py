@@ -23,9 +23,6 @@ NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
 """What a reader calls a metric whose own name says too little."""
 UNASKED = "quality"
 """The rule that says that nothing was asked of quality."""
-_SEEN = 0.0005
-"""The smallest change, as a share of the baseline, that a report can show."""
-
 _STATUS = {
     Ruled.PASS: Status.PASS,
     Ruled.FAIL: Status.FAIL,
@@ -49,7 +46,8 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
     """The whole in a sentence."""
     status = status_of(verdict)
     if status is Status.NOT_GATED:
-        return "Nothing says what these numbers should be: the dataset declares no floors and no baseline was given."
+        said = verdict.of(Ruled.INCONCLUSIVE)[0].sentence
+        return f"{said[0].upper()}{said[1:]}."
     if status is Status.PASS:
         held = wording.count_of(len(verdict.of(Ruled.PASS)), "rule")
         return f"{held} hold{'' if held.endswith('s') else 's'}{_degraded(lines)}."
@@ -64,7 +62,7 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
 
 def _degraded(lines: tuple[Line, ...]) -> str:
     worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is Status.DEGRADED]
-    return f"; worse than the baseline, within what is allowed: {', '.join(worse)}" if worse else ""
+    return f"; worse than the baseline beyond chance, within what is allowed: {', '.join(worse)}" if worse else ""
 
 
 def lines_of(
@@ -75,22 +73,27 @@ def lines_of(
     rules: dict[str, list[RuleVerdict]] = {}
     for one in verdict.rules:
         rules.setdefault(one.about, []).append(one)
-    found = [*_metrics(run, baseline, floors), *_latencies(run, baseline, floors), *_rates(run, baseline, floors)]
-    return tuple(_stood(name, line, rules.get(name, []), compared) for name, line in found)
+    found = [*_metrics(run, compared, floors), *_latencies(run, compared, floors), *_rates(run, baseline, floors)]
+    return tuple(_stood(line, rules.get(name, [])) for name, line in found)
 
 
 Named = Iterator[tuple[str, Line]]
 """Each line with the name that rules know it by."""
 
 
-def _metrics(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, float]) -> Named:
     for spec, one in run.shown.items():
         name = str(spec)
-        before = baseline.mean(name) if baseline is not None and name in baseline.outcomes else None
-        yield name, line_of(one, baseline=before, floor=floors.get(name))
+        line = line_of(one, floor=floors.get(name))
+        change = None if compared is None else compared.metrics.get(name)
+        if change is not None:
+            seen = change.comparison
+            certain = seen.verdict in {"better", "worse"}
+            line = replace(line, baseline=change.before, paired=change.after, pairs=seen.n, certain=certain)
+        yield name, line
 
 
-def line_of(one: Aggregate, *, baseline: float | None = None, floor: float | None = None) -> Line:
+def line_of(one: Aggregate, *, floor: float | None = None) -> Line:
     """An aggregate as a line."""
     limits = one.interval
     return Line(
@@ -98,9 +101,10 @@ def line_of(one: Aggregate, *, baseline: float | None = None, floor: float | Non
         value=one.value,
         low=None if limits is None else limits.low,
         high=None if limits is None else limits.high,
-        baseline=baseline,
         floor=floor,
         lower_is_better=lower_is_better(str(one.spec)),
+        lowest=one.spec.entry.lowest,
+        highest=one.spec.entry.highest,
         scored=one.scored,
         others=wording.counted((_plain(kind), count) for kind, count in one.others.items()),
     )
@@ -110,13 +114,25 @@ def _plain(kind: OutcomeKind) -> str:
     return kind.value.replace("_", " ")
 
 
-def _latencies(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+def _latencies(run: RunResult, compared: Compared | None, floors: Mapping[str, float]) -> Named:
+    """Percentiles of every timed case; the change is that of `comparing`, over the cases timed on both sides.
+
+    Times of two machines say nothing of each other: then there is no baseline and no change.
+    """
     total = run.latency.get(TOTAL)
-    before = None if baseline is None else baseline.latency()
+    changes = (
+        {f"p{one.percent}": one for one in compared.latency} if compared is not None and compared.same_host else {}
+    )
     for name in PERCENTILES:
         value = None if total is None else getattr(total, name)
-        if value is not None:
-            yield name, _lower(name, value, getattr(before, name, None), floors.get(name), unit="ms")
+        if value is None:
+            continue
+        line = _lower(name, value, None, floors.get(name), unit="ms")
+        change = changes.get(name)
+        if change is not None:
+            certain = change.low is not None and change.high is not None and not change.low <= 0 <= change.high
+            line = replace(line, baseline=change.before, paired=change.after, pairs=change.cases, certain=certain)
+        yield name, line
 
 
 def _rates(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
@@ -139,23 +155,19 @@ def _lower(name: str, value: float | None, baseline: float | None, floor: float 
     )
 
 
-def _stood(name: str, line: Line, rules: list[RuleVerdict], compared: Compared | None) -> Line:
-    """The line with its status: the worst of the rules about it, else whether it is worse than it was."""
+def _stood(line: Line, rules: list[RuleVerdict]) -> Line:
+    """Give a line its status: the worst of the gate's rules about it, else whether it is worse beyond chance."""
     ruled = {_STATUS[one.status] for one in rules}
     for status in (Status.FAIL, Status.INCONCLUSIVE):
         if status in ruled:
             return replace(line, status=status)
-    if _worse(name, line, compared):
+    if is_worse(line):
         return replace(line, status=Status.DEGRADED)
     return replace(line, status=Status.PASS if Status.PASS in ruled else Status.NOT_GATED)
 
 
-def _worse(name: str, line: Line, compared: Compared | None) -> bool:
-    """Times vary from run to run and machine to machine: only a rise that the interval shows is one."""
-    if compared is None or line.change is None:
+def is_worse(line: Line) -> bool:
+    """Whether a number is worse than the baseline's by more than chance, as the paired comparison decided."""
+    if not line.certain or line.change is None:
         return False
-    if line.unit:
-        seen = next((one for one in compared.latency if f"p{one.percent}" == name), None)
-        return compared.same_host and seen is not None and seen.low is not None and seen.low > 0
-    worse = line.change if line.lower_is_better else -line.change
-    return worse > _SEEN
+    return line.change > 0 if line.lower_is_better else line.change < 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Breakdown, Changed, Line, Mover, Part, Report, Status
 from assay.evaluation.reporting.elements import Child, Html, element
+from assay.evaluation.reporting.standing import is_worse
 from assay.metrics.operations import LatencySummary
 
 
@@ -62,8 +63,7 @@ def _small(text: str, kind: str | None = None) -> Html | None:
 def _change(line: Line) -> Html | None:
     if line.change is None:
         return None
-    worse = (line.change > 0) if line.lower_is_better else (line.change < 0)
-    kind = None if abs(line.change) < 0.0005 else "down" if worse else "up"
+    kind = None if not line.certain else "down" if is_worse(line) else "up"
     return _small(wording.change(line), kind)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.evaluation.reporting.content import Line
+from assay.evaluation.reporting.content import Line, Report
 from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
 
 NOTHING = "-"
+NO_FAILURES = "No query ended with an error or a time-out."
+"""Said where `Report.failures` is empty."""
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -30,8 +32,22 @@ def interval(line: Line) -> str:
 
 
 def change(line: Line) -> str:
-    """Against the baseline, in per cent of it."""
-    return "" if line.change is None else f"{line.change * 100:+.1f} %"
+    """Against the baseline, in per cent of it, over how many pairs where those are not all cases."""
+    return "" if line.change is None else f"{line.change * 100:+.1f} %{pairs(line)}"
+
+
+def pairs(line: Line) -> str:
+    """Say over how many cases two runs were compared, where this run has values beyond them."""
+    if line.pairs is None or line.paired is None or line.paired == line.value:
+        return ""
+    return f" over {count_of(line.pairs, 'pair')} ({number(line.paired, line.unit)})"
+
+
+def no_movers(report: Report) -> str:
+    """Why a report with a baseline lists no query that moved."""
+    if not report.moved_by:
+        return f"Nothing could be compared with {report.baseline}."
+    return f"No query's {report.moved_by} differs from {report.baseline}."
 
 
 def floor(line: Line) -> str:

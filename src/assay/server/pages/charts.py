@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from assay.evaluation.reporting.charts import distinct_labels
+
 Figure = dict[str, Any]
 
 _ROW, _FRAME, _LONGEST_LABEL = 34, 78, 28
@@ -28,8 +30,12 @@ class Change(NamedTuple):
 
 def label(text: str) -> str:
     """Short, and free of what plotly would read as markup."""
-    kept = text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
-    return escape(kept, quote=False)
+    return labels([text])[0]
+
+
+def labels(texts: Sequence[str]) -> list[str]:
+    """Labels of rows: short, free of markup, and never the same for two different names."""
+    return distinct_labels(texts, _LONGEST_LABEL)
 
 
 def layout(height: int, *, legend: bool = False, **more: Any) -> Figure:
@@ -53,32 +59,42 @@ def layout(height: int, *, legend: bool = False, **more: Any) -> Figure:
 def changes(found: Sequence[Change]) -> Figure:
     """Differences between two runs with their intervals, around the line of no difference."""
     colours = {"better": "var(--pass)", "worse": "var(--fail)"}
+    order = labels([one.name for one in found])
+    named = [change._replace(name=name) for change, name in zip(found, order, strict=True)]
     traces = []
     for verdict in ("better", "worse", "other"):
-        own = [one for one in found if (one.verdict if one.verdict in colours else "other") == verdict]
-        if own:
-            traces.append(_change_points(own, colours.get(verdict, "var(--doubt)"), verdict))
+        own = [one for one in named if (one.verdict if one.verdict in colours else "other") == verdict]
+        for bounded in (True, False):
+            drawn_so = [one for one in own if (one.low is not None and one.high is not None) is bounded]
+            if drawn_so:
+                traces.append(_change_points(drawn_so, colours.get(verdict, "var(--doubt)"), verdict, bounded=bounded))
     drawn = layout(len(found) * _ROW + _FRAME)
-    drawn["xaxis"] |= {"zeroline": True, "zerolinecolor": "var(--quiet)", "title": {"text": "difference"}}
-    order = [label(one.name) for one in found]
+    # The line of no difference is always in sight.
+    zero = {"zeroline": True, "zerolinecolor": "var(--quiet)", "rangemode": "tozero"}
+    drawn["xaxis"] |= {**zero, "title": {"text": "difference"}}
     drawn["yaxis"] |= {"autorange": "reversed", "categoryorder": "array", "categoryarray": order}
     return {"data": traces, "layout": drawn}
 
 
-def _change_points(own: Sequence[Change], colour: str, name: str) -> Figure:
-    highs = [0.0 if one.high is None else one.high - one.delta for one in own]
-    lows = [0.0 if one.low is None else one.delta - one.low for one in own]
-    return {
+def _change_points(own: Sequence[Change], colour: str, name: str, *, bounded: bool) -> Figure:
+    """Points with their intervals; without `bounded` they have none and are drawn hollow."""
+    trace: Figure = {
         "type": "scatter",
         "mode": "markers",
         "name": name,
         "x": [one.delta for one in own],
-        "y": [label(one.name) for one in own],
+        "y": [one.name for one in own],
         "marker": {"color": colour, "size": 10},
-        "error_x": {"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "thickness": 3, "width": 5,
-                    "color": colour},
-        "hovertemplate": "%{y}: %{x:+.3f}<extra></extra>",
-    }  # fmt: skip
+        "hovertemplate": "%{y}: %{x:+.3f}, no interval<extra></extra>",
+    }
+    if not bounded:
+        return {**trace, "marker": {"color": colour, "size": 10, "symbol": "circle-open", "line": {"width": 2}}}
+    highs = [0.0 if one.high is None else one.high - one.delta for one in own]
+    lows = [0.0 if one.low is None else one.delta - one.low for one in own]
+    error = {"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "thickness": 3, "width": 5}
+    limits = [f"[{one.low:+.3f}, {one.high:+.3f}]" for one in own]
+    shown = "%{y}: %{x:+.3f} %{customdata}<extra></extra>"
+    return {**trace, "error_x": {**error, "color": colour}, "customdata": limits, "hovertemplate": shown}
 
 
 def evidence_path(path: Sequence[tuple[int, float, float]], bound: float, least: int) -> Figure:
@@ -152,7 +168,7 @@ def bars(counts: Mapping[str, float], *, what: str, share: bool = False) -> Figu
         "type": "bar",
         "orientation": "h",
         "x": [value for _, value in rows],
-        "y": [label(name) for name, _ in rows],
+        "y": labels([name for name, _ in rows]),
         "text": [f"{value:.0%}" if share else f"{value:,.0f}" for _, value in rows],
         "textposition": "outside",
         "cliponaxis": False,
@@ -286,7 +302,7 @@ def steps(rows: Sequence[tuple[str, int]]) -> Figure:
         "type": "bar",
         "orientation": "h",
         "x": [count for _, count in rows],
-        "y": [label(name) for name, _ in rows],
+        "y": labels([name for name, _ in rows]),
         "text": [f"{count:,}" for _, count in rows],
         "textposition": "outside",
         "cliponaxis": False,

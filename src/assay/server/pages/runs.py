@@ -137,7 +137,7 @@ def one_run(view: View) -> Page:
         template="run.html",
         context={
             "report": report,
-            "intervals": report_charts.interval_bars(shares) if shares else None,
+            "intervals": report_charts.interval_charts(shares),
             "funnel": None if water is None else report_charts.funnel(water),
             "lost": "" if water is None else report_wording.losses(water),
             "latency": _latency(report),
