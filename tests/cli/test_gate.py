@@ -148,7 +148,7 @@ def test_a_comparison_shows_the_table_what_changed_what_moved_lists_and_times(ru
     head = told.out.splitlines()[0]
     assert head.split()[:3] == ["metric", "old", "worse"]
     assert "worse - old [95 %]" in head
-    for part in ("What changed", "system: old -> worse", "Moved most (ndcg@5)", "q01", "Latency (ms, over", "p95"):
+    for part in ("What changed", "system: old -> worse", "Moved most (ndcg@5)", "q01", "RBO", "Latency (ms", "p95"):
         assert part in told.out
     assert run("compare", "old", "worse", "old", "--json").json["comparisons"][1]["metrics"]["mrr"]["delta"] == 0.0
 
