@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.telling import Run, runner
@@ -340,3 +342,90 @@ def test_failed_judges_leave_bounds_and_no_false_sentence_in_the_gate(
     told = run("gate", "--no-baseline", "--verbose")
     assert "0 of 12 cases could not be judged under metrics that decide" in told.out
     assert "4 more under groundedness, which decides nothing" in told.out
+
+
+@contextmanager
+def chatting(monkeypatch: pytest.MonkeyPatch, judge: Callable[[Handler], None]) -> Iterator[None]:
+    """A chat service that judges, named in the settings."""
+    with serving(judge) as service:
+        monkeypatch.setenv("ASSAY_MODEL_URL", service.url)
+        monkeypatch.setenv("ASSAY_MODEL_NAME", "strict:1b")
+        yield
+
+
+def report_files(run: Run, name: str) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
+    """Markdown, HTML, metrics.json and config.json of the report of the latest run."""
+    told = run("report", "latest", "--html", "--output", name, "--name", "r")
+    assert told.code == 0, told.err
+    folder = Path(name)
+    texts = [(folder / f"r.{ending}").read_text(encoding="utf-8") for ending in ("md", "html")]
+    found = [json.loads((folder / file).read_text(encoding="utf-8")) for file in ("metrics.json", "config.json")]
+    return texts[0], texts[1], found[0], found[1]
+
+
+def test_a_report_names_the_judge_its_prompt_reliability_and_tokens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, page, metrics, config = report_files(run, "before")
+    assert (metrics["judge_reliability"], metrics["judge_reliability_reason"]) == (None, "no judge was asked")
+    assert config["judges"] == []
+    assert "| judge | no judge was asked |" in text
+    with chatting(monkeypatch, scoring):
+        assert run("judge", "run", "--about", "groundedness").code == 0
+        text, page, metrics, config = report_files(run, "judged")
+        found = metrics["judge_reliability"]["groundedness"]
+        assert (found["disagreement_rate"], found["spot_check_n"], found["kappa"]) == (None, None, None)
+        assert "never calibrated; no second judge was asked" in text
+        told = run("judge", "spot-check", "--model", "kinder:1b", "--share", "1", "--json")
+        assert told.json["recorded"] is True
+    text, page, metrics, config = report_files(run, "checked")
+    assert metrics["judge_reliability_reason"] is None
+    found = metrics["judge_reliability"]["groundedness"]
+    assert (found["disagreement_rate"], found["spot_check_n"]) == (0.0, CASES)
+    assert found["gates_listen"] is False
+    [judge] = config["judges"]
+    assert judge["model"] == "strict:1b"
+    assert judge["judge_id"] == config["instrument"]["judge"]["groundedness"]["id"]
+    assert judge["prompt_version"]
+    assert judge["prompt_hash"]
+    assert judge["temperature"] == 0.0
+    assert judge["tokens"] > 0
+    for shown in (text, page):
+        assert ">no judge was asked<" not in shown
+        assert "| no judge was asked |" not in shown
+        assert "correctness: no judge was asked for this metric" in shown
+        assert "groundedness: no judge was asked" not in shown
+        assert "strict:1b" in shown
+        assert judge["prompt_version"] in shown
+        assert "a second judge disagreed on 0% of 12 verdicts" in shown
+        assert f"{judge['tokens']:,}" in shown
+
+
+def contrary(handler: Handler) -> None:
+    """A judge whose second model says the opposite of the first."""
+    said = re.search(r"says (\d)", shown_answer(handler))
+    score = int(said[1]) if said else 0
+    other = (handler.heard.body or {}).get("model") == "kinder:1b"
+    body = {"reason": "r", "score": 5 - score if other else score, "supported_claims": [], "unsupported_claims": []}
+    sending(envelope(json.dumps(body)))(handler)
+
+
+def test_disagreement_is_told_beside_the_numbers_and_what_earlier_judges_said_is_not_kept(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with chatting(monkeypatch, contrary):
+        for _ in range(2):
+            assert run("judge", "run", "--about", "groundedness").code == 0
+        once = [caveat["sentence"] for caveat in report_files(run, "one")[2]["caveats"]]
+        assert len(once) == len(set(once))
+        for _ in range(2):
+            run("judge", "spot-check", "--model", "kinder:1b", "--share", "1")
+        text, page, metrics, _ = report_files(run, "two")
+        disagreed = [caveat for caveat in metrics["caveats"] if "disagreement_rate" in caveat["figures"]]
+        assert len(disagreed) == 1
+        assert disagreed[0]["count"] == metrics["judge_reliability"]["groundedness"]["disagreement_rate"] * CASES
+        for shown in (text, page):
+            assert "A second judge disagreed on" in shown
+        assert run("judge", "run", "--about", "groundedness", "--model", "kinder:1b").code == 0
+    text, page, metrics, config = report_files(run, "three")
+    assert config["judges"][0]["model"] == "kinder:1b"
+    assert metrics["judge_reliability"]["groundedness"]["spot_check_n"] is None
+    assert "A second judge disagreed on" not in text

@@ -23,6 +23,7 @@ from assay.evaluation.running.runner import run
 from assay.evaluation.running.sensitivity import detectable, sentence
 from assay.evaluation.running.stored import as_row
 from assay.formats.writing import write_trec_qrels
+from assay.metrics.answers import NO_JUDGE_ASKED
 from assay.metrics.engine import Rules
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
@@ -186,7 +187,7 @@ def test_answers_bring_their_metrics_and_those_of_a_judge_are_not_zero() -> None
     assert result.value("abstention_accuracy") == 1.0
     assert result.value("hallucination_rate") == 0.0
     judged = result.per_case("correctness")["q1"]
-    assert (judged.kind, judged.reason) == ("not_applicable", "no judge was asked about the answers of this run")
+    assert (judged.kind, judged.reason) == ("not_applicable", NO_JUDGE_ASKED)
     assert "correctness" not in {str(one) for one in scored(dataset(), LISTS, "mrr").scores}
 
 

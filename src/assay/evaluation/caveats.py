@@ -39,6 +39,8 @@ FEWEST_RISES = 20
 BACKWARD = 0.8
 """The share of neighbours with different grades that must rise."""
 _NOT_ANSWERED = (OutcomeKind.SKIPPED, OutcomeKind.SYSTEM_FAILED)
+_NO_JUDGE_ASKED_BEFORE = "no judge was asked about the answers of this run"
+"""The same in runs of version 0.1."""
 _FEW = 5
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
@@ -226,7 +228,7 @@ def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list
 
 
 def _unscored_kind(kind: OutcomeKind, reason: str) -> CaveatKind:
-    if reason == NO_JUDGE_ASKED:
+    if reason in (NO_JUDGE_ASKED, _NO_JUDGE_ASKED_BEFORE):
         return CaveatKind.NO_JUDGE
     return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
 

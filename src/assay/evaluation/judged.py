@@ -11,14 +11,22 @@ explicit abstention of the system is believed, and only asked about where the sy
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.errors import NothingMeasured
-from assay.evaluation.judged_scores import JudgeStanding, Verdicts, declined_by, judged_result
+from assay.evaluation.judged_scores import (
+    JUDGE,
+    JUDGED,
+    SPOT_CHECK,
+    JudgeStanding,
+    Verdicts,
+    declined_by,
+    judged_result,
+)
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.folder import RunFolder
 from assay.judging.any_judge import Judging
@@ -26,11 +34,13 @@ from assay.judging.attempts import overlap
 from assay.judging.calibration import LEAST_SAME
 from assay.judging.hearing import Hearing, OnVerdict, heard
 from assay.judging.keeping import stored_verdict
+from assay.judging.spot_check import SpotCheck
 from assay.models.budget import Prices
 from assay.models.fingerprints import alias_reason
 from assay.models.usage import costs_of
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
+from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.records.judging import (
@@ -41,6 +51,8 @@ from assay.records.judging import (
 )
 from assay.storage import Store
 
+DISAGREEMENT = "disagreement_rate"
+"""The figure by which the caveat of a spot check is known."""
 MOST_PASSAGES = 10
 """Passages a judge is shown, best first."""
 
@@ -212,4 +224,67 @@ def _standing(
         attempts=len(attempts),
         failed_attempts=sum(not one.passed for one in attempts),
         among_labels=0 if calibration is None else overlap(calibration, (one.input.question for one in given)),
+        fingerprint=fingerprint.as_json(),
+        calibration=None if calibration is None else _in_short(calibration),
     )
+
+
+def _in_short(calibration: Calibration) -> dict[str, Any]:
+    """Return what a run keeps of its judge's calibration."""
+    kappa = calibration.figures.get("kappa") or {}
+    return {
+        "kappa": kappa.get("value"),
+        "kappa_interval": [kappa.get("low"), kappa.get("high")],
+        "cases": calibration.cases,
+        "passed": calibration.passed,
+        "made_at": calibration.made_at.isoformat(),
+        "expires_at": calibration.expires_at.isoformat(),
+    }
+
+
+def record_spot_check(result: RunResult, about: RubricKind, found: SpotCheck) -> RunResult | None:
+    """Write into a judged run how often a second judge disagreed; the run as it now stands.
+
+    None: the verdicts that were checked are not those of the judge that the run's numbers come from.
+    """
+    named = (result.manifest.instrument.get(JUDGE) or {}).get(about.value)
+    if named is None or named.get("id") != found.first:
+        return None
+    judges = dict(result.manifest.subject.get(JUDGE) or {})
+    checked = {
+        "second": found.second,
+        "disagreement_rate": found.rate.estimate,
+        "interval": [found.rate.low, found.rate.high],
+        "spot_check_n": found.checked,
+        "of": found.of,
+    }
+    judges[about.value] = {**judges.get(about.value, {}), SPOT_CHECK: checked}
+    manifest = replace(result.manifest, subject={**result.manifest.subject, JUDGE: judges})
+    caveats = (*_without_spot_check(result.caveats, about), *_spot_check_caveats(about, found))
+    recorded = replace(result, manifest=manifest, caveats=caveats)
+    if result.folder is None:
+        return recorded
+    RunFolder(result.folder).write_manifest(manifest)
+    return recorded.save_result(result.folder)
+
+
+def _without_spot_check(caveats: Iterable[Caveat], about: RubricKind) -> Iterator[Caveat]:
+    """The caveats of a run without that of an earlier spot check of the same kind of judge."""
+    for caveat in caveats:
+        earlier = caveat.kind is CaveatKind.JUDGE and DISAGREEMENT in caveat.figures
+        if not earlier or caveat.metrics != JUDGED[about]:
+            yield caveat
+
+
+def _spot_check_caveats(about: RubricKind, found: SpotCheck) -> Iterator[Caveat]:
+    if found.warns:
+        count = len(found.disagreements)
+        yield Caveat(
+            kind=CaveatKind.JUDGE,
+            sentence=f"A second judge disagreed on {count} of {found.checked} verdicts about {about}: small "
+            "differences of these metrics mean nothing.",
+            metrics=JUDGED[about],
+            count=count,
+            of=found.checked,
+            figures={DISAGREEMENT: found.rate.estimate},
+        )

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assay.evaluation.caveats import unscored_caveats
 from assay.evaluation.results import RunResult
 from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
 from assay.metrics import answers, outcomes
@@ -42,6 +43,14 @@ JUDGE = "judge"
 
 SPENT = "spent"
 """Under which the subject keeps, for each kind of judge, what judging took: requests, tokens, cost."""
+FINGERPRINT = "fingerprint"
+"""Under which it keeps everything that moves the verdicts: model, prompt, parameters."""
+CALIBRATION = "calibration"
+"""Under which it keeps how far the judge agreed with people; None: it was never calibrated."""
+SPOT_CHECK = "spot_check"
+"""Under which it keeps how often a second judge disagreed."""
+_FACTS = frozenset({SPENT, FINGERPRINT, CALIBRATION, SPOT_CHECK})
+"""What is told of a judging and is no part of the system."""
 
 Verdicts = Mapping[tuple[str, int, RubricKind], StoredVerdict]
 
@@ -82,6 +91,10 @@ class JudgeStanding:
     """Calibrations among them that did not license it."""
     among_labels: int = 0
     """Judged cases whose questions are among the labels of its calibration."""
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    """Everything that moves its verdicts: model, rubric, prompt, parameters."""
+    calibration: Mapping[str, Any] | None = None
+    """Its last calibration in short; None: there is none."""
 
     @property
     def judged(self) -> int:
@@ -117,6 +130,8 @@ class JudgeStanding:
             "alias": self.alias,
             "calibrations": {"attempts": self.attempts, "failed": self.failed_attempts},
             "among_labels": self.among_labels,
+            "fingerprint": dict(self.fingerprint),
+            "calibration": None if self.calibration is None else dict(self.calibration),
         }
 
 
@@ -151,12 +166,13 @@ def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
 
 
 def without_spent(subject: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's subject without what judging took: that is no change of the system."""
+    """Return a run's subject without the facts of its judging: they are no change of the system."""
     judges = subject.get(JUDGE)
     if not isinstance(judges, Mapping):
         return dict(subject)
     kept = {
-        about: {name: value for name, value in standing.items() if name != SPENT} for about, standing in judges.items()
+        about: {name: value for name, value in standing.items() if name not in _FACTS}
+        for about, standing in judges.items()
     }
     return {**subject, JUDGE: kept}
 
@@ -183,7 +199,7 @@ def judged_result(
         scores=scores,
         aggregates=aggregates,
         breakdowns=_breakdowns(result, asked, columns, dataset),
-        caveats=(*_kept_caveats(result, concerned), *_judge_caveats(standings)),
+        caveats=(*_kept_caveats(result, concerned, scores), *_judge_caveats(standings)),
         result_hash=result_hash(result.cases, scores),
     )
 
@@ -215,7 +231,7 @@ def _manifest(
     made = instrument_of(dataset, result.manifest.k)
     before = result.manifest.instrument.get(JUDGE) or {}
     judges = {**before, **{one.about.value: _instrument_entry(one) for one in standings}}
-    trusted = {one.about.value: {"gates": one.gates, "why": one.why, SPENT: one.spent()} for one in standings}
+    trusted = {one.about.value: _subject_entry(one) for one in standings}
     return replace(
         result.manifest,
         metrics=tuple(map(str, specs)),
@@ -228,21 +244,35 @@ def _manifest(
     )
 
 
+def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
+    """Tell what a report says of a judge; a spot check belongs to the verdicts that were checked, so none is kept."""
+    return {
+        "gates": standing.gates,
+        "why": standing.why,
+        SPENT: standing.spent(),
+        FINGERPRINT: dict(standing.fingerprint),
+        CALIBRATION: None if standing.calibration is None else dict(standing.calibration),
+    }
+
+
 def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
     """Name a judge: who was asked and, where the server says that somebody else replied, who that was."""
     served = {"served": ", ".join(standing.served)} if standing.other_served else {}
     return {"id": standing.fingerprint_id, "name": standing.judge, **served}
 
 
-def _kept_caveats(result: RunResult, judged: Collection[str]) -> Iterator[Caveat]:
-    """The run's caveats without those that this judging answers: no judge was asked, or an earlier one was."""
+def _kept_caveats(
+    result: RunResult, judged: Collection[str], scores: Mapping[MetricSpec, Mapping[str, Outcome]]
+) -> Iterator[Caveat]:
+    """The run's caveats as they hold now: why cases have no value is told anew, an earlier judge's word is gone."""
+    told = unscored_caveats(scores)
+    yield from told
     for caveat in result.caveats:
         about = {MetricSpec.parse(metric).name for metric in caveat.metrics}
-        if caveat.kind not in (CaveatKind.NO_JUDGE, CaveatKind.JUDGE) or not about & set(judged):
+        outdated = caveat.kind in (CaveatKind.NO_JUDGE, CaveatKind.NOT_APPLICABLE)
+        answered = caveat.kind is CaveatKind.JUDGE and bool(about & set(judged))
+        if not outdated and not answered and caveat not in told:
             yield caveat
-        elif about - set(judged):
-            left = tuple(metric for metric in caveat.metrics if MetricSpec.parse(metric).name not in judged)
-            yield replace(caveat, metrics=left)
 
 
 def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:

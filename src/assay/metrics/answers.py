@@ -21,7 +21,7 @@ from assay.records.outcome import Outcome, OutcomeKind
 
 HIGHEST_SCORE = 5.0
 """Of both rubrics; the lowest is 0."""
-NO_JUDGE_ASKED = "no judge was asked about the answers of this run"
+NO_JUDGE_ASKED = "no judge was asked for this metric"
 """Why a metric that only a judge can decide has no value yet."""
 CORRECT_FROM = 4.0
 """The correctness score from which an answer counts as right: "mostly correct with minor issues"."""

@@ -217,18 +217,24 @@ def _register_spot_check(group: typer.Typer) -> None:
     ) -> None:
         """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
         need_extra("judge")
-        from assay.judging.rerun import judged_before  # noqa: PLC0415 - not for the help
+        from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - not for the help
+        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the same
         from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the same
 
         settings = _settings(surface, allow_floating=allow_floating)
-        run_id = lookup(surface, runs).result(run).run_id
+        result = lookup(surface, runs).result(run)
+        run_id = result.run_id
         choice = JudgeChoice(model=model or settings.judge_second_model, rubric=rubric, builtin=built_in)
         with wiring.open_store(settings) as store:
             given = judged_before(store, surface.scope, run_id, about)
             second = open_judging(settings, store, surface.scope, about, choice)
             threads = settings.model_concurrency
             found = look(run_id, given, second, share=share, seed=seed, threads=threads)
-        surface.result(found.as_json(), "\n".join(spot_lines(found)))
+        recorded = record_spot_check(result, about, found)
+        told = {**found.as_json(), "recorded": recorded is not None}
+        surface.result(told, "\n".join(spot_lines(found)))
+        if recorded is None:
+            surface.note(f"Not part of the run's report: its numbers about {about} come from another judge.")
 
 
 def _settings(surface: Surface, *, allow_floating: bool) -> Settings:

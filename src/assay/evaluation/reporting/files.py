@@ -17,6 +17,7 @@ from assay.errors import ReportFailed
 from assay.evaluation.gating import Verdict
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting.content import Line
+from assay.evaluation.reporting.judges import NOBODY, ReportedJudge, judges_of
 from assay.evaluation.results import RunResult, latency_json, rate_json
 from assay.evaluation.running.lines import manifest_json
 from assay.evaluation.waterfall import Waterfall
@@ -87,9 +88,16 @@ def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water:
         "counts": {status.value: count for status, count in run.counts.items()},
         "caveats": [caveat.as_json() for caveat in run.caveats],
         "waterfall": None if water is None else _waterfall_json(water),
-        "judge_reliability": None,
-        "judge_reliability_reason": "no judge was asked: every number is computed from the dataset's own labels",
+        **_reliability_json(judges_of(run.manifest)),
         "result_hash": run.result_hash,
+    }
+
+
+def _reliability_json(judges: Sequence[ReportedJudge]) -> dict[str, Any]:
+    """By what was judged, how far its judge can be trusted; without a judge null, and why."""
+    return {
+        "judge_reliability": {judge.about: judge.reliability() for judge in judges} or None,
+        "judge_reliability_reason": None if judges else NOBODY,
     }
 
 
@@ -130,5 +138,6 @@ def config_json(run: RunResult, baseline: Reading | None) -> dict[str, Any]:
         **manifest_json(run.manifest),
         "instrument_hash": run.manifest.instrument_hash,
         "subject_hash": run.manifest.subject_hash,
+        "judges": [judge.as_config() for judge in judges_of(run.manifest)],
         "baseline": against,
     }

@@ -17,6 +17,7 @@ from assay.evaluation.readings import Reading, differing, reading_of
 from assay.evaluation.recommending import Drop, Evidence, recommend
 from assay.evaluation.reporting.content import Breakdown, Changed, Mover, Part, Report
 from assay.evaluation.reporting.files import config_json, metrics_json
+from assay.evaluation.reporting.judges import NOBODY, judges_of
 from assay.evaluation.reporting.per_query import queries_of
 from assay.evaluation.reporting.standing import line_of, lines_of, rulings_of, sentence_of, status_of
 from assay.evaluation.results import RunResult
@@ -71,7 +72,7 @@ def gather(run: RunResult, around: Around | None = None) -> Report:
         lines=lines,
         counts={status.value: count for status, count in run.counts.items()},
         baseline="" if baseline is None else baseline.name,
-        configuration=_configuration(run.manifest.subject, None if baseline is None else baseline.subject),
+        configuration=_configuration(reading.subject, None if baseline is None else baseline.subject),
         breakdowns=_breakdowns(run),
         latency=run.latency,
         times=tuple(one.total_ms for one in run.cases if one.status is CaseStatus.OK and one.total_ms is not None),
@@ -219,6 +220,10 @@ def _drops(compared: Compared | None) -> list[Drop]:
     return [Drop(metric=name, before=before, now=after, losers=tuple(one.case for one in lost))]
 
 
+def _judge_facts(run: RunResult) -> list[tuple[str, str]]:
+    return [fact for judge in judges_of(run.manifest) for fact in judge.facts()]
+
+
 def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     return (
@@ -236,6 +241,6 @@ def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
         ("seed", str(manifest.seed)),
         ("started", manifest.started_at.isoformat()),
         ("host", manifest.host or "-"),
-        ("judge", "none: every number here is computed from the dataset's own labels"),
+        *(_judge_facts(run) or [("judge", NOBODY)]),
         ("assay", str(manifest.subject.get("assay") or "-")),
     )
