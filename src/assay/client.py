@@ -216,6 +216,8 @@ class Run:
     metrics: tuple[Measured, ...]
     counts: Mapping[str, int]
     notes: tuple[str, ...]
+    caveats: tuple[Mapping[str, Any], ...]
+    """What must be known beside the numbers, each as `Caveat.as_json` gives it."""
     result_hash: str
 
 

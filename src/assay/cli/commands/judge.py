@@ -194,6 +194,7 @@ def _register_list(group: typer.Typer) -> None:
     @command(group, "list")
     def list_calibrations(surface: Surface) -> None:
         """List every calibration of every judge, failed ones included, the newest first."""
+        need_extra("judge")
         settings = _settings(surface, allow_floating=False)
         with wiring.open_store(settings) as store, store.reading(surface.scope) as work:
             found = work.judging.calibrations(limit=MOST_LISTED)
