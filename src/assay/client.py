@@ -202,6 +202,10 @@ class Measured:
     value: float | None
     low: float | None
     high: float | None
+    worst: float | None
+    """The value if every case without one had come out as badly as possible."""
+    best: float | None
+    """The value if every case without one had come out as well as possible."""
     scored: int
     cases: int
 
