@@ -164,7 +164,8 @@ def climbed(
 
     Times are set, not measured: what is asked is whether a slower change is blocked, not how slow this machine is.
     """
-    evidence = offline_evidence(control, treatment, gate_passed=True, rng=np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    evidence = offline_evidence(control, treatment, gate_passed=True, rng=rng, own_share=1.0)
     times = Sides(control=10.0, treatment=10.0 * slower, n=len(control.cases))
     ladder.offline(SCOPE, FLAG, replace(evidence, latency_p95_ms=times))
     ladder.trials.begin(SCOPE, FLAG, kind=VoteKind.PAIRED)
