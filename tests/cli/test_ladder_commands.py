@@ -104,6 +104,7 @@ def test_a_change_that_fails_offline_exits_with_one(run: Run, tmp_path: Path) ->
     (tmp_path / "assay.toml").write_text('[floors]\n"precision@5" = 1.0\n')
     told = run("ladder", "offline", FLAG, str(place))
     assert told.out.startswith("failed ")
+    assert told.err.count(f"Running assay:flags.{FLAG}=") == 2
     assert "does not pass the gate" in told.out
     assert told.code == 1
 

@@ -80,6 +80,7 @@ def test_an_experiment_is_run_judged_and_written_down(run: Run, tmp_path: Path) 
     same = run(*base, "--set", "chunking.max_tokens=128")
     assert same.code == 2
     assert same.out.startswith("INCONCLUSIVE")
+    assert same.err.startswith(f"Running assay:{QUIET} over house: {len(CASES)} cases ...\n")
     listed = run("experiment", "list")
     assert "precise words alone" in listed.out
     assert "chunking.max_tokens=128" in listed.out

@@ -75,6 +75,12 @@ class Surface:
         """Standard output; colours only where it is a terminal, and stored text is never read as markup."""
         return Console(highlight=False, markup=False, emoji=False)
 
+    def progress(self, text: str) -> None:
+        """Say on standard error what a long command is about to do; not with --quiet, not with --json."""
+        if not self.common.quiet and not self.common.json:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
     def note(self, text: str) -> None:
         """Something nice to know: not with --quiet, not with --json."""
         if not self.common.quiet and not self.common.json:

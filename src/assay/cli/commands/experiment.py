@@ -18,6 +18,8 @@ from assay.formats.grid import grid
 
 if TYPE_CHECKING:
     from assay.evaluation.experiments import Book, Experiment, Plan, Try
+    from assay.records.datasets import Dataset
+    from assay.systems.protocol import System
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An experiment's id, or latest.")]
@@ -114,7 +116,12 @@ def _performed(surface: Surface, plan: Plan, runs: Path | None, earlier: int) ->
 
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
     running = Running(runs=place, clock=SystemClock())
-    return perform(plan, wiring.open_system, running, earlier=earlier).experiment
+
+    def open_system(spec: str, dataset: Dataset) -> System:
+        surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
+        return wiring.open_system(spec, dataset)
+
+    return perform(plan, open_system, running, earlier=earlier).experiment
 
 
 def _book(file: Path) -> Book:

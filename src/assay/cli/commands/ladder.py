@@ -162,7 +162,7 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
     from assay.online.offline import offline_evidence  # noqa: PLC0415 - the same
 
     dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
-    control, treatment = (_run(dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
+    control, treatment = (_run(surface, dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
     verdict = judge(reading_of(treatment), None, GateOptions(floors=surface.settings.floors))
     passed = verdict.status is not Status.FAIL
     with wiring.open_engine(surface.settings) as engine:
@@ -172,10 +172,11 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
         return wiring.ladder_of(engine).offline(surface.scope, flag, evidence)
 
 
-def _run(dataset: Dataset, spec: str) -> RunResult:
+def _run(surface: Surface, dataset: Dataset, spec: str) -> RunResult:
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - not for the help
     from assay.evaluation.running.use_case import run_dataset  # noqa: PLC0415 - the same
 
+    surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
     return run_dataset(dataset, lambda scored: closing(wiring.open_system(spec, scored)), RunOptions(spec=spec))
 
 
