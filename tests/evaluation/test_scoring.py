@@ -234,7 +234,8 @@ def test_what_a_set_can_see_shrinks_with_its_size_and_grows_with_its_spread() ->
     assert small < large
     assert detectable([few, few], mrr) is None
     assert sentence([many], mrr) == f"This set can see differences of {small:.3f} or more in mrr (80 % power)."
-    assert sentence([few, few], mrr) == ""
+    unknown = "What differences in mrr this set can see cannot be estimated: the runs differ in no case."
+    assert sentence([few, few], mrr) == unknown
 
 
 def test_a_result_shows_itself_in_a_few_lines() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.evaluation.channel_metrics import SHARES
+from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.results import RunResult
 from assay.formats.grid import grid
 from assay.metrics.entry import Better
+from assay.metrics.operations import TOTAL
 from assay.metrics.ranking import KERNELS
 from assay.metrics.spec import MetricSpec
 
@@ -16,12 +18,24 @@ _SHARE = {"channel_contribution": "found", "exclusive_contribution": "found alon
 
 
 def table(runs: Sequence[RunResult], floors: Mapping[str, float]) -> str:
-    """One line a metric, the runs side by side."""
-    head = ["metric", *(cell for run in runs for cell in (run.name, "[95 %]"))]
-    rows = [[*_cells(runs, name), *_floor(runs, name, floors)] for name in _metrics(runs)]
-    rows += [[*_times(runs, name), *_floor(runs, name, floors)] for name in LATENCIES]
-    rows += [[*_rate(runs, name), *_floor(runs, name, floors)] for name in runs[0].rates]
+    """One line a metric, the runs side by side; bounds where some case has no value."""
+    bounds = any(_bounds(run, spec) for run in runs for spec in run.aggregates)
+    of_run = ["[95 %]", *(["worst to best"] if bounds else [])]
+    head = ["metric", *(cell for run in runs for cell in (run.name, *of_run))]
+    rows = [
+        [*_cells(runs, name, floors.get(name), bounds=bounds), *_floor(runs, name, floors)] for name in _metrics(runs)
+    ]
+    rows += [[*_times(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in LATENCIES]
+    rows += [[*_rate(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in runs[0].rates]
     return "\n".join(grid([[*head, *(["floor", "status"] if floors else [])], *rows]))
+
+
+def _bounds(run: RunResult, spec: MetricSpec) -> str:
+    """The mean had every case without a value come out badly, and had it come out well; empty: each has one."""
+    one = run.aggregates.get(spec)
+    if one is None or one.worst is None or one.best is None or one.value is None or one.worst == one.best:
+        return ""
+    return f"{min(one.worst, one.best):.3f} to {max(one.worst, one.best):.3f}"
 
 
 def channel_table(runs: Sequence[RunResult]) -> str:
@@ -58,34 +72,52 @@ def _called(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
     return f"{spec.name}{f'({inner})' if inner else ''}{'' if spec.cutoff is None else f'@{spec.cutoff}'}"
 
 
-def _cells(runs: Sequence[RunResult], name: str) -> Iterator[str]:
+def _cells(runs: Sequence[RunResult], name: str, floor: float | None, *, bounds: bool) -> Iterator[str]:
     spec = MetricSpec.parse(name)
     yield str(spec) if spec.name in KERNELS else _called(spec, _specs(runs))
     for run in runs:
         one = run.aggregates.get(spec)
-        yield "-" if one is None or one.value is None else f"{one.value:.3f}"
+        yield "-" if one is None or one.value is None else beside_floor(one.value, floor)
         limits = None if one is None else one.interval
         yield "-" if limits is None else f"[{_number(limits.low)}, {_number(limits.high)}]"
+        if bounds:
+            yield _bounds(run, spec) or "-"
+
+
+def beside_floor(value: float, floor: float | None) -> str:
+    """A value with three digits, or as many as show on which side of its floor it is."""
+    for digits in (3, 4, 5, 6):
+        shown = f"{value:.{digits}f}"
+        if floor is None or (float(shown) >= floor, float(shown) <= floor) == (value >= floor, value <= floor):
+            return shown
+    return f"{value:.9g}"
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _times(runs: Sequence[RunResult], name: str) -> Iterator[str]:
+def _times(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
     yield f"latency {name}"
     for run in runs:
         value = run.value(name)
-        yield "-" if value is None else f"{value:.1f} ms"
-        yield ""
+        least = "at least " if _is_lower_bound(run, name) else ""
+        yield "-" if value is None else f"{least}{value:.1f} ms"
+        yield from ["", *([""] if bounds else [])]
 
 
-def _rate(runs: Sequence[RunResult], name: str) -> Iterator[str]:
+def _is_lower_bound(run: RunResult, name: str) -> bool:
+    """Whether a latency may be larger, because cases ran out of time."""
+    return TOTAL in run.latency and name in run.latency[TOTAL].at_least
+
+
+def _rate(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
     yield name
     for run in runs:
         rate = run.rates[name]
         yield "-" if rate.value is None else f"{rate.value:.1%}"
         yield f"{rate.hits:,} of {rate.of:,}"
+        yield from [""] if bounds else []
 
 
 def _floor(runs: Sequence[RunResult], name: str, floors: Mapping[str, float]) -> Iterator[str]:
@@ -94,14 +126,21 @@ def _floor(runs: Sequence[RunResult], name: str, floors: Mapping[str, float]) ->
     floor = floors.get(name)
     lower = MetricSpec.parse(name).entry.better is Better.LOWER
     yield "" if floor is None else f"{'<=' if lower else '>='} {floor:g}"
-    yield "" if floor is None else ", ".join(_status(run.value(name), floor, lower=lower) for run in runs)
+    yield (
+        ""
+        if floor is None
+        else ", ".join(
+            _status(run.value(name), floor, lower=lower, lower_bound=_is_lower_bound(run, name)) for run in runs
+        )
+    )
 
 
-def _status(value: float | None, floor: float, *, lower: bool) -> str:
+def _status(value: float | None, floor: float, *, lower: bool, lower_bound: bool) -> str:
     if value is None:
         return "not measured"
-    reached = value <= floor if lower else value >= floor
-    return "met" if reached else "missed"
+    if beyond(value, floor) if lower else beyond(floor, value):
+        return "missed"
+    return "not known" if lower_bound else "met"
 
 
 def ended(run: RunResult) -> str:

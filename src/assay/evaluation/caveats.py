@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 
 from assay.evaluation.channel_metrics import UNEXPANDED, UNTOLD
+from assay.metrics.aggregate import Aggregate
 from assay.metrics.answers import NO_JUDGE_ASKED
 from assay.metrics.columns import POOLED_GRADE
 from assay.metrics.engine import Measured
+from assay.metrics.operations import LatencySummary, latency_summary
 from assay.metrics.ranking import KERNELS
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest
 from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.runs import CaseStatus
+from assay.records.runs import CaseRun, CaseStatus
 from assay.statistics import Comparison
 
+COLD, COLD_MS = 3.0, 10.0
+"""A first case is cold when it takes so many times the 95th percentile of the others, and so many ms more."""
 JUDGED_GAP = 0.10
 """How much larger the share of unjudged results of one run must be before it may explain a difference."""
 LEFT_OUT = {
@@ -141,6 +145,76 @@ def _adapter_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
             of=len(cases),
         )
         for what, count in concerned.items()
+    ]
+
+
+def latency_caveats(cases: Sequence[CaseResult], total: LatencySummary | None) -> list[Caveat]:
+    """What times include: cases that ran out of time, and the first question after the system was opened."""
+    found = []
+    if total is not None and total.timed_out:
+        bounds = ", ".join(total.at_least)
+        found.append(
+            Caveat(
+                kind=CaveatKind.LATENCY,
+                sentence=f"{total.timed_out:,} cases ran out of time and count with the time they were waited for: "
+                f"latency {bounds} {'is' if len(total.at_least) == 1 else 'are'} at least what is shown.",
+                metrics=total.at_least,
+                count=total.timed_out,
+                of=len(cases),
+            )
+        )
+    return [*found, *_cold_start_caveat(cases)]
+
+
+def _cold_start_caveat(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """The first question took far longer than the others: the system was cold."""
+    timed = [case for case in cases if case.status is CaseStatus.OK and case.total_ms is not None]
+    first = [case for case in timed if case.first]
+    others = latency_summary(CaseRun(total_ms=case.total_ms) for case in timed if not case.first)
+    slowest = max((case.total_ms or 0.0 for case in first), default=0.0)
+    if others.p95 is None or others.p99 is None or slowest <= COLD * others.p95 or slowest - others.p95 < COLD_MS:
+        return []
+    return [
+        Caveat(
+            kind=CaveatKind.LATENCY,
+            sentence=f"The first case asked ({first[0].case_id}) took {slowest:.1f} ms, with what the system loads on "
+            "its first question; there was no warm-up. "
+            f"Without it p95 is {others.p95:.1f} ms, p99 {others.p99:.1f} ms.",
+            metrics=("p50", "p95", "p99", "mean"),
+            count=len(first),
+            of=len(timed),
+            figures={"first_ms": slowest, "p50": others.p50 or 0.0, "p95": others.p95, "p99": others.p99},
+        )
+    ]
+
+
+def bounds_caveat(aggregates: Mapping[MetricSpec, Aggregate]) -> list[Caveat]:
+    """Between what the means would lie, had the cases without a value all come out badly or all well."""
+    found = {str(spec): one for spec, one in aggregates.items() if one.value is not None}
+    limits = {
+        name: (one.worst, one.best)
+        for name, one in found.items()
+        if one.worst is not None and one.best is not None and one.best != one.worst
+    }
+    if not limits:
+        return []
+    doubtful = {name: found[name] for name in limits}
+    ends = [f"{name} {min(pair):.3f} to {max(pair):.3f}" for name, pair in limits.items()]
+    most = max(one.cases - one.scored - one.others[OutcomeKind.NOT_APPLICABLE] for one in doubtful.values())
+    whole = max(one.cases for one in doubtful.values())
+    return [
+        Caveat(
+            kind=CaveatKind.FAILED_CASES,
+            sentence=f"{most:,} of {whole:,} cases have no value and are in no mean. From all of them wrong to all of "
+            f"them right: {name_few(ends)}.",
+            metrics=tuple(doubtful),
+            count=most,
+            of=whole,
+            figures={
+                **{f"worst:{name}": worst for name, (worst, _) in limits.items()},
+                **{f"best:{name}": best for name, (_, best) in limits.items()},
+            },
+        )
     ]
 
 

@@ -96,17 +96,25 @@ class LatencyChange(NamedTuple):
 def latency_changes(
     before: Reading, after: Reading, *, rng: np.random.Generator, resamples: int = _RESAMPLES
 ) -> tuple[LatencyChange, ...]:
-    """p50, p95 and p99 of the cases answered on both sides, with bootstrap intervals over cases."""
-    cases = [case for case in before.cases if before.times.get(case) and after.times.get(case)]
+    """p50, p95 and p99 of the cases timed on both sides, with bootstrap intervals over cases.
+
+    A case that ran out of time counts with the time it was waited for.
+    """
+    was_times, now_times = _all_times(before), _all_times(after)
+    cases = [case for case in before.cases if was_times.get(case) and now_times.get(case)]
     if not cases:
         return ()
-    left, right = _matrix([before.times[case] for case in cases]), _matrix([after.times[case] for case in cases])
+    left, right = _matrix([was_times[case] for case in cases]), _matrix([now_times[case] for case in cases])
     was, now = _percentiles(left[None])[0], _percentiles(right[None])[0]
     drawn = _resampled(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
     return tuple(
         LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), len(cases))
         for place, percent in enumerate(PERCENTS)
     )
+
+
+def _all_times(reading: Reading) -> dict[str, tuple[float, ...]]:
+    return {case: (*reading.times.get(case, ()), *reading.waited.get(case, ())) for case in reading.cases}
 
 
 def _limits(drawn: tuple[Times, Times] | None, place: int) -> tuple[Limit, Limit, Limit, Limit]:

@@ -45,6 +45,8 @@ class Reading:
     """By case, one for each repeat."""
     times: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Milliseconds by case, one for each repeat that was answered."""
+    waited: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Milliseconds by case after which repeats that ran out of time were given up: they took at least as long."""
     lists: Mapping[str, tuple[str, ...]] | None = None
     """What was returned, by case; None where it was not kept."""
     channels: Mapping[str, int] = field(default_factory=dict)
@@ -95,7 +97,11 @@ class Reading:
         return f'{case} "{query}"' if query else case
 
     def _runs(self) -> list[CaseRun]:
-        return [one for case in self.cases for one in _case_runs(self.statuses[case], self.times.get(case, ()))]
+        return [
+            one
+            for case in self.cases
+            for one in _case_runs(self.statuses[case], self.times.get(case, ()), self.waited.get(case, ()))
+        ]
 
 
 def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Reading:
@@ -116,6 +122,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
         statuses={case: tuple(one.status for one in results) for case, results in given.items()},
         times={case: times for case, results in given.items() if (times := _times(results))},
+        waited={case: waited for case, results in given.items() if (waited := _waited(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},
         channels=_channels(run.cases),
         scoped=_scoped(run.cases),
@@ -129,6 +136,10 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
 
 def _times(results: Iterable[CaseResult]) -> tuple[float, ...]:
     return tuple(one.total_ms for one in results if one.status is CaseStatus.OK and one.total_ms is not None)
+
+
+def _waited(results: Iterable[CaseResult]) -> tuple[float, ...]:
+    return tuple(one.total_ms for one in results if one.status is CaseStatus.TIMEOUT and one.total_ms is not None)
 
 
 def _first_list(results: Iterable[CaseResult]) -> tuple[str, ...] | None:
@@ -153,11 +164,11 @@ def _scoped(results: Iterable[CaseResult]) -> dict[str, tuple[str, ...]]:
     return {case: tuple(sorted(leaked)) for case, leaked in sorted(found.items())}
 
 
-def _case_runs(statuses: Sequence[CaseStatus], times: Sequence[float]) -> Iterator[CaseRun]:
-    """Times stand for the repeats that were answered, in their order."""
-    left = iter(times)
+def _case_runs(statuses: Sequence[CaseStatus], times: Sequence[float], waited: Sequence[float]) -> Iterator[CaseRun]:
+    """Times stand for the repeats that were answered, `waited` for those that ran out of time, in their order."""
+    left = {CaseStatus.OK: iter(times), CaseStatus.TIMEOUT: iter(waited)}
     for status in statuses:
-        yield CaseRun(status=status, total_ms=next(left, None) if status is CaseStatus.OK else None)
+        yield CaseRun(status=status, total_ms=next(left[status], None) if status in left else None)
 
 
 class Difference(NamedTuple):

@@ -280,11 +280,14 @@ def read_aggregate(found: Plain) -> Aggregate:
 def latency_json(one: LatencySummary) -> Plain:
     """The one shape of a latency on every surface."""
     shares = {"p50": one.p50, "p95": one.p95, "p99": one.p99, "mean": one.mean}
-    return {**shares, "timed": one.timed, "left_out": {kind.value: count for kind, count in one.left_out.items()}}
+    left_out = {kind.value: count for kind, count in one.left_out.items()}
+    bounds = {"timed_out": one.timed_out, "at_least": list(one.at_least)}
+    return {**shares, "timed": one.timed, "left_out": left_out, **bounds}
 
 
 def _latency(found: Plain) -> LatencySummary:
-    return LatencySummary(**{**found, "left_out": _counted(found["left_out"])})
+    bounds = tuple(found.get("at_least", ()))
+    return LatencySummary(**{**found, "left_out": _counted(found["left_out"]), "at_least": bounds})
 
 
 def rate_json(one: Rate) -> Plain:

@@ -32,7 +32,7 @@ from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.breakdown import breakdown
 from assay.metrics.engine import Measured, Rules, measure_mappings
 from assay.metrics.fingerprint import Instrument
-from assay.metrics.operations import failures, latency_by_stage
+from assay.metrics.operations import TOTAL, failures, latency_by_stage
 from assay.metrics.scores import Scores, scores_of
 from assay.metrics.spec import MetricSpec
 from assay.metrics.units import grades_by_unit, ranking_by_unit, scores_of_ranking
@@ -79,17 +79,23 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
     runs = [_as_run(one) for one in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
+    aggregates = {spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()}
+    latency = latency_by_stage(runs)
     return RunResult(
         manifest=manifest,
         cases=sheet.cases,
         scores=scores,
         noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
-        aggregates={spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()},
+        aggregates=aggregates,
         breakdowns=_breakdowns(sheet, columns),
-        latency=latency_by_stage(runs),
+        latency=latency,
         rates=rates,
         floors=floors_of(dataset),
-        caveats=tuple(_find_caveats(sheet, scores)),
+        caveats=(
+            *caveats.bounds_caveat(aggregates),
+            *_find_caveats(sheet, scores),
+            *caveats.latency_caveats(sheet.cases, latency.get(TOTAL)),
+        ),
         result_hash=result_hash(sheet.cases, scores),
     )
 

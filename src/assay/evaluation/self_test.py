@@ -188,6 +188,7 @@ def _swap(own: Reading, foreign: Reading, swapped: set[str]) -> Reading:
         noise=_swap_tables(own.noise, foreign.noise, swapped),
         statuses=_swap_cases(own.statuses, foreign.statuses, swapped),
         times=_swap_cases(own.times, foreign.times, swapped),
+        waited=_swap_cases(own.waited, foreign.waited, swapped),
         scoped=_swap_cases(own.scoped, foreign.scoped, swapped),
         channels={},
     )

@@ -1,7 +1,8 @@
 """Latency, cost and failures: how long, how dear, how often not at all.
 
-Percentiles are nearest-rank (`percentiles`). A case that failed has no latency; how many failed stands beside every
-percentile, since leaving out what timed out makes the tail look shorter than it is.
+Percentiles are nearest-rank (`percentiles`). A case that timed out took at least as long as it was waited for. It
+counts with that time, and percentiles that hang on it are lower bounds (`LatencySummary.at_least`). Any other case that
+failed has no latency; how many failed stands beside every percentile.
 """
 
 from __future__ import annotations
@@ -56,21 +57,46 @@ class LatencySummary:
     p99: float | None
     mean: float | None
     timed: int
+    """Cases that were answered and timed."""
     left_out: Mapping[OutcomeKind, int]
+    timed_out: int = 0
+    """Cases that count with the time after which they were given up."""
+    at_least: tuple[str, ...] = ()
+    """Which of `p50`, `p95`, `p99` and `mean` are lower bounds, because of cases that timed out."""
 
 
 def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySummary:
     """The distribution of one stage over many cases."""
-    seen = [latency(run, stage) for run in runs]
-    times = [one.value for one in seen if one.value is not None]
+    cases = list(runs)
+    waited = [run.total_ms for run in cases if stage == TOTAL and _waited(run) and run.total_ms is not None]
+    seen = [latency(run, stage) for run in cases if stage != TOTAL or not _waited(run)]
+    answered = [one.value for one in seen if one.value is not None]
+    times = [*answered, *waited]
     return LatencySummary(
         p50=percentile(times, 50),
         p95=percentile(times, 95),
         p99=percentile(times, 99),
         mean=mean(times),
-        timed=len(times),
+        timed=len(answered),
         left_out=Counter(one.kind for one in seen if one.value is None),
+        timed_out=len(waited),
+        at_least=_lower_bounds(answered, waited),
     )
+
+
+def _waited(run: CaseRun) -> bool:
+    """Whether a case ran out of time, and it is known how long it was waited for."""
+    return run.status is CaseStatus.TIMEOUT and run.total_ms is not None
+
+
+def _lower_bounds(answered: Sequence[float], waited: Sequence[float]) -> tuple[str, ...]:
+    """The figures that could only be larger if cases had been waited for longer: those with such a case below them."""
+    if not waited:
+        return ()
+    whole, earliest = len(answered) + len(waited), min(waited)
+    before = sum(time <= earliest for time in answered)
+    places = {f"p{percent}": -(-percent * whole // 100) for percent in (50, 95, 99)}
+    return (*(name for name, place in places.items() if place > before), "mean")
 
 
 def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:

@@ -82,6 +82,8 @@ class CaseResult:
     total_ms: float | None = None
     error: str = ""
     """What went wrong, in a sentence."""
+    first: bool = False
+    """Whether it was the first case asked after the system was opened: its time includes what is loaded then."""
     cost: float | None = None
     tries: int | None = None
     """How often the system was asked for this case, failed tries included; None: nobody counts. `total_ms` has them

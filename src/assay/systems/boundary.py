@@ -104,7 +104,8 @@ class Asker:
         found = self._worker.ask(case, self._terms.timeout_s)
         if found is None:
             self._worker = None
-            return _Timed(Failure(CaseStatus.TIMEOUT, f"no answer within {self._terms.timeout_s:g} s"), None)
+            late = Failure(CaseStatus.TIMEOUT, f"no answer within {self._terms.timeout_s:g} s")
+            return _Timed(late, self._terms.timeout_s * 1000.0)  # it took at least that long
         return found
 
     def _call(self, case: Case) -> _Timed:

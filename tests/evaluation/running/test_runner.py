@@ -310,4 +310,6 @@ def test_what_a_set_can_see_is_not_estimated_from_cases_that_do_not_differ() -> 
     almost = replace(third, scores={spec: {f"q{n:02}": Outcome.scored(0.1 * 3 if n % 2 else 0.3) for n in range(30)}})
     for found in (third, almost):
         said = sentence([found], spec)
-        assert said == "What differences in recall@5 this set can see cannot be estimated: no two cases differ in it."
+        assert (
+            said == "What differences in recall@5 this set can see cannot be estimated: its cases do not differ in it."
+        )

@@ -40,6 +40,15 @@ def _judge(run: Reading, spec: MetricSpec, floor: float) -> RuleVerdict:
             evidence=evidence,
         )
     missed = beyond(value, floor) if ceiling else beyond(floor, value)
+    if not missed and is_lower_bound(run, spec):
+        sentence = f"latency {spec} is at least {value:.3g} ms, since {run.latency().timed_out} cases ran out of time: "
+        return RuleVerdict(
+            rule=RULE,
+            about=str(spec),
+            status=Status.INCONCLUSIVE,
+            sentence=f"{sentence}whether it is within the ceiling {floor:g} ms is not known; wait longer (--timeout)",
+            evidence=evidence,
+        )
     return RuleVerdict(
         rule=RULE,
         about=str(spec),
@@ -57,6 +66,11 @@ def value_of(run: Reading, spec: MetricSpec) -> float | None:
         return None
     found: float | None = getattr(run.latency(), spec.name.removesuffix("_latency"))
     return found
+
+
+def is_lower_bound(run: Reading, spec: MetricSpec) -> bool:
+    """Whether the value of a latency could be larger, because cases ran out of time."""
+    return spec.name in PERCENTILES and spec.name.removesuffix("_latency") in run.latency().at_least
 
 
 def _sentence(spec: MetricSpec, value: float, floor: float, *, missed: bool, ceiling: bool) -> str:

@@ -33,16 +33,25 @@ def judge_latency(question: Question) -> Iterator[RuleVerdict]:
     elif found.ratio_low is None:
         yield _outside(f"{found.cases} timed cases are too few to compare latencies, it takes {FEWEST_TIMED}", found)
     else:
-        yield _judge(found, found.ratio_low, question.options.latency_rise)
+        bound = ABOUT in question.run.latency().at_least
+        yield _judge(found, found.ratio_low, question.options.latency_rise, lower_bound=bound)
 
 
-def _judge(found: LatencyChange, low: float, allowed: float) -> RuleVerdict:
+def _judge(found: LatencyChange, low: float, allowed: float, *, lower_bound: bool) -> RuleVerdict:
     rose, certain = beyond(found.after, found.before * (1 + allowed)), beyond(low, 1 + allowed)
     moved = f"latency p{PERCENT} {found.before:.3g} ms -> {found.after:.3g} ms{_percent(found)}"
     limit = f"allowed +{allowed * 100:g} %"
     if rose and not certain:
         return _outside(
             f"{moved}, {limit}: the interval does not exclude that, so it is not held against the run", found
+        )
+    if lower_bound and not rose:
+        return RuleVerdict(
+            rule=RULE,
+            about=ABOUT,
+            status=Status.INCONCLUSIVE,
+            sentence=f"{moved}, {limit}: cases ran out of time, so it may be more; wait longer (--timeout)",
+            evidence=found._asdict(),
         )
     return RuleVerdict(
         rule=RULE,

@@ -132,7 +132,7 @@ def _latency(report: Report) -> Iterator[str]:
     rows = (
         [
             plain(name),
-            *(wording.number(value, "ms") for value in (one.p50, one.p95, one.p99, one.mean)),
+            *wording.latencies(one),
             f"{one.timed:,}",
         ]
         for name, one in report.latency.items()

@@ -105,10 +105,7 @@ def _with_interval(line: Line) -> list[Child]:
 def latency_table(stages: Iterable[tuple[str, LatencySummary]]) -> Html:
     """A row for each stage."""
     head = ["stage", "p50", "p95", "p99", "mean", "timed"]
-    rows = (
-        [name, *(wording.number(value, "ms") for value in (one.p50, one.p95, one.p99, one.mean)), f"{one.timed:,}"]
-        for name, one in stages
-    )
+    rows = ([name, *wording.latencies(one), f"{one.timed:,}"] for name, one in stages)
     return table(head, rows, numbers=frozenset(range(1, len(head))))
 
 

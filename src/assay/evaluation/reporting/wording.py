@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from assay.evaluation.reporting.content import Line, Report
 from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
+from assay.metrics.operations import LatencySummary
 
 NOTHING = "-"
 NO_FAILURES = "No query ended with an error or a time-out."
@@ -102,3 +103,10 @@ def losses(water: Waterfall) -> str:
 def step_name(step: Step, k: int) -> str:
     """A step as a funnel names it."""
     return f"within {k}" if step is Step.WITHIN_K else step.value
+
+
+def latencies(summary: LatencySummary) -> Iterator[str]:
+    """p50, p95, p99 and the mean; a lower bound, because cases ran out of time, says so."""
+    for name in ("p50", "p95", "p99", "mean"):
+        shown = number(getattr(summary, name), "ms")
+        yield f"at least {shown}" if name in summary.at_least else shown

@@ -8,6 +8,7 @@ written down is never asked again, and the result has the same hash as if nothin
 
 from __future__ import annotations
 
+import itertools
 import platform
 import threading
 from collections.abc import Callable, Iterator
@@ -126,6 +127,7 @@ class _Loop:
         self._running = running
         self._spending = Spending(running.budget)
         self._own = threading.local()
+        self._asked = itertools.count()
         self._askers: list[Asker] = []
 
     def results(self, folder: Path | None) -> tuple[CaseResult, ...]:
@@ -182,7 +184,9 @@ class _Loop:
             self._own.asker = Asker(self._system, self._terms)
             self._askers.append(self._own.asker)
         asker: Asker = self._own.asker
-        return asker.ask(task.case, task.repeat)
+        first = next(self._asked) == 0
+        result = asker.ask(task.case, task.repeat)
+        return replace(result, first=True) if first else result
 
     def _note(self, done: int, one: CaseResult) -> None:
         self._spending.add(one)

@@ -34,7 +34,8 @@ def sentence(runs: Sequence[RunResult], spec: MetricSpec) -> str:
     """The same for people."""
     effect = detectable(runs, spec)
     if effect is None:
-        return f"What differences in {spec} this set can see cannot be estimated: no two cases differ in it."
+        why = "the runs differ in no case" if len(runs) > 1 else "its cases do not differ in it"
+        return f"What differences in {spec} this set can see cannot be estimated: {why}."
     if effect > 1.0:
         return f"This set cannot see differences in {spec}: it has too few cases."
     return f"This set can see differences of {effect:.3f} or more in {spec} (80 % power)."
