@@ -249,3 +249,17 @@ def test_a_comparison_names_the_file_that_changed(run: Run) -> None:
     assert "nothing in the subject" not in told.out
     (found,) = run("compare", "first", "second", "--json").json["comparisons"]
     assert [one["field"] for one in found["changed"]] == ["code.ten_lines_engine.py"]
+
+
+def test_a_run_that_fails_leaves_no_rankings_of_an_earlier_one(run: Run, tmp_path: Path) -> None:
+    assert run("run", "house.json", "--system", "python:ten_lines_engine:search", "--trec", "run.trec").code == 0
+    assert (tmp_path / "run.trec").is_file()
+    assert run("run", "no-such-house", "--system", "python:ten_lines_engine:search", "--trec", "run.trec").code == 3
+    assert not (tmp_path / "run.trec").exists()
+
+
+def test_a_run_file_can_be_replayed_into_itself(run: Run, tmp_path: Path) -> None:
+    run("run", "house.json", "--system", "python:ten_lines_engine:search", "--trec", "run.trec")
+    before = (tmp_path / "run.trec").read_text(encoding="utf-8")
+    assert run("run", "house.json", "--system", "run:run.trec", "--trec", "run.trec").code == 0
+    assert len((tmp_path / "run.trec").read_text(encoding="utf-8").splitlines()) == len(before.splitlines())

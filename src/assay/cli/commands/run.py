@@ -110,6 +110,7 @@ def register(app: typer.Typer) -> None:
         from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415
         from assay.evaluation.floors import named_floors  # noqa: PLC0415
 
+        _remove_earlier(trec, system)
         named_floors(surface.settings.floors)  # one that cannot be asked is refused before anything is paid for
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         given = _Given(
@@ -270,6 +271,16 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None, datas
         surface.note(note)
     for result in results:
         refuse_unmeasured(result, remedy=f"What there is stands in {result.folder}.")
+
+
+def _remove_earlier(trec: Path | None, systems: list[str]) -> None:
+    """Remove the rankings of an earlier run: a run that fails must not leave them to be measured as its own."""
+    from assay.formats.files import writing  # noqa: PLC0415 - see the command
+
+    # A run file may be replayed and written anew under its own name.
+    if trec is not None and trec.is_file() and not any(one.startswith("run:") for one in systems):
+        with writing(trec):
+            trec.unlink()
 
 
 def _write_trec(result: RunResult, trec: Path | None, *, several: bool) -> None:
