@@ -20,15 +20,20 @@ from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
 from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.running.folder import list_runs
+from assay.evaluation.running.runner import Running
+from assay.evaluation.running.runner import run as run_system
 from assay.judging.prompts import bundled_text
 from assay.records import Draft, Tier
 from assay.records.access import Access
+from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
 from assay.server.pages.explorer import LISTED
 from assay.server.pages.rendering import MENU, Entry
+from assay.server.pages.runs import NEWEST
 from assay.server.routing import policy_of
 from assay.server.services import Services
+from assay.systems.python_function import PythonFunction
 from assay.testing import note
 
 UNKNOWN = (
@@ -435,3 +440,24 @@ def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, cli
         assert (reply.status_code, "result.json was changed after Assay wrote it" in reply.text) == (409, True)
     finally:
         path.write_text(whole, encoding="utf-8")
+
+
+def test_old_runs_of_a_dataset_are_found_and_every_run_can_be_reached(tmp_path: Path) -> None:
+    """A hundred newer runs of another dataset once made the page say that there was none."""
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        runs = services.lookup.runs
+        for name, count in (("old", 2), ("new", NEWEST + 1)):
+            data = Dataset(
+                name=name,
+                documents=(Document(id="d", text="text"),),
+                cases=(Case(id="q", query="words", grades=(Grade(document_id="d", grade=1),)),),
+            )
+            for _ in range(count):
+                run_system(data, PythonFunction(lambda query, k: ["d"], name="one"), running=Running(runs=runs))
+        first = client.get("/evaluation/runs").text
+        assert first.count('type="radio" name="control"') == NEWEST
+        assert f"1 to {NEWEST} of {NEWEST + 3} runs" in first
+        second = client.get(f"/evaluation/runs?begin={NEWEST}").text
+        assert second.count('type="radio" name="control"') == 3
+        assert client.get("/evaluation/runs?dataset=old").text.count('type="radio" name="control"') == 2
+        assert "No run of this dataset." in client.get("/evaluation/runs?dataset=none").text

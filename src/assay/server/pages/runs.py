@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from assay.errors import AssayError, BadValue, BrokenSeal, RunNotFound
-from assay.evaluation.comparing import Compared, compare_readings
+from assay.evaluation.comparing import Compared, compare_readings, leading
 from assay.evaluation.recommending import advise
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting import charts as report_charts
@@ -24,7 +26,7 @@ from assay.server.pages.viewing import Page, Pages, View, go_to
 
 pages = Pages("runs")
 NEWEST = 100
-"""Runs that are listed."""
+"""Runs on one page of the list, and runs offered for a comparison."""
 QUERIES = 50
 """Queries on one page of a run."""
 _MANY = 1_000_000
@@ -48,17 +50,36 @@ class Line(NamedTuple):
 
 @pages.get("/evaluation/runs")
 def listed(view: View) -> Page:
-    """Every run, the newest first."""
+    """Every run, or those of a dataset, the newest first, page by page."""
     dataset = view.asked("dataset")
-    found = [_line(path) for path in reversed(list_runs(view.services.lookup.runs)[-NEWEST:])]
-    lines = [one for one in found if one is not None and dataset in ("", one.dataset)]
+    begin = asking_for.whole(view.query, "begin", most=_MANY) or 0
+    datasets = _datasets(reversed(list_runs(view.services.lookup.runs)))
+    fitting = [path for path, name in datasets.items() if dataset in ("", name)]
+    lines = [line for line in map(_line, fitting[begin : begin + NEWEST]) if line is not None]
     metrics = list(dict.fromkeys(name for one in lines for name in one.values or ()))
     shown = [name for name in _LEADING if name in metrics][:4] or metrics[:4]
-    names = sorted({one.dataset for one in found if one is not None})
     return Page(
         template="runs.html",
-        context={"runs": lines, "metrics": shown, "datasets": names, "dataset": dataset, "newest": NEWEST},
+        context={
+            "runs": lines,
+            "metrics": shown,
+            "datasets": sorted(set(datasets.values())),
+            "dataset": dataset,
+            "fitting": len(fitting),
+            "begin": begin,
+            "next": view.with_query(begin=begin + NEWEST) if begin + NEWEST < len(fitting) else None,
+            "before": view.with_query(begin=max(0, begin - NEWEST) or None) if begin else None,
+        },
     )
+
+
+def _datasets(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return the dataset of each run; a run whose manifest cannot be read is left out."""
+    found = {}
+    for path in paths:
+        with suppress(AssayError):
+            found[path] = RunFolder(path).read_manifest(checked=False).dataset
+    return found
 
 
 def _line(path: Path) -> Line | None:
@@ -98,7 +119,12 @@ def compared(view: View) -> Page | Response:
     ]
     return Page(
         template="compare.html",
-        context={"found": found, "figure": charts.changes(shown) if shown else None, "verdict": _verdict(found)},
+        context={
+            "found": found,
+            "figure": charts.changes(shown) if shown else None,
+            "verdict": _verdict(found),
+            "moved_by": leading(list(found.metrics)),
+        },
     )
 
 
@@ -112,10 +138,10 @@ def _verdict(found: Compared) -> str:
     for name, one in found.metrics.items():
         said.setdefault(one.comparison.verdict, []).append(name)
     parts = [f"{word} on {', '.join(said[word])}" for word in ("worse", "better") if word in said]
-    if not parts:
-        return "No difference that these queries could tell from chance."
-    told = "; ".join(parts)
-    return f"{found.treatment.name} is {told}."
+    withheld = f" No verdict on {', '.join(said['withheld'])}: see below." if "withheld" in said else ""
+    if parts:
+        return f"{found.treatment.name} is {'; '.join(parts)}.{withheld}"
+    return withheld.strip() or "No difference that these queries could tell from chance."
 
 
 @pages.get("/evaluation/runs/{run_id}")
