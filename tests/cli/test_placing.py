@@ -63,3 +63,17 @@ def test_text_alone_is_measured(run: Run) -> None:
     assert told.code == 0
     assert '"recall_any@5"' in told.out
     assert run("baseline", "bless", "texts").code == 0
+
+
+def test_tables_leave_out_what_a_foreign_system_tells_nothing_of(run: Run, tmp_path: Path) -> None:
+    told = run("run", "golden", "--system", "python:placing_search:texts", "--name", "texts")
+    assert told.code == 0
+    assert "recall_any@5" in told.out
+    assert not [line for line in told.out.splitlines() if line.startswith(("channel", "exclusive", "fusion"))]
+    assert "metrics have no value in any case and are left out of the tables" in told.out
+    assert run("report", "texts", "--dataset", "golden", "--output", str(tmp_path / "reports")).code == 0
+    (page,) = (tmp_path / "reports").rglob("*.md")
+    text = page.read_text(encoding="utf-8")
+    assert not [line for line in text.splitlines() if line.startswith("| channel")]
+    assert "are left out of the tables" in text
+    assert "| relevant from grade | 2 |" in text

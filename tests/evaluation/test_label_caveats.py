@@ -16,6 +16,7 @@ from assay.evaluation.measure import Request, measure_files
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import run
+from assay.evaluation.waterfall import waterfall
 from assay.formats.writing import write_trec_qrels, write_trec_run
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import Caveat, CaveatKind, caveats_about
@@ -97,6 +98,16 @@ def test_a_copy_of_a_judged_document_has_its_credit_and_both_count_once() -> Non
     (said,) = caveats_about(found["copies"].caveats, CaveatKind.COPIES)
     assert (said.count, said.of) == (CASES, CASES)
     assert "A copy counts as the document itself" in said.sentence
+
+
+def test_a_copy_that_was_shown_is_the_gold_item_in_the_waterfall() -> None:
+    dataset = with_copies(3)
+    result = run_of(dataset, [(f"copy-d{n}",) for n in range(3)])
+    assert [(fate.item, fate.rank) for fate in waterfall(dataset, result.cases, k=5).fates] == [
+        ("d0", 1),
+        ("d1", 1),
+        ("d2", 1),
+    ]
 
 
 def test_copies_that_were_all_judged_keep_their_judgments() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from tests.formats.test_beir_dataset import any_dataset
 from tests.formats.test_longmemeval import question
-from tests.formats.test_ragas import MULTI, SINGLE
+from tests.formats.test_ragas import MULTI, OLD, SINGLE
 
 from assay.errors import AssayError, InputError, MalformedFile
 from assay.evaluation.datasets import load_dataset
@@ -53,6 +53,7 @@ def test_a_table_of_cases_is_known_by_its_columns(tmp_path: Path) -> None:
     samples = load_dataset(table(tmp_path / "ragas.parquet", [{**SINGLE, "rubrics": None}]))
     assert samples.cases[0].query == SINGLE["user_input"]
     assert load_dataset(table(tmp_path / "multi.parquet", [MULTI])).cases[0].turn == 2
+    assert load_dataset(table(tmp_path / "old.parquet", [OLD])).cases[0].reference_answer == "At seven."
     assert load_dataset(table(tmp_path / "lme.parquet", [question()])).cases[0].labels == {"answer_1": 1}
     anchored = {"id": "c1", "question": "Who?", "answerable": True, "gold_supports": [{"rel_path": "a.md"}]}
     assert load_dataset(table(tmp_path / "anchored.parquet", [anchored])).cases[0].anchors is not None

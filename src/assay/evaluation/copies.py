@@ -9,12 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from assay.records.datasets import Case, Document
+from assay.records.datasets import Case, Dataset, Document
 
 COPIES = "one unit"
 """How copies count: a part of the instrument where a dataset has some."""
 SHORT = 5
 """Words below which equal texts ("See above.") are copies only under the same title."""
+
+
+_KEPT: dict[str, dict[str, frozenset[str]]] = {}
+_MOST_KEPT = 4
+
+
+def copies_in(dataset: Dataset) -> dict[str, frozenset[str]]:
+    """`find_copies` of a dataset's documents; looked for once in a corpus, which a run asks for several times."""
+    if dataset.corpus_hash not in _KEPT:
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+        _KEPT[dataset.corpus_hash] = find_copies(dataset.documents)
+    return _KEPT[dataset.corpus_hash]
 
 
 def find_copies(documents: Iterable[Document]) -> dict[str, frozenset[str]]:

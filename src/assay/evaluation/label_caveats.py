@@ -12,8 +12,8 @@ from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import CaseResult
 
-MOST_CHARACTERS = 20_000_000
-"""Of larger corpora only the documents that some case judges or names are searched for leaks."""
+MOST_CHARACTERS = 5_000_000
+"""Searched for leaks in about a second; of larger corpora only the documents that some case judges or names."""
 _LEAKS = {
     "query-copied": "the query is copied from a document",
     "query-in-metadata": "the query stands in a document's metadata",

@@ -18,7 +18,7 @@ from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.cold_start import NAME as RATIO
 from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
-from assay.evaluation.copies import copy_units, find_copies, join_units
+from assay.evaluation.copies import copies_in, copy_units, join_units
 from assay.evaluation.floors import floors_of
 from assay.evaluation.label_caveats import copy_caveats, label_caveats
 from assay.evaluation.memory_metrics import leading_tier
@@ -152,7 +152,7 @@ class _Sheet:
     @cached_property
     def copied(self) -> dict[str, dict[str, str]]:
         """By case: judged documents that are in the corpus more than once, with the id that stands for all copies."""
-        copies = find_copies(self.dataset.documents)
+        copies = copies_in(self.dataset)
         return {case.id: copy_units(case, copies) for case in self.asked} if copies else {}
 
     @cached_property

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.evaluation.copies import copies_in, copy_units
 from assay.evaluation.placing import place_results
-from assay.metrics.anchors import matches
+from assay.metrics.anchors import matches, may_match
 from assay.records.anchors import GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, Retrieved, Seen
@@ -180,6 +181,8 @@ class Gold:
     rel_path: str = ""
     """Of the document, where it has one."""
     support: GoldSupport | None = None
+    copies: tuple[str, ...] = ()
+    """Documents with the same text, which count as this one."""
 
 
 def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
@@ -187,8 +190,15 @@ def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
     if case.anchors is not None:
         return tuple(_anchored(dataset, one) for one in case.anchors.supports) if case.answerable else ()
     relevant = [(grade, name) for name, grade in case.labels.items() if grade >= dataset.relevance_level]
+    units = copy_units(case, copies_in(dataset))
     return tuple(
-        Gold(name=name, document_id=name, grade=grade, rel_path=_path_of(dataset, name))
+        Gold(
+            name=name,
+            document_id=name,
+            grade=grade,
+            rel_path=_path_of(dataset, name),
+            copies=tuple(one for one, unit in units.items() if one != name and unit == units.get(name)),
+        )
         for grade, name in sorted(relevant, key=lambda one: (-one[0], one[1]))
     )
 
@@ -215,8 +225,8 @@ def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | N
     seen, rank = retrieved.seen or Seen(), _rank(gold, retrieved)
     told: dict[Step, bool | None] = {
         **_before_the_list(seen, gold),
-        Step.SHOWN: rank is not None,
-        Step.WITHIN_K: rank is not None and rank <= k,
+        Step.SHOWN: _may_be_shown(gold, retrieved) if rank is None else True,
+        Step.WITHIN_K: _may_be_shown(gold, retrieved) if rank is None else rank <= k,
         **_in_the_answer(gold, retrieved, right),
     }
     return Fate(
@@ -235,9 +245,16 @@ def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | N
 def _rank(gold: Gold, retrieved: Retrieved) -> int | None:
     support = gold.support
     if support is None:
-        return _place(gold.document_id, retrieved.ids)
+        ranks = (_place(one, retrieved.ids) for one in (gold.document_id, *gold.copies))
+        return min((rank for rank in ranks if rank is not None), default=None)
     hits = (rank for rank, chunk in enumerate(retrieved.passages, start=1) if matches(chunk, support))
     return next(hits, None)
+
+
+def _may_be_shown(gold: Gold, retrieved: Retrieved) -> bool | None:
+    """None where a result that could not be placed may be the gold item, else that it was not shown."""
+    support = gold.support
+    return None if support is not None and any(may_match(chunk, support) for chunk in retrieved.passages) else False
 
 
 def _place(document_id: str | None, ids: Sequence[str]) -> int | None:

@@ -47,7 +47,7 @@ def read_parquet(
     if path.is_dir():
         return _folder(path, named, refuse, on_read)
     columns = _columns(path)
-    if ragas.USER_INPUT in columns:
+    if ragas.is_sample(columns):
         return ragas.samples_dataset(_rows(path), name=named, refuse=refuse)
     if longmemeval.HAYSTACK in columns:
         return longmemeval.questions_dataset(_rows(path), name=named, refuse=refuse)

@@ -22,7 +22,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ _OLD_NAMES = {
     "answer": "response",
 }
 """What Ragas 0.1 called the fields."""
+OLD_TELLING = ("ground_truth", "ground_truths", "contexts")
+"""Those of them that no other format has: anchored cases and LongMemEval have questions and answers, too."""
 _NAMED = re.compile(r"(\w+): (.*)", re.DOTALL)
 _UNNAMED = "demand_"
 
@@ -75,6 +77,11 @@ def samples_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = rai
         relevance_level=1,
         ranked_unit="document",
     )
+
+
+def is_sample(keys: Collection[str]) -> bool:
+    """Whether keys or columns are those of samples, of today or of Ragas 0.1."""
+    return USER_INPUT in keys or ("question" in keys and any(key in keys for key in OLD_TELLING))
 
 
 def write_ragas(path: Path, dataset: Dataset) -> None:

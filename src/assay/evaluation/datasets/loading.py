@@ -118,11 +118,8 @@ def _told_by_keys(path: Path) -> str | None:
         ragas.USER_INPUT: "ragas",
         longmemeval.HAYSTACK: "longmemeval",
         "question_id": "longmemeval",
-        # Anchored cases are questions with supports; those of Ragas 0.1 have ground truths or contexts.
         "gold_supports": "anchored",
-        "ground_truth": "ragas",
-        "ground_truths": "ragas",
-        "contexts": "ragas",
+        **dict.fromkeys(ragas.OLD_TELLING, "ragas"),
     }
     return next((kind for key, kind in known.items() if f'"{key}"'.encode() in beginning), None)
 

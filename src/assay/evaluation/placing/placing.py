@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assay.evaluation.copies import find_copies
+from assay.evaluation.copies import copies_in
 from assay.evaluation.placing.corpus import CorpusText, words_of
 from assay.evaluation.placing.paths import Paths
 from assay.records.anchors import GoldSupport, PlacedChunk, RetrievedChunk, Spot
@@ -108,10 +108,7 @@ class Placing:
 def _copied_paths(dataset: Dataset) -> dict[str, tuple[str, ...]]:
     """Files that have copies, each with all of them."""
     path_of = {document.id: document.rel_path or document.id for document in dataset.documents}
-    return {
-        path_of[name]: tuple(sorted(path_of[one] for one in group))
-        for name, group in find_copies(dataset.documents).items()
-    }
+    return {path_of[name]: tuple(sorted(path_of[one] for one in group)) for name, group in copies_in(dataset).items()}
 
 
 def _given(retrieved: Retrieved) -> Sequence[RetrievedChunk]:

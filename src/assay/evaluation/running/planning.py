@@ -17,7 +17,7 @@ from typing import Any
 from assay.errors import BadValue, NotCovered, NothingMeasured
 from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
-from assay.evaluation.copies import COPIES, find_copies
+from assay.evaluation.copies import COPIES, copies_in
 from assay.evaluation.floors import floors_of
 from assay.evaluation.placing import PLACING
 from assay.evaluation.scoring import instrument_of
@@ -141,7 +141,7 @@ def _instrument(dataset: Dataset, specs: Sequence[MetricSpec], k: int, options: 
         "judge": None,
         "metrics": {str(spec): made.fingerprint(spec) for spec in specs},
         **({"placing": PLACING} if any(case.anchors is not None for case in dataset.cases) else {}),
-        **({"copies": COPIES} if find_copies(dataset.documents) else {}),
+        **({"copies": COPIES} if copies_in(dataset) else {}),
         **options.instrument,
     }
 
