@@ -9,7 +9,7 @@ from mcp_types import Resource, ResourceTemplate
 from assay.errors import RecordNotFound
 from assay.mcp.framing import framed, neutral
 from assay.mcp.tools.keeping import health_found
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.records import MemoryStatus, Scope
 
 if TYPE_CHECKING:

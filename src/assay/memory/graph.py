@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay.errors import BadValue
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.records import Edge, EdgeKind, Scope
 from assay.storage import Store, Work
 

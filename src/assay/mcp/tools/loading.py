@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.mcp.framing import NOTICE, About
 from assay.mcp.policies import READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, SessionId, Tool
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.records import MemoryRecord, Tier
 
 LONGEST_PART = 100_000

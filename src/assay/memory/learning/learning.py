@@ -23,7 +23,7 @@ from assay.memory.learning.rollback import RolledBack, Which, roll_back
 from assay.memory.learning.standing import FLAG, Standing, standing
 from assay.memory.learning.triggers import Triggers
 from assay.memory.learning.validation import Validating, Vote
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.memory.showing import ShownMemory, show
 from assay.records import Scope

@@ -20,7 +20,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.memory.learning.policy import Policy, counted
 from assay.memory.learning.principals import Principals
 from assay.memory.learning.promotion import promoted
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.records import EventType, FeedbackEvent, MemoryRecord, Origin, Scope, Tier, values
 from assay.records.learning import ChangeKind, Safeguard, Validated

@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import NotReady
-from assay.memory.saving import rights
+from assay.memory import rights
 from assay.memory.saving.structure import RESERVED
 from assay.records import Edge, EdgeKind, MemoryRecord, MemoryStatus, Scope, plain
 from assay.records.memory import FORGOTTEN_MARK as MARK

@@ -13,7 +13,8 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import InputError, NotAllowed
-from assay.memory.saving import forgotten, quarantine, rights, structure
+from assay.memory import rights
+from assay.memory.saving import forgotten, quarantine, structure
 from assay.memory.saving.decisions import Decision
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.structure import RESERVED

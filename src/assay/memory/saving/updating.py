@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import InputError, NotReady
-from assay.memory.saving import rights
+from assay.memory import rights
 from assay.memory.saving.structure import RESERVED
 from assay.records import Draft, MemoryRecord, MemoryStatus, SaveDecision, SaveOutcome, Scope, Step
 from assay.records.saving import INHERITED

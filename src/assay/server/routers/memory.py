@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from assay.memory.graph import Reason
-from assay.memory.saving.rights import check_readable
+from assay.memory.rights import check_readable
 from assay.memory.showing import ShownMemory
 from assay.records import (
     EdgeKind,

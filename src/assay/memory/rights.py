@@ -8,8 +8,8 @@ nor what a person wrote by hand.
 from __future__ import annotations
 
 from assay.errors import NotAllowed
-from assay.memory.saving.structure import RESERVED
 from assay.records import MemoryRecord, MemoryStatus, Scope, Tier
+from assay.records.memory import RESERVED
 
 
 def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bool) -> None:
