@@ -26,8 +26,9 @@ from assay.evaluation.reporting.charts import (
     interval_charts,
     latency_histogram,
 )
-from assay.evaluation.reporting.content import Line
+from assay.evaluation.reporting.content import Line, Mover
 from assay.evaluation.reporting.page import html_page, plotly_script
+from assay.evaluation.reporting.tables import mover_table
 from assay.evaluation.reporting.why import explain, explain_json, find_query
 from assay.evaluation.results import RunResult
 from assay.records.datasets import Dataset
@@ -405,3 +406,11 @@ def test_rows_of_a_chart_are_distinct_and_only_intervals_that_exist_are_drawn() 
     ]
     alike = distinct_labels([f"{'x' * 40}{end}{'y' * 40}" for end in "ab"])
     assert len(set(alike)) == 2
+
+
+def test_a_rise_of_what_should_be_low_is_shown_as_a_loss() -> None:
+    risen = Mover(query_id="q", text="t", metric="hallucination_rate", before=0.0, now=1.0, loss=True)
+    assert 'class="down"' in mover_table([risen])
+    assert 'class="up"' in mover_table([replace(risen, loss=False)])
+    report = gather(BAD, Around(dataset=DATA, baseline=reading_of(GOOD)))
+    assert [mover.loss for mover in report.movers] == [mover.change < 0 for mover in report.movers]

@@ -159,6 +159,8 @@ class Mover:
     metric: str
     before: float
     now: float
+    loss: bool
+    """Whether it became worse, which for some metrics is a rise."""
 
     @property
     def change(self) -> float:

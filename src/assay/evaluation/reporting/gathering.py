@@ -165,7 +165,15 @@ def _movers(compared: Compared | None) -> tuple[Mover, ...]:
     found = movers(compared.control, compared.treatment, leading(list(compared.metrics)), MOST_MOVERS)
     ordered = sorted(found, key=lambda one: (not is_loss(one), -abs(one.after - one.before)))
     return tuple(
-        Mover(query_id=one.case, text=one.query, metric=one.metric, before=one.before, now=one.after) for one in ordered
+        Mover(
+            query_id=one.case,
+            text=one.query,
+            metric=one.metric,
+            before=one.before,
+            now=one.after,
+            loss=is_loss(one),
+        )
+        for one in ordered
     )
 
 

@@ -117,7 +117,7 @@ def mover_table(movers: Sequence[Mover]) -> Html:
             one.metric,
             wording.number(one.before),
             wording.number(one.now),
-            element("span", f"{one.change:+.3f}", class_="up" if one.change > 0 else "down"),
+            element("span", f"{one.change:+.3f}", class_="down" if one.loss else "up"),
         ]
         for one in movers
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from assay.errors import AssayError, BadValue, BrokenSeal, RunNotFound
-from assay.evaluation.comparing import Compared, compare_readings, leading
+from assay.evaluation.comparing import Compared, compare_readings, is_loss, leading
 from assay.evaluation.recommending import advise
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting import charts as report_charts
@@ -124,6 +124,7 @@ def compared(view: View) -> Page | Response:
             "figure": charts.changes(shown) if shown else None,
             "verdict": _verdict(found),
             "moved_by": leading(list(found.metrics)),
+            "is_loss": is_loss,
         },
     )
 
