@@ -104,7 +104,9 @@ def test_runs_with_cases_left_out_are_measured_with_one_instrument(
     runs = [load_run(folder / "runs" / run_id) for run_id in ids]
     assert runs[0].manifest.instrument["excluded_unlabelled"] == ["g0", "g1"]
     assert [run.manifest.instrument for run in runs[1:]] == [runs[0].manifest.instrument] * 3
-    assert [run.caveats for run in runs[1:]] == [runs[0].caveats] * 3
+    # What is said of times differs from run to run: the first one may be cold.
+    said = [[caveat for caveat in run.caveats if caveat.kind is not CaveatKind.LATENCY] for run in runs]
+    assert said[1:] == [said[0]] * 3
     [left_out] = caveats_about(runs[0].caveats, CaveatKind.PARTIAL)
     assert left_out.count == 2
     assert left_out.sentence in [caveat["sentence"] for caveat in http["caveats"]]

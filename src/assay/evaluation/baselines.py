@@ -125,6 +125,7 @@ def _case(reading: Reading, case: str) -> dict[str, Any]:
         "waited_ms": list(reading.waited[case]) if case in reading.waited else None,
         "values": {metric: _value(cases[case]) for metric, cases in reading.outcomes.items() if case in cases},
         "noise": noise or None,
+        "cluster": reading.clusters.get(case),
     }
     return {name: value for name, value in whole.items() if value is not None}
 
@@ -183,6 +184,7 @@ def _reading(found: Mapping[str, Any]) -> Reading:
         statuses={case: tuple(CaseStatus(status) for status in one["status"]) for case, one in cases.items()},
         times={case: tuple(map(float, one["ms"])) for case, one in cases.items() if one["ms"]},
         waited={case: tuple(map(float, one["waited_ms"])) for case, one in cases.items() if one.get("waited_ms")},
+        clusters={case: one["cluster"] for case, one in cases.items() if one.get("cluster")},
         channels=found["channels"],
         queries={case: one["query"] for case, one in cases.items() if "query" in one},
         floors=found["floors"],

@@ -50,6 +50,7 @@ def comparison_json(seen: Comparison) -> dict[str, object]:
         "verdict": seen.verdict,
         "sentence": seen.sentence,
         "n": seen.n,
+        "units": seen.units,
         "delta": seen.delta,
         "interval": None if limits is None else [limits.low, limits.high],
         "interval_method": None if limits is None else limits.method,

@@ -61,8 +61,16 @@ def paired(before: Reading, after: Reading, metric: str) -> Pairs:
         treatment=[right[case] for case in cases],
         higher_is_better=not lower_is_better(metric),
         bounds=_bounds(metric),
+        clusters=_clusters(before, after, cases),
         over=tuple(cases),
     )
+
+
+def _clusters(before: Reading, after: Reading, cases: Sequence[str]) -> list[str] | None:
+    """The cluster of each case, one of its own where it stands alone; None: all of them do."""
+    known = {**before.clusters, **after.clusters}
+    labels = [known.get(case, f"case {case}") for case in cases]
+    return labels if len(set(labels)) < len(labels) else None
 
 
 def metric_changes(

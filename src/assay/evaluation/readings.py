@@ -57,6 +57,8 @@ class Reading:
     """The text of each case, where it is known."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the dataset demands, by metric."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """The cluster of each case that belongs together with others."""
     sample: float | None = None
     """The share of the dataset's cases that was asked for; None: all of them."""
     sealed: bool = True
@@ -128,6 +130,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         scoped=_scoped(run.cases),
         queries=queries or {},
         floors=run.floors,
+        clusters=manifest.clusters,
         sample=manifest.sample,
         sealed=run.sealed,
         caveats=run.caveats,

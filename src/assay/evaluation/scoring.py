@@ -16,6 +16,7 @@ from assay.errors import NothingMeasured
 from assay.evaluation import caveats
 from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
+from assay.evaluation.clusters import cluster_caveat
 from assay.evaluation.cold_start import NAME as RATIO
 from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
 from assay.evaluation.copies import copies_in, copy_units, join_units
@@ -94,6 +95,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
         caveats=(
             *caveats.bounds_caveat(aggregates),
             *_find_caveats(sheet, scores),
+            *cluster_caveat(manifest.clusters, len(manifest.case_ids)),
             *caveats.latency_caveats(sheet.cases, latency.get(TOTAL)),
         ),
         result_hash=result_hash(sheet.cases, scores),

@@ -164,8 +164,11 @@ def _replay(
     one: Reading, other: Reading, metrics: Sequence[str], options: GateOptions, rng: np.random.Generator
 ) -> Verdict:
     """One gate in which nothing changed."""
-    shared = [case for case in one.cases if case in other.statuses]
-    swapped = {case for case, coin in zip(shared, rng.random(len(shared)) < 0.5, strict=True) if coin}
+    cluster_of = {**one.clusters, **other.clusters}
+    labels = {case: cluster_of.get(case, f"case {case}") for case in one.cases if case in other.statuses}
+    units = sorted(set(labels.values()))
+    coins = dict(zip(units, rng.random(len(units)) < 0.5, strict=True))
+    swapped = {case for case, label in labels.items() if coins[label]}
     before, after = _swap(one, other, swapped), _swap(other, one, swapped)
     compared = Compared(
         control=before,

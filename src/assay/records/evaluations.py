@@ -122,6 +122,8 @@ class RunManifest:
     seed: int = 0
     case_ids: tuple[str, ...]
     """Which cases, in order; those a sample left out are not in it."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """The cluster of each case that belongs together with others, such as those of one session."""
     started_at: datetime
     host: str = ""
 

@@ -115,6 +115,7 @@ def _evidence(change: MetricChange, worse: float, options: GateOptions) -> dict[
         "p_adjusted": seen.p_adjusted,
         "verdict": seen.verdict,
         "n": seen.n,
+        "units": seen.units,
         "minimum_detectable_effect": seen.minimum_detectable_effect,
     }
 
@@ -152,10 +153,11 @@ def _p(change: MetricChange, *, alone: bool) -> str:
 
 def _doubt(change: MetricChange) -> str:
     seen = change.comparison
+    units = f"{seen.n} cases" if seen.units == seen.n else f"{seen.units} clusters of {seen.n} cases"
     if seen.verdict == "withheld":
         return f"; {seen.sentence[0].lower()}{seen.sentence[1:].rstrip('.')}"
     if seen.verdict in ("too_few", "unresolvable"):
-        return f"; {seen.n} cases cannot show whether that is chance, it takes at least {seen.queries_needed}"
+        return f"; {units} cannot show whether that is chance, it takes at least {seen.queries_needed}"
     smallest = seen.minimum_detectable_effect
-    sight = "" if smallest is None else f", {seen.n} cases see {smallest:.2g} or more"
+    sight = "" if smallest is None else f", {units} see {smallest:.2g} or more"
     return f"; not significant{sight}"

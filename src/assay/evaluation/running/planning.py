@@ -17,6 +17,7 @@ from typing import Any
 from assay.errors import BadValue, NotCovered, NothingMeasured
 from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
+from assay.evaluation.clusters import clusters_of
 from assay.evaluation.copies import COPIES, copies_in
 from assay.evaluation.floors import floors_of
 from assay.evaluation.placing import PLACING
@@ -77,6 +78,8 @@ def plan_run(
     measurable(specs)
     floors_of(dataset)  # a floor that cannot be asked is refused before the run, not after it
     k = _depth(specs, options.k)
+    case_ids = sampled(dataset.cases, options.sample, options.seed)
+    asked = set(case_ids)
     return RunManifest(
         run_id=run_id,
         name=options.name or options.spec or system.name,
@@ -90,7 +93,8 @@ def plan_run(
         repeats=options.repeats,
         sample=options.sample,
         seed=options.seed,
-        case_ids=sampled(dataset.cases, options.sample, options.seed),
+        case_ids=case_ids,
+        clusters=clusters_of([case for case in dataset.cases if case.id in asked]),
         started_at=at,
         host=host,
     )
