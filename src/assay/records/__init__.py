@@ -33,12 +33,11 @@ from assay.records.memory import (
     Edge,
     EdgeKind,
     Format,
-    MemoryFilter,
-    MemoryList,
     MemoryRecord,
     MemoryStatus,
     Tier,
 )
+from assay.records.memory_list import MemoryFilter, MemoryList
 from assay.records.rate import Rate
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
 from assay.records.saving import Draft, Inherited, Mask, Nearest, Quality, QualityPart, SaveOutcome, Step, make_draft
