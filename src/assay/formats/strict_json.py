@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import InputError, MalformedFile
 from assay.formats.source import blocks
-from assay.records.values import first_repeated
+from assay.records.repeats import first_repeated
 
 LONGEST = 1 << 30
 """Bytes in a file that is read whole, or in one line of a file that is streamed."""

@@ -31,16 +31,6 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:#-]{0,127}")
 _IDS = re.compile(rf"(?:{_ID.pattern}\n)+")
 
 
-def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that was there before, or None; the time grows with the names, not with their square."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
-
-
 def text(value: Any, field: str, *, longest: int = MAX_TEXT, empty: bool = True) -> str:
     """A string that both back ends keep byte for byte."""
     if not isinstance(value, str):

@@ -13,7 +13,8 @@ from typing import Any
 
 from starlette.types import Message, Receive
 
-from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING, first_repeated
+from assay.records.repeats import first_repeated
+from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
 from assay.server.errors import Refused
 from assay.server.security.hosts import Headers
 
