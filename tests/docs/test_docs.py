@@ -60,6 +60,11 @@ def test_every_command_has_a_sentence() -> None:
     assert not silent
 
 
+def test_every_design_note_is_in_the_list_of_notes() -> None:
+    listed = set(re.findall(r"\]\(([^)]+)\)", (ROOT / "design" / "README.md").read_text(encoding="utf-8")))
+    assert {path.name for path in (ROOT / "design").glob("*.md")} - {"README.md"} == listed
+
+
 def test_every_file_a_design_note_names_exists() -> None:
     for note in (ROOT / "design").glob("*.md"):
         for name in re.findall(
