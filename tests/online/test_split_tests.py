@@ -93,6 +93,14 @@ def test_the_chance_that_treatment_is_ahead_compares_outcomes_not_the_size_of_th
         assert shown.mean == pytest.approx(0.0)
 
 
+def test_equal_outcomes_of_each_side_do_not_make_the_gain_certain(online: Online) -> None:
+    begin(online)
+    vote(online, [(CONTROL, 0.05), (TREATMENT, 0.95)] * FEWEST_PER_ARM)
+    shown = standing(online)
+    assert shown.mean == pytest.approx(0.9)
+    assert shown.interval is None
+
+
 def test_a_side_without_votes_leaves_gain_and_chance_open(online: Online) -> None:
     begin(online)
     vote(online, [(TREATMENT, 1.0)] * 3)

@@ -38,3 +38,7 @@ def test_what_cannot_be_known_is_none() -> None:
     assert one.p == 1.0
     flat = mean_difference([0.5, 0.5], [0.5, 0.5], rng=rng)
     assert (flat.low, flat.hedges_g, flat.p) == (None, None, 1.0)
+    # The variance of ten times 0.95 is not exactly 0 in floating point.
+    equal = mean_difference([0.05] * 10, [0.95] * 10, rng=rng)
+    assert (equal.low, equal.high) == (None, None)
+    assert equal.delta == pytest.approx(0.9)

@@ -19,6 +19,8 @@ from assay.statistics.special import t_quantile
 SHUFFLES = 5_000
 LEAST = 2
 """Values of one sample that can say how it varies."""
+ROUNDING = 1e-18
+"""A smaller variance is what rounding leaves of equal values: it would make an interval without width."""
 _BLOCK = 2_000_000
 
 
@@ -63,7 +65,7 @@ def mean_difference(
 def half_width(first: tuple[float, float], second: tuple[float, float], level: float) -> float | None:
     """Half of Welch's interval from the size and variance of each sample; None where these cannot say."""
     (n, v), (m, w) = first, second
-    if min(n, m) < LEAST or v + w <= 0.0:
+    if min(n, m) < LEAST or v + w <= ROUNDING:
         return None
     a, b = v / n, w / m
     df = (a + b) ** 2 / (a * a / (n - 1) + b * b / (m - 1))
