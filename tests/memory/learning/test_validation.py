@@ -59,6 +59,14 @@ def test_a_session_has_one_ballot_for_a_query_whatever_the_event_is_called(sqlit
     assert desk.memory().tier is Tier.NORMAL
 
 
+def test_the_only_principal_is_not_told_of_others_when_their_votes_move_no_further(sqlite_desk: Desk) -> None:
+    sqlite_desk.put("m_own", written_by="ada")
+    for number in range(30):
+        last = sqlite_desk.vote_on(f"question {number}", memory_id="m_own", principal="ada")
+    assert last.counted == 0
+    assert last.reason == "one principal's votes alone move a memory no further"
+
+
 def test_one_of_several_principals_moves_a_memory_one_step_and_no_further(sqlite_desk: Desk) -> None:
     desk = sqlite_desk
     desk.put("m_bob", written_by="bob")

@@ -153,7 +153,7 @@ class Validating:
         steps = self._votes(tally, memory, useful=vote.useful, shared=shared) - before
         if not steps:
             _audit(work, memory, vote, about, {"counted": 0})
-            return _unmoved(memory, vote, about, key, _why_not(work, memory, vote))
+            return _unmoved(memory, vote, about, key, _why_not(work, memory, vote, shared=shared))
         confidence, count = stepped(memory.confidence, vote.useful, steps), memory.validation_count + steps
         work.learning.change(
             memory.id,
@@ -224,8 +224,8 @@ def _ballot(work: Work, vote: Vote, about: Origins) -> str:
     return event_key(vote.kind, work.scope.principal, question, vote.memory_id)
 
 
-def _why_not(work: Work, memory: MemoryRecord, vote: Vote) -> str:
-    if vote.useful and memory.written_by == work.scope.principal:
+def _why_not(work: Work, memory: MemoryRecord, vote: Vote, *, shared: bool) -> str:
+    if shared and vote.useful and memory.written_by == work.scope.principal:
         return "where others work too, a writer's own votes do not raise what they wrote"
     return "one principal's votes alone move a memory no further"
 
