@@ -199,11 +199,21 @@ def test_a_wavering_judge_decides_no_gate_and_everything_says_why(run: Run, monk
         assert "the same verdict each time on 0 of 20 cases" in told.out
         assert "0 of 20 cases that were asked again" in run("judge", "list").out
         told = run("judge", "run", "--about", "groundedness")
-    assert "do not listen: its judge is below the floor: it gave the same verdict each time on 0 of 20" in told.out
+        again = run("judge", "run", "--about", "groundedness", "--json").json["judges"][0]["spent"]
+    assert (
+        "do not listen: its judge did not pass its calibration: it gave the same verdict each time on 0 of 20"
+        in told.out
+    )
     Path("assay.toml").write_text("[floors]\ngroundedness = 1.0\n", encoding="utf-8")
     told = run("gate", "--no-baseline")
     assert told.code == 2
     assert "cannot decide it" in told.out
+    text = report_files(run, "wavering")[0]
+    # Its kappa is above the floor: that it wavers is why it may not decide.
+    assert "kappa 1.00 over 36 labels, calibration not passed" in text
+    assert "The judge of groundedness was to be strict:1b, and faulty replied." in text
+    assert "The judge of groundedness was calibrated once, without success." in text
+    assert f"| groundedness: tokens | 0 (and {again['cached']} replies from the cache) |" in text
 
 
 def test_a_calibration_is_not_renewed_from_kept_replies(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

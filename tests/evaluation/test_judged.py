@@ -228,7 +228,7 @@ def test_below_the_floor_is_diagnostic(result: RunResult, store: Store, scope: S
     first = judged(result, store, scope, clock)
     calibrated(first, store, scope, clock, passed=False, figures={"shortcomings": ["kappa 0.20 is under 0.60"]})
     found = judged(result, store, scope, clock)
-    assert {one.why for one in found.standings} == {"its judge is below the floor: kappa 0.20 is under 0.60"}
+    assert {one.why for one in found.standings} == {"its judge did not pass its calibration: kappa 0.20 is under 0.60"}
 
 
 def test_a_change_of_an_untrusted_metric_is_passed_over(

@@ -175,7 +175,7 @@ def _distrust(calibration: Calibration | None, at: datetime, hearing: Hearing, a
     if calibration is None:
         return "its judge was never calibrated"
     if not calibration.passed:
-        return f"its judge is below the floor: {'; '.join(calibration.figures.get('shortcomings', []))}"
+        return f"its judge did not pass its calibration: {'; '.join(calibration.figures.get('shortcomings', []))}"
     if not calibration.gates_at(at):
         return f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
     return _wavered(calibration) or _other_model(calibration, hearing.served) or alias

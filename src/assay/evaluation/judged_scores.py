@@ -138,19 +138,23 @@ class JudgeStanding:
 def standing_cautions(standing: JudgeStanding) -> Iterator[str]:
     """Say what a reader of judged numbers must know of the judge, beside failed verdicts and whether gates listen."""
     if standing.other_served:
-        yield f"{standing.model} was asked about {standing.about} and {', '.join(standing.other_served)} replied"
+        served = ", ".join(standing.other_served)
+        yield f"the judge of {standing.about} was to be {standing.model}, and {served} replied"
     if standing.alias:
         yield standing.alias
     if standing.failed_attempts:
-        yield (
-            f"the judge of {standing.about} was calibrated {standing.attempts} times, "
-            f"{standing.failed_attempts} of them without success"
-        )
+        yield f"the judge of {standing.about} was calibrated {_attempts(standing)}"
     if standing.among_labels:
         yield (
             f"{standing.among_labels} of {standing.judged} judged cases ask questions of the labels that the judge of "
             f"{standing.about} was calibrated on"
         )
+
+
+def _attempts(standing: JudgeStanding) -> str:
+    if standing.attempts == 1:
+        return "once, without success"
+    return f"{standing.attempts} times, {standing.failed_attempts} of them without success"
 
 
 def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:

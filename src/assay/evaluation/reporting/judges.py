@@ -107,8 +107,9 @@ class ReportedJudge:
         if found is None:
             return "never calibrated" if self.fingerprint else f"calibration {_UNKNOWN}"
         kappa = "no kappa" if found.get("kappa") is None else f"kappa {found['kappa']:.2f}"
-        passed = "" if found.get("passed") else ", below the floor"
-        return f"{kappa} over {found['cases']} labels{passed}, until {str(found['expires_at'])[:10]}"
+        if not found.get("passed"):
+            return f"{kappa} over {found['cases']} labels, calibration not passed"
+        return f"{kappa} over {found['cases']} labels, until {str(found['expires_at'])[:10]}"
 
     def _checked(self) -> str:
         found = self.spot_check
@@ -119,7 +120,9 @@ class ReportedJudge:
 
     def _tokens(self) -> str:
         cost = self.spent.get("cost_usd")
-        return f"{self.tokens:,}" + ("" if cost is None else f", {cost:.4f} USD")
+        cached = self.spent.get("cached")
+        kept = f" (and {cached:,} replies from the cache)" if cached else ""
+        return f"{self.tokens:,}" + ("" if cost is None else f", {cost:.4f} USD") + kept
 
 
 def judges_of(manifest: RunManifest) -> tuple[ReportedJudge, ...]:
