@@ -80,7 +80,7 @@ def test_unjudged_results_are_told_with_what_they_may_be_worth(folder: Path) -> 
     (caveat,) = caveats_about(measure(folder, "fresh").caveats, CaveatKind.UNJUDGED)
     assert caveat.figures["judged@10"] == pytest.approx(0.2)
     assert caveat.figures["if_relevant:precision@10"] == pytest.approx(1.0)
-    assert "80.0% of the first 10 results were never judged" in caveat.sentence
+    assert "80.0 % of the first 10 results were never judged" in caveat.sentence
     assert "precision@10 1.000 instead of 0.200" in caveat.sentence
 
 
@@ -101,7 +101,7 @@ def test_lists_shorter_than_the_cutoff_are_told(folder: Path) -> None:
 def test_the_measure_command_says_it_in_words_and_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assay = runner(capsys)
     given = ["measure", "--qrels", str(folder / "qrels"), "--run", str(folder / "fresh.trec"), "-m", "precision@10"]
-    assert "80.0% of the first 10 results were never judged" in assay(*given).out
+    assert "80.0 % of the first 10 results were never judged" in assay(*given).out
     assert "never judged" in assay(*given, "--quiet").out
     assert [caveat["kind"] for caveat in assay(*given, "--json").json["caveats"]] == ["unjudged"]
 

@@ -7,6 +7,7 @@ when the difference between two runs may only mean that nobody judged what one o
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -430,9 +431,10 @@ def _mean(measured: Measured, spec: MetricSpec) -> float | None:
 
 def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
     """Say how many results nobody judged, and what the metrics would be if those were relevant."""
-    where = " and ".join(
-        f"{share.unjudged:.1%} of {'all' if share.cutoff is None else f'the first {share.cutoff}'} results"
-        for share in shares
+    ordered = sorted(shares, key=lambda share: math.inf if share.cutoff is None else share.cutoff)
+    where = join_words(
+        f"{share.unjudged * 100:.1f} % of {'all' if share.cutoff is None else f'the first {share.cutoff}'} results"
+        for share in ordered
     )
     ranges = {name: ends for share in shares for name, ends in share.ranges.items()}
     moved = [(name, ends) for name, ends in ranges.items() if round(ends[0], 3) != round(ends[1], 3)]
@@ -542,15 +544,22 @@ def _explain_by_unjudged(
     more_unknown = lost.get(f"unknown{place}", 0.0) - won.get(f"unknown{place}", 0.0)
     if may_gain < gap or more_unknown <= JUDGED_GAP:
         return ""
+    unjudged = (1 - lost[f"judged{place}"]) * 100
     return (
-        f"{1 - lost[f'judged{place}']:.1%} of the results of the {name} run were never judged and count as not "
-        "relevant, many more than of the other run; judge them first"
+        f"{unjudged:.1f} % of the results of the {name} run were never judged and count as not relevant, many more "
+        "than of the other run; judge them first"
     )
 
 
 def _unjudged_figures(caveats: Sequence[Caveat], metric: str) -> Mapping[str, float]:
     found = (caveat for caveat in caveats if caveat.kind is CaveatKind.UNJUDGED and metric in caveat.metrics)
     return next((caveat.figures for caveat in found), {})
+
+
+def join_words(words: Iterable[str]) -> str:
+    """Words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def name_few(names: Sequence[str], most: int = _FEW) -> str:

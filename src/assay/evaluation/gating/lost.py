@@ -129,7 +129,7 @@ def _why(status: Status, p: float, options: GateOptions, *, steady: bool) -> str
     if steady:
         return "; no case varies between repeats"
     if status is Status.FAIL:
-        return f"; p = {p:.2g} that a system that varies does this unchanged" if p <= ALPHA else ""
+        return f"; p = {p:.2g} if nothing had changed" if p <= ALPHA else ""
     remedy = "repeat both runs (--repeat 3) to know how much they vary" if not options.lost else "look at each of them"
     return f"; chance alone does this with p = {p:.2g}: {remedy}, or accept them with --allow-lost"
 
