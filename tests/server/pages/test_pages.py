@@ -461,3 +461,16 @@ def test_old_runs_of_a_dataset_are_found_and_every_run_can_be_reached(tmp_path: 
         assert second.count('type="radio" name="control"') == 3
         assert client.get("/evaluation/runs?dataset=old").text.count('type="radio" name="control"') == 2
         assert "No run of this dataset." in client.get("/evaluation/runs?dataset=none").text
+
+
+def test_a_vote_that_changes_nothing_is_not_called_counted(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        saved = client.post("/api/memory", json={"title": "Cookies", "body": "The session cookie lives twelve hours."})
+        place = f"/memory/{saved.json()['memory_id']}"
+        told = []
+        for _ in range(2):
+            form = {"was_useful": "yes", "csrf_token": token_in(client.get(place).text)}
+            told.append(client.get(client.post(f"{place}/validate", data=form).headers["location"]).text)
+    assert "Counted as useful" in told[0]
+    assert "Counted as useful" not in told[1]
+    assert "Not counted: you have said so before" in told[1]

@@ -21,7 +21,7 @@ from assay.research.rating import cited_in, rate
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestion, LiveQuestions, stream
-from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_policy
 from assay.server.security.policies import ADD, MEASURE, READ
 from assay.server.services import REQUEST_ID, scope_of, services_of
@@ -101,8 +101,8 @@ def answered(view: View) -> Page:
 def rated(view: View) -> Response:
     """Say that an answer was useful, or that it was not."""
     log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
-    rate(view.engine, view.scope, log_id, useful=useful)
-    return go_to(f"/answers/{log_id}?said={'useful' if useful else 'useless'}")
+    votes = rate(view.engine, view.scope, log_id, useful=useful)
+    return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
 
 
 def _shown(view: View, log_id: str) -> dict[str, Any]:

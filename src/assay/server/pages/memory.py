@@ -10,7 +10,7 @@ from starlette.responses import Response
 from assay.memory.showing import show
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import asking_for, charts
-from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.server.security.policies import ADD
 from assay.storage import Work
 
@@ -98,8 +98,8 @@ def validate(view: View) -> Response:
     """Say that a memory was useful, or that it was not."""
     memory_id = view.path["memory_id"]
     useful = view.filled("was_useful") == "yes"
-    view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
-    return go_to(f"/memory/{memory_id}?said={'useful' if useful else 'useless'}")
+    vote = view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
+    return go_to(f"/memory/{memory_id}?said={vote_word([vote], useful=useful)}")
 
 
 def _graph(work: Work, memory_id: str, title: str) -> charts.Figure:

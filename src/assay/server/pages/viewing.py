@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -22,6 +22,7 @@ from assay.clock import Clock
 from assay.errors import AssayError, BadValue
 from assay.memory.engine import Engine
 from assay.records import Scope
+from assay.records.learning import Validated
 from assay.server.errors import status_of
 from assay.server.pages.rendering import render
 from assay.server.pages.wrong import said_of
@@ -160,6 +161,13 @@ def _told(request: Request, here: str, problem: AssayError) -> Response:
         _log.warning("page %s (%s): %s", path, request.scope.get(REQUEST_ID, ""), problem.message)
     way = (path, "Without filters") if request.query_params else (path.rpartition("/")[0] or "/", "Back")
     return render(request, "error.html", said_of(problem, *way), here=here, status=status)
+
+
+def vote_word(votes: Iterable[Validated], *, useful: bool) -> str:
+    """Return what a page says of a person's vote: `useful` or `useless`, or `uncounted` where it changed nothing."""
+    if not any(vote.counted for vote in votes):
+        return "uncounted"
+    return "useful" if useful else "useless"
 
 
 def go_to(address: str) -> Response:
