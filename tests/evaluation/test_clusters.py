@@ -44,7 +44,12 @@ def test_the_gate_tests_clusters_and_says_so() -> None:
     verdict = judge(side({0}, "now", TOGETHER), side({0, 1, 2}, "then", TOGETHER))
     relative = next(one for one in verdict.rules if one.rule == "relative")
     assert relative.status.value == "inconclusive", "two of six sessions fell: chance does that"
+    lost = next(one for one in verdict.rules if one.rule == "lost cases")
+    assert (lost.status.value, lost.evidence["lost_units"], lost.evidence["p"]) == ("inconclusive", 2, 0.25)
+    assert "100 cases lost" in lost.sentence
+    assert "counted by cluster: 2 lost, 0 gained" in lost.sentence
     without = judge(side({0}, "now", {}), side({0, 1, 2}, "then", {}))
+    assert next(one for one in without.rules if one.rule == "lost cases").status.value == "fail"
     assert next(one for one in without.rules if one.rule == "relative").status.value == "fail"
 
 
@@ -66,6 +71,11 @@ def test_the_self_test_swaps_whole_clusters() -> None:
 )
 def test_sessions_and_tags_name_clusters(cases: list[dict[str, object]], found: dict[str, str]) -> None:
     assert clusters_of([Case(query=f"about {case['id']}", **case) for case in cases]) == found  # type: ignore[arg-type] # fields of a case
+
+
+def test_one_question_asked_again_belongs_to_the_first() -> None:
+    asked = [("a", "Where is the pool?"), ("b", "where is  the pool?"), ("c", "Where is the bar?")]
+    assert clusters_of([Case(id=case, query=query) for case, query in asked]).keys() == {"a", "b"}
 
 
 def test_the_questions_of_a_conversation_belong_together() -> None:

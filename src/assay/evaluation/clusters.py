@@ -1,4 +1,4 @@
-"""Which cases of a dataset belong together: of one session, of one conversation, or under one tag `cluster:NAME`.
+"""Which cases of a dataset belong together: of one session, conversation or question, or under one tag `cluster:NAME`.
 
 Cases that belong together rise and fall together, so they tell less than as many independent ones. Comparisons and
 gates resample and flip whole clusters (`statistics.clusters`); a run carries its clusters in the manifest.
@@ -35,8 +35,8 @@ def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
         Caveat(
             kind=CaveatKind.CLUSTERS,
             sentence=f"{len(clusters):,} of {cases:,} cases belong together in {groups:,} clusters (sessions, "
-            f"conversations): comparisons and gates count {units:,} independent units; the intervals of a single run "
-            "take cases as independent and are too narrow.",
+            f"conversations, the same question again): comparisons and gates count {units:,} independent units; the "
+            "intervals of a single run take cases as independent and are too narrow.",
             count=len(clusters),
             of=cases,
             figures={"clusters": groups, "units": units},
@@ -52,4 +52,7 @@ def _label(case: Case, *, in_conversations: bool) -> str:
         return f"session {case.session.session_id}"
     # A conversation is known by the words it begins with: every later question has them in its history.
     begins = case.history[0].text if case.history else case.query
-    return f"conversation {content_hash(begins)[-16:]}" if in_conversations else ""
+    if in_conversations:
+        return f"conversation {content_hash(begins)[-16:]}"
+    # The same words again are the same question: thirty copies of it tell no more than one.
+    return f"question {content_hash(' '.join(case.query.casefold().split()))[-16:]}"

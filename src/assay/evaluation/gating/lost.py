@@ -4,15 +4,16 @@ A case is lost when its value was above 0 and is 0 now, or the system failed on 
 within twice the case's own variation between repeats is noise and does not count.
 
 A system that does not answer the same way twice loses some cases and gains others although nothing changed. So lost
-cases fail the gate when they outnumber those gained by more than chance (a one-sided sign test), or when repeats of
-both runs show that the system never varies. Else they leave it `inconclusive`: it cannot be told whether they are
-noise. With `strict` any lost case fails.
+cases fail the gate when they outnumber those gained by more than chance (a one-sided sign test; the cases of a cluster
+rise and fall together and count once), or when repeats of both runs show that the system never varies. Else they leave
+it `inconclusive`: it cannot be told whether they are noise. With `strict` any lost case fails.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from assay.evaluation.gating.question import GateOptions, Question
@@ -87,11 +88,12 @@ def is_steady(before: Reading, after: Reading, metric: str) -> bool:
 def _judge(before: Reading, after: Reading, metric: str, options: GateOptions) -> RuleVerdict:
     lost, gained = lost_cases(before, after, metric), gained_cases(before, after, metric)
     steady = is_steady(before, after, metric)
-    p = _chance(len(lost) - options.lost, len(gained))
+    units = _independent(lost, gained, {**before.clusters, **after.clusters})
+    p = _chance(units[0] - options.lost, units[1])
     status = _status(lost, options, certain=steady or p <= ALPHA)
     limit = f", allowed {options.lost}" if options.lost and lost else ""
     count = f"{len(lost) or 'no'} case{'' if len(lost) == 1 else 's'} lost since the baseline"
-    why = _why(status, p, options, steady=steady)
+    why = _in_clusters(lost, gained, units) + _why(status, p, options, steady=steady)
     return RuleVerdict(
         rule=RULE,
         about=metric,
@@ -102,10 +104,26 @@ def _judge(before: Reading, after: Reading, metric: str, options: GateOptions) -
             "lost": lost,
             "gained": gained,
             "allowed": options.lost,
+            "lost_units": units[0],
+            "gained_units": units[1],
             "p": p,
             "steady": steady,
         },
     )
+
+
+def _independent(lost: Sequence[str], gained: Sequence[str], clusters: Mapping[str, str]) -> tuple[int, int]:
+    """Count clusters that lost more cases than they gained, and the other way round; a case without one is its own."""
+    net: Counter[tuple[bool, str]] = Counter()
+    for case, change in (*((case, 1) for case in lost), *((case, -1) for case in gained)):
+        net[case in clusters, clusters.get(case, case)] += change
+    return sum(change > 0 for change in net.values()), sum(change < 0 for change in net.values())
+
+
+def _in_clusters(lost: Sequence[str], gained: Sequence[str], units: tuple[int, int]) -> str:
+    if not lost or units == (len(lost), len(gained)):
+        return ""
+    return f"; counted by cluster: {units[0]} lost, {units[1]} gained"
 
 
 def _status(lost: Sequence[str], options: GateOptions, *, certain: bool) -> Status:
