@@ -33,6 +33,11 @@ def test_a_good_dataset_passes_every_check() -> None:
     assert check_dataset(graded()) == []
 
 
+def test_grade_0_declared_as_relevant_is_an_error_here_as_in_a_run() -> None:
+    found = check_dataset(replace(graded(), relevance_level=0))
+    assert codes(found)["relevance-level"] == "error"
+
+
 def test_errors_come_first() -> None:
     spoilt = with_first(graded(cases=5), grades=(grade("nobody", 3),))
     found = [one.severity for one in check_dataset(spoilt)]

@@ -19,6 +19,7 @@ _TOP_CHUNK = re.compile(r"(?P<document>.+):chunk:\d+")
 def misfits(dataset: Dataset) -> Iterator[Finding]:
     """Everything that does not fit."""
     yield from _sizes(dataset)
+    yield from _relevance_level(dataset)
     yield from _floors(dataset)
     yield from _repeated_texts(dataset)
     yield from _edges(dataset)
@@ -52,6 +53,13 @@ def _sizes(dataset: Dataset) -> Iterator[Finding]:
     elif documents < FEWEST_DOCUMENTS:
         message = f"has {documents:,} documents"
         yield warning("few-documents", name, message, "In a small corpus everything is found; add distractors.")
+
+
+def _relevance_level(dataset: Dataset) -> Iterator[Finding]:
+    if dataset.relevance_level < 1:
+        message = f"reads grade {dataset.relevance_level} as relevant, and no run accepts that"
+        remedy = "Grade 0 is judged and not relevant: declare relevant_from 1 or more."
+        yield error("relevance-level", dataset.name, message, remedy)
 
 
 def _floors(dataset: Dataset) -> Iterator[Finding]:
