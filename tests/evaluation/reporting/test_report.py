@@ -247,6 +247,7 @@ def test_the_files_are_written_with_the_names_of_the_day(bad: Report, tmp_path: 
     files = write_report(bad, tmp_path / "reports")
     assert [path.name for path in files] == ["rag-eval-2026-01-04.md", "metrics.json", "config.json"]
     metrics = json.loads(files[1].read_text())
+    assert metrics["relevance_level"] == 2
     assert metrics["judge_reliability"] is None
     assert metrics["judge_reliability_reason"]
     assert metrics["waterfall"]["lost"] == {"never a candidate": 2, "the system failed": 2}

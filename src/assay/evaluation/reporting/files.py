@@ -80,6 +80,7 @@ def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water:
         "run": run.name,
         "dataset": run.manifest.dataset,
         "dataset_version": run.manifest.dataset_version,
+        "relevance_level": run.manifest.instrument.get("relevance_level"),
         "verdict": verdict.as_json(),
         "summary": [_line_json(line) for line in lines],
         "metrics": {str(spec): one.as_json() for spec, one in run.aggregates.items()},
