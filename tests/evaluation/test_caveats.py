@@ -24,6 +24,7 @@ from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.formats.writing import write_trec_qrels, write_trec_run
+from assay.metrics.engine import Rules
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import CaveatKind, caveats_about, read_caveat
 from assay.records.datasets import Case
@@ -42,9 +43,10 @@ def write_run(path: Path, documents: list[str]) -> None:
     write_trec_run(path, dict.fromkeys(JUDGED, scores), "x")
 
 
-def measure(folder: Path, *names: str, metrics: str = "ndcg@10,precision@10") -> Measurement:
+def measure(folder: Path, *names: str, metrics: str = "ndcg@10,precision@10", level: int = 1) -> Measurement:
     runs = tuple(folder / f"{name}.trec" for name in names)
-    return measure_files(Request(qrels=folder / "qrels", runs=runs, specs=parse_specs(metrics)))
+    rules = Rules(level=level)
+    return measure_files(Request(qrels=folder / "qrels", runs=runs, specs=parse_specs(metrics), rules=rules))
 
 
 @pytest.fixture
@@ -60,6 +62,14 @@ def test_a_difference_that_unjudged_results_may_explain_gets_no_verdict(folder: 
     (comparison,) = measure(folder, "known", "fresh").comparisons
     assert {seen.verdict for seen in comparison.metrics.values()} == {"withheld"}
     assert all("never judged" in seen.sentence for seen in comparison.metrics.values())
+
+
+def test_a_verdict_is_withheld_where_grade_2_is_the_lowest_relevant_one(folder: Path) -> None:
+    graded = {query: {name: 2 * grade for name, grade in labels.items()} for query, labels in JUDGED.items()}
+    write_trec_qrels(folder / "qrels", graded)
+    found = measure(folder, "known", "fresh", level=2)
+    assert {seen.verdict for seen in found.comparisons[0].metrics.values()} == {"withheld"}
+    assert "precision@10 1.000 instead of 0.200" in found.caveats[-1].sentence
 
 
 def test_a_loss_among_judged_results_keeps_its_verdict(folder: Path) -> None:

@@ -106,6 +106,7 @@ def test_the_documents_worked_examples(
         # the pooled rule: unjudged documents that were retrieved are judged marginal
         ("precision(unjudged=1)@2", [N, 0], [1], 0.5),
         ("recall(unjudged=1)@1", [N, 1], [], 0.5),
+        ("precision(unjudged=relevant)@2", [N, 0], [1], 0.5),
         ("mrr(unjudged=1)", [N, 1], [], 1.0),
         ("ndcg(unjudged=1)", [N, 2], [], (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))),
         # graded documents count once

@@ -362,18 +362,12 @@ def _precision(cutoff: int) -> MetricSpec:
 
 
 def _if_unjudged_relevant(spec: MetricSpec, level: int) -> MetricSpec | None:
-    """The metric with unjudged results counted as relevant.
-
-    None where it says itself what they count as, and where grade 1, which the pooled rule gives them, is not relevant.
-    """
+    """The metric with unjudged results counted as relevant; None where it says itself what they count as."""
     given = dict(spec.parameters)
-    if (
-        level > POOLED_GRADE
-        or given.get("unjudged", "0") != "0"
-        or "unjudged" not in {known.name for known in spec.entry.parameters}
-    ):
+    if given.get("unjudged", "0") != "0" or "unjudged" not in {known.name for known in spec.entry.parameters}:
         return None
-    parameters = tuple(sorted({**given, "unjudged": "1"}.items()))
+    rule = "1" if level <= POOLED_GRADE else "relevant"
+    parameters = tuple(sorted({**given, "unjudged": rule}.items()))
     return MetricSpec(name=spec.name, parameters=parameters, cutoff=spec.cutoff)
 
 

@@ -75,14 +75,23 @@ class Columns:
             self.memo[name] = make()
         return self.memo[name]
 
+    def pooled(self, grade: int) -> Columns:
+        """Return the columns as if every unjudged document that was retrieved had this grade."""
+        if grade not in self._pools:
+            self._pools[grade] = self._pool(grade)
+        return self._pools[grade]
+
     @cached_property
-    def pooled(self) -> Columns:
-        """The same when every unjudged document that was retrieved had been judged marginal."""
-        scale = np.union1d(self.scale, np.array([POOLED_GRADE], dtype=np.int16)).astype(np.int16)
+    def _pools(self) -> dict[int, Columns]:
+        """Pooled columns by grade: several metrics ask for the same ones."""
+        return {}
+
+    def _pool(self, grade: int) -> Columns:
+        scale = np.union1d(self.scale, np.array([grade], dtype=np.int16)).astype(np.int16)
         counts = np.zeros((len(scale), self.topics), dtype=np.int64)
         counts[np.searchsorted(scale, self.scale)] = self.counts
-        counts[np.searchsorted(scale, POOLED_GRADE)] += self.unjudged
-        grades = np.where(self.grades == UNJUDGED, np.int16(POOLED_GRADE), self.grades)
+        counts[np.searchsorted(scale, grade)] += self.unjudged
+        grades = np.where(self.grades == UNJUDGED, np.int16(grade), self.grades)
         return replace(self, grades=grades, scale=scale, counts=counts, unjudged=np.zeros_like(self.unjudged), memo={})
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.columns import Columns, Counts, Flags, Floats
+from assay.metrics.columns import POOLED_GRADE, Columns, Counts, Flags, Floats
 from assay.metrics.ranking_entries import ENTRIES
 
 __all__ = ["ENTRIES", "KERNELS", "Found", "Question", "answer"]
@@ -41,9 +41,11 @@ _FEW = 16
 
 
 def answer(name: str, columns: Columns, question: Question) -> Found:
-    """One metric of every topic. `unjudged=1` changes what is looked at, never how."""
-    pooled = question.parameters.get("unjudged", "0") == "1"
-    return KERNELS[name](columns.pooled if pooled else columns, question)
+    """One metric of every topic. `unjudged` changes what is looked at, never how."""
+    rule = question.parameters.get("unjudged", "0")
+    if rule != "0":
+        columns = columns.pooled(POOLED_GRADE if rule == "1" else max(POOLED_GRADE, question.level))
+    return KERNELS[name](columns, question)
 
 
 def top1_chunk(columns: Columns, question: Question) -> Found:

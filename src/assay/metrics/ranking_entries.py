@@ -11,9 +11,9 @@ from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
 _UNJUDGED = Parameter(
     name="unjudged",
     meaning="the grade of a retrieved document that nobody judged; 1 is the pooled rule, which adds those documents to"
-    " the judgments as marginal",
+    " the judgments as marginal; `relevant` gives them the lowest grade that is relevant",
     default="0",
-    choices=("0", "1"),
+    choices=("0", "1", "relevant"),
 )
 _VACUOUS = Parameter(
     name="vacuous",
