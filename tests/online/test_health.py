@@ -24,6 +24,7 @@ def test_a_new_store_has_nothing_to_tell_yet(online: Online) -> None:
         "tests": Condition.EMPTY,
         "learning": Condition.EMPTY,
     }
+    assert told(online)["metrics"][1] == "no run was stored here yet: `assay run DATASET`"
 
 
 def test_the_newest_run_a_test_and_a_shadow_are_told(online: Online) -> None:

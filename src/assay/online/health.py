@@ -48,7 +48,7 @@ def online_lines(engine: Engine, scope: Scope, *, rng: np.random.Generator) -> t
 def _metrics(work: Work, now: datetime) -> HealthLine:
     newest = work.results.latest(limit=1)
     if not newest:
-        return HealthLine("metrics", Condition.EMPTY, "no run was stored here yet: `assay run DATASET --store`")
+        return HealthLine("metrics", Condition.EMPTY, "no run was stored here yet: `assay run DATASET`")
     result = newest[0]
     told = ", ".join(f"{name} {value:.3f}" for name, value in _values(result))
     age = (now - result.created_at).days
