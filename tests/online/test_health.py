@@ -43,6 +43,20 @@ def test_the_newest_run_a_test_and_a_shadow_are_told(online: Online) -> None:
     assert seen["shadow"][1].startswith("multi_vector: 0 runs")
 
 
+def test_the_newest_run_says_which_system_it_measured(online: Online) -> None:
+    stub = EvalResult(
+        run_id="r1",
+        run_type=RunType.FULL,
+        query_count=109,
+        created_at=online.clock.now(),
+        metrics_json={"name": "stub", "manifest": {"dataset": "hotel"}},
+    )
+    with online.engine.store.writing(online.scope) as work:
+        work.results.add(stub)
+    said = "no ranking metric over 109 queries, 0 days ago (stub on hotel)"
+    assert told(online)["metrics"] == (Condition.OK, said)
+
+
 @pytest.mark.parametrize(("after", "state"), [(0.7, Condition.OK), (0.5, Condition.DEGRADED), (0.9, Condition.OK)])
 def test_a_fall_of_the_quality_proxy_is_seen_and_dated(online: Online, after: float, state: Condition) -> None:
     rng = np.random.default_rng(2)

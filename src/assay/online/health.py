@@ -50,9 +50,17 @@ def _metrics(work: Work, now: datetime) -> HealthLine:
     if not newest:
         return HealthLine("metrics", Condition.EMPTY, "no run was stored here yet: `assay run DATASET`")
     result = newest[0]
-    told = ", ".join(f"{name} {value:.3f}" for name, value in _values(result))
+    values = ", ".join(f"{name} {value:.3f}" for name, value in _values(result)) or "no ranking metric"
     age = (now - result.created_at).days
-    return HealthLine("metrics", Condition.OK, f"{told} over {result.query_count} queries, {age} days ago")
+    reason = f"{values} over {result.query_count} queries, {age} days ago{_subject(result)}"
+    return HealthLine("metrics", Condition.OK, reason)
+
+
+def _subject(result: EvalResult) -> str:
+    """Return which system was measured on which dataset: the newest run need not be one of this memory."""
+    stored = result.metrics_json or {}
+    name, dataset = stored.get("name"), stored.get("manifest", {}).get("dataset")
+    return f" ({name} on {dataset})" if name and dataset else ""
 
 
 def _values(result: EvalResult) -> Iterator[tuple[str, float]]:
