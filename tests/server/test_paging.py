@@ -48,7 +48,7 @@ def test_every_memory_is_listed_once(client: TestClient, services: Services) -> 
             work.memories.add(note(f"m_{number:02}", title=f"Note {number}"))
     for limit in (1, 4, 11, 200):
         listed = [one["memory_id"] for one in walked(client, "/api/memory", "memories", limit)]
-        assert listed == [f"m_{number:02}" for number in range(11)]
+        assert listed == [f"m_{number:02}" for number in reversed(range(11))], "newest first"
 
 
 def test_every_line_of_the_audit_log_is_listed_once_newest_first(client: TestClient, services: Services) -> None:

@@ -104,7 +104,10 @@ def format_at(path: Path, source: Source) -> str:
     if ending.endswith(".csv"):
         return "ragas"
     if ending.endswith((".jsonl", ".ndjson", ".json")):
-        return _told_by_keys(path) or ("golden" if ending.endswith(".json") else "anchored")
+        whole = ending.endswith(".json")
+        kind = _told_by_keys(path) or "anchored"
+        # Golden files hold anchors too; anchored cases alone are always one a line.
+        return "golden" if whole and kind == "anchored" else kind
     raise InputError(
         f"{path} is no dataset that Assay can tell by its name",
         remedy="Give a .json, .jsonl, .csv or .parquet file, a BEIR or TREC folder, or topics with --qrels.",

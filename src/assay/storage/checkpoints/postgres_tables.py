@@ -35,6 +35,7 @@ from assay.storage.checkpoints.manifest import Checkpoint, Restored
 from assay.storage.checkpoints.postgres_dumps import DUMP_SUFFIX, Dumps
 from assay.storage.marks import Marks
 from assay.storage.postgres import PostgresBackend
+from assay.storage.repositories import vector_search
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.types import write_moment
 
@@ -69,6 +70,8 @@ class Contents:
     """The columns of each table, in the order of the copied rows."""
     sequences: Mapping[str, tuple[int, bool]]
     """The last value of each sequence, and whether it was used."""
+    vector_indexes: Sequence[tuple[str, str, int]] = ()
+    """Tenant, model and dimension of each index of vectors: tenants have their own, which no migration makes."""
 
 
 class PostgresCheckpoints(KeptInFolder):
@@ -192,6 +195,7 @@ def _write_copy(connection: Connection, ours: str, copy: Path) -> None:
         schema=ours,
         tables={table: columns[table] for table in tables},
         sequences={name: _sequence(connection, ours, name) for name in _sequences(connection, ours)},
+        vector_indexes=vector_search.list_indexes(connection),
     )
     with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(CONTENTS, json.dumps(asdict(contents)))
@@ -242,6 +246,8 @@ def _fill(
     # Afterwards: a reference that is checked row by row while tables fill is planned for empty tables, and slow.
     for table, name, definition in references:
         connection.execute(text(f'ALTER TABLE "{ours}"."{table}" ADD CONSTRAINT "{name}" {definition}'))
+    for tenant, model, dimension in contents.vector_indexes:
+        vector_search.create_index(connection, tenant, model, dimension)
     for name, (value, used) in contents.sequences.items():
         given = {"name": f'"{ours}"."{name}"', "value": value, "used": used}
         connection.execute(text("SELECT setval(:name, :value, :used)"), given)

@@ -80,14 +80,27 @@ def build_index(connection: Connection, tenant: str, model: str, dimension: int)
     name = index_name(tenant, model)
     # A build that was broken off leaves an index that is kept up to date but never used.
     connection.execute(text(f"DROP INDEX CONCURRENTLY IF EXISTS {name}"))
+    create_index(connection, tenant, model, dimension, how="CONCURRENTLY")
+    return True
+
+
+def create_index(connection: Connection, tenant: str, model: str, dimension: int, *, how: str = "") -> None:
+    """Make the index of a tenant's vectors of a model; within a transaction unless `how` is CONCURRENTLY."""
     connection.execute(
         text(f"""
-            CREATE INDEX CONCURRENTLY {name} ON vectors
+            CREATE INDEX {how} {index_name(tenant, model)} ON vectors
             USING hnsw ((CAST(vector AS halfvec({int(dimension)}))) halfvec_cosine_ops)
             WHERE {_whose(connection.dialect, tenant, model)}
         """)
     )
-    return True
+
+
+def list_indexes(connection: Connection) -> list[tuple[str, str, int]]:
+    """Tenant, model and dimension of every usable index of vectors."""
+    rows = connection.execute(
+        text("SELECT tenant, model, max(vector_dims(vector)) AS dimension FROM vectors GROUP BY tenant, model")
+    )
+    return [(row.tenant, row.model, row.dimension) for row in rows if has_index(connection, row.tenant, row.model)]
 
 
 def index_name(tenant: str, model: str) -> str:
