@@ -18,7 +18,7 @@ from assay.errors import InputError, NotComparable, ReportFailed
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
-from assay.evaluation.reporting import Around, Report, Status, gather, markdown, write_report
+from assay.evaluation.reporting import Around, Report, Status, gather, markdown, wording, write_report
 from assay.evaluation.reporting.charts import (
     distinct_labels,
     funnel,
@@ -339,6 +339,9 @@ def test_values_and_times_are_compared_over_the_cases_that_both_have() -> None:
         assert (line.baseline, line.paired, line.pairs) == (change.before, change.after, 39)
         assert line.change == pytest.approx((change.after - change.before) / change.before)
     assert by_metric(report)["recall@2"].pairs == 39
+    # This run has no value beyond the pairs, the baseline has one: what is shown of it is not its own number.
+    assert wording.change(by_metric(report)["latency p99"]) == "+20.0 % over 39 pairs"
+    assert wording.change(by_metric(report)["recall@2"]).endswith(" over 39 pairs")
 
 
 def test_no_change_of_latency_is_stated_between_two_hosts() -> None:

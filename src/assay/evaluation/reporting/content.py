@@ -43,6 +43,8 @@ class Line:
     """What this run has over the same cases; None: as `value`."""
     pairs: int | None = None
     """Over how many cases the two were compared; None: nothing was compared case by case."""
+    baseline_has_more: bool = False
+    """Whether the baseline has values beyond the pairs, so that its own mean is another."""
     certain: bool = False
     """Whether the change is beyond chance, as the paired comparison says."""
     floor: float | None = None

@@ -86,10 +86,11 @@ def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, flo
         name = str(spec)
         line = line_of(one, floor=floors.get(name))
         change = None if compared is None else compared.metrics.get(name)
-        if change is not None:
+        if change is not None and compared is not None:
             seen = change.comparison
             certain = seen.verdict in {"better", "worse"}
             line = replace(line, baseline=change.before, paired=change.after, pairs=seen.n, certain=certain)
+            line = replace(line, baseline_has_more=len(compared.control.values(name)) > seen.n)
         yield name, line
 
 
@@ -129,10 +130,16 @@ def _latencies(run: RunResult, compared: Compared | None, floors: Mapping[str, f
             continue
         line = _lower(name, value, None, floors.get(name), unit="ms")
         change = changes.get(name)
-        if change is not None:
+        if change is not None and compared is not None:
             certain = change.low is not None and change.high is not None and not change.low <= 0 <= change.high
             line = replace(line, baseline=change.before, paired=change.after, pairs=change.cases, certain=certain)
+            line = replace(line, baseline_has_more=_timed(compared.control) > change.cases)
         yield name, line
+
+
+def _timed(reading: Reading) -> int:
+    """Return how many cases have a time, answered or given up."""
+    return sum(1 for case in reading.cases if reading.times.get(case) or reading.waited.get(case))
 
 
 def _rates(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:

@@ -38,10 +38,12 @@ def change(line: Line) -> str:
 
 
 def pairs(line: Line) -> str:
-    """Say over how many cases two runs were compared, where this run has values beyond them."""
-    if line.pairs is None or line.paired is None or line.paired == line.value:
+    """Say over how many cases two runs were compared, where one of them has values beyond them."""
+    if line.pairs is None or line.paired is None:
         return ""
-    return f" over {count_of(line.pairs, 'pair')} ({number(line.paired, line.unit)})"
+    if line.paired != line.value:
+        return f" over {count_of(line.pairs, 'pair')} ({number(line.paired, line.unit)})"
+    return f" over {count_of(line.pairs, 'pair')}" if line.baseline_has_more else ""
 
 
 def no_movers(report: Report) -> str:
