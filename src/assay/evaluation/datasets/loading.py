@@ -104,29 +104,33 @@ def format_at(path: Path, source: Source) -> str:
     if ending.endswith(".csv"):
         return "ragas"
     if ending.endswith((".jsonl", ".ndjson", ".json")):
-        whole = ending.endswith(".json")
-        kind = _told_by_keys(path) or "anchored"
-        # Golden files hold anchors too; anchored cases alone are always one a line.
-        return "golden" if whole and kind == "anchored" else kind
+        return _told_by_keys(path, whole=ending.endswith(".json"))
     raise InputError(
         f"{path} is no dataset that Assay can tell by its name",
         remedy="Give a .json, .jsonl, .csv or .parquet file, a BEIR or TREC folder, or topics with --qrels.",
     )
 
 
-def _told_by_keys(path: Path) -> str | None:
-    """Files of one ending are told apart by keys that only one format has, near the beginning."""
+def _told_by_keys(path: Path, *, whole: bool) -> str:
+    """Files of one ending are told apart by keys that only one format has, near the beginning.
+
+    A file that is one JSON document is golden unless it says otherwise, and golden queries have anchors, too; anchored
+    cases come one a line.
+    """
     beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LONGEST)), b"")
     known = {
         ragas.USER_INPUT: "ragas",
         longmemeval.HAYSTACK: "longmemeval",
         "question_id": "longmemeval",
-        "entities": "golden",  # before the anchors, which golden queries have, too
-        "query_id": "golden",
-        "gold_supports": "anchored",
+        **(
+            dict.fromkeys(("entities", "query_id", "gold_supports"), "golden")
+            if whole
+            else {"gold_supports": "anchored"}
+        ),
         **dict.fromkeys(ragas.OLD_TELLING, "ragas"),
     }
-    return next((kind for key, kind in known.items() if f'"{key}"'.encode() in beginning), None)
+    found = (kind for key, kind in known.items() if f'"{key}"'.encode() in beginning)
+    return next(found, "golden" if whole else "anchored")
 
 
 def export_dataset(
