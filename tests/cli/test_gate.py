@@ -142,6 +142,12 @@ def test_the_self_test_tells_false_alarms_and_what_cannot_be_seen(run: Run) -> N
     assert run("gate", "old", "--self-test").code == 2, "a run and its own baseline show nothing"
 
 
+def test_a_self_test_takes_no_files_to_write(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "gate.xml").write_text("last week", encoding="utf-8")
+    told = run("gate", "--self-test", "--junit", "gate.xml")
+    assert (told.code, "gate.xml" in told.err) == (3, True)
+
+
 def test_a_comparison_shows_the_table_what_changed_what_moved_lists_and_times(run: Run) -> None:
     told = run("compare", "old", "worse")
     assert told.code == 0

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
+from assay.errors import InputError
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def register(app: typer.Typer) -> None:
             )
 
         if self_test:
+            _refuse_outputs(junit, summary_file, comment, sarif, summary=summary)
             one, other = _two(lookup(surface, runs), run, baseline)
             _self_test(surface, one, other, replays, options())
             return
@@ -125,6 +127,16 @@ def _shown(verdict: Verdict, *, verbose: bool) -> str:
     quiet = () if verbose else (Status.PASS, Status.NOT_APPLICABLE)
     rows = [(word(one.status), one.sentence) for one in told(verdict) if one.status not in quiet]
     return "\n".join(grid([*rows, *([] if verbose else [("PASS", f"{passed} other rules")])], gap="  "))
+
+
+def _refuse_outputs(*files: Path | None, summary: bool) -> None:
+    """A self-test gives no verdict; files left from an earlier gate would pass for its own."""
+    named = [str(path) for path in files if path is not None] + (["the step's summary"] if summary else [])
+    if named:
+        raise InputError(
+            f"--self-test writes no {', '.join(named)}",
+            remedy="Leave the output options out, or leave out --self-test.",
+        )
 
 
 def _self_test(surface: Surface, one: Reading, other: Reading, replays: int, options: GateOptions) -> None:
