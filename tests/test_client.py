@@ -48,7 +48,15 @@ def client(services: Services, address: str) -> Client:
     return assay.Client(address, services.tokens.create(OWN, "client", Access.ADMIN).text)
 
 
-def test_save_search_read_validate_and_ask(client: Client) -> None:
+@pytest.fixture
+def lone_client(tmp_path: Path) -> Iterator[Client]:
+    """A client that nobody else works beside: others would change what its own votes count."""
+    with services_at(tmp_path) as services, served(services, local=False) as address:
+        yield assay.Client(address, services.tokens.create(OWN, "client", Access.ADMIN).text)
+
+
+def test_save_search_read_validate_and_ask(lone_client: Client) -> None:
+    client = lone_client
     saved = client.save("Tabs in Makefiles", BODY, tags=["make"])
     assert saved.decision is SaveDecision.STORE
     found = client.search("makefile tabs", k=3)
@@ -56,8 +64,8 @@ def test_save_search_read_validate_and_ask(client: Client) -> None:
     assert BODY in found.hits[0].text
     assert found.hits[0].tags == ("make",)
     client.search("makefile tabs", session_id="s-client")
-    [held] = client.search("makefile tabs", session_id="s-client").held_back
-    assert (held.memory_id, held.title) == (saved.memory_id, "Tabs in Makefiles")
+    held_back = client.search("makefile tabs", session_id="s-client").held_back
+    assert (saved.memory_id, "Tabs in Makefiles") in [(held.memory_id, held.title) for held in held_back]
     assert client.memory(str(saved.memory_id))["body"] == BODY
     assert client.validate(str(saved.memory_id), True, query_id=found.query_id)["counted"] == 1
     answer = client.ask("Why do we indent Makefiles with tabs?")

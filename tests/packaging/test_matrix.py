@@ -14,18 +14,13 @@ from tests.packaging.matrix import MAIN_JOB, ROWS, Needs, Outcome, differences, 
 from assay.cli.main import app
 
 
-@pytest.fixture(scope="module")
-def base_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("work")
-
-
-@pytest.fixture(scope="module")
-def in_base(base_environment: Environment, base_folder: Path) -> list[Outcome]:
-    return run_matrix(base_environment, base_folder)
-
-
-def test_every_command_ends_in_the_base_install_as_the_table_says(in_base: list[Outcome]) -> None:
+def test_the_base_install_does_the_main_job(base_environment: Environment, tmp_path: Path) -> None:
+    """One test, so that the commands run once and not once a worker."""
+    in_base = run_matrix(base_environment, tmp_path)
     assert differences("base", in_base) == []
+    _check_missing_extras(in_base)
+    _check_gate_files(tmp_path)
+    _check_report(in_base, tmp_path)
 
 
 def test_the_main_job_needs_no_extra() -> None:
@@ -33,7 +28,8 @@ def test_the_main_job_needs_no_extra() -> None:
     assert needing == ["dataset export kept out-parquet --format parquet", "run golden --system mcp:server.toml"]
 
 
-def test_a_missing_extra_is_told_in_two_lines(in_base: list[Outcome]) -> None:
+def _check_missing_extras(in_base: list[Outcome]) -> None:
+    """A missing extra is told in two lines."""
     told = [one.stderr for one in in_base if isinstance(one.row.base, Needs)]
     assert told
     # Some commands say first what they are about to run.
@@ -43,13 +39,14 @@ def test_a_missing_extra_is_told_in_two_lines(in_base: list[Outcome]) -> None:
     ] == []
 
 
-def test_the_gate_of_the_base_install_writes_its_files(in_base: list[Outcome], base_folder: Path) -> None:
-    assert in_base
+def _check_gate_files(base_folder: Path) -> None:
+    """The gate wrote its files."""
     assert ET.parse(base_folder / "gate.xml").getroot().get("failures") != "0"
     assert "Assay gate: FAIL" in (base_folder / "comment.md").read_text(encoding="utf-8")
 
 
-def test_the_report_of_the_base_install_says_what_it_lacks(in_base: list[Outcome], base_folder: Path) -> None:
+def _check_report(in_base: list[Outcome], base_folder: Path) -> None:
+    """The report says what it lacks."""
     shown = next(one.stdout for one in in_base if one.row.line == "report poor --html --name page")
     page = (base_folder / "reports" / "page.html").read_text(encoding="utf-8")
     for text in (shown, page):

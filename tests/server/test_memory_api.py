@@ -75,8 +75,10 @@ def test_a_verdict_on_a_memory_counts_once(client: TestClient, oven: str) -> Non
     assert again["confidence"] == first["confidence"]
 
 
-def test_fifteen_verdicts_of_one_caller_outside_a_session_count_once(client: TestClient, oven: str) -> None:
-    told = [sent(client, f"/api/memory/{oven}/validate", {"was_useful": True}) for _ in range(15)]
+def test_fifteen_verdicts_of_one_caller_outside_a_session_count_once(client: TestClient) -> None:
+    kettle = {"title": "Kettle descaling", "body": "Descale the kettle with vinegar on the first Monday of a quarter."}
+    memory_id = sent(client, "/api/memory", kettle)["memory_id"]
+    told = [sent(client, f"/api/memory/{memory_id}/validate", {"was_useful": True}) for _ in range(15)]
     assert [one["counted"] for one in told] == [1] + [0] * 14
     assert told[-1]["tier"] == "normal"
     assert told[-1]["reason"].startswith("you have said so before, outside any question")

@@ -81,7 +81,9 @@ def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions
         others = [one for one in gave if one[0] is not result]
         elsewhere = weighed([(1.0, sure, view) for _, view, sure in others])
         if (result.confidence or 0.0) < QUIET and below(own_score, bar if elsewhere is None else elsewhere):
-            sure = _mean_confidence([one for one in scored if (one.confidence or 0.0) >= QUIET])
+            surer = _mean_confidence([one for one in scored if (one.confidence or 0.0) >= QUIET])
+            # Where nobody is surer, the objection still has the little confidence of its own.
+            sure = max(surer, result.confidence or 0.0)
             return Counted(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
         return Counted(own_score, confidence, stood_in=False)
     score = weighed([(1.0, confidence, score) for _, score, confidence in gave])
