@@ -15,7 +15,7 @@ from assay.mcp.tools import TOOLS
 from assay.records import Scope
 
 OTHER = Scope(tenant="other", principal="eve")
-WHOLE_STORE = (
+WHOLE_STORE: tuple[tuple[str, dict[str, str]], ...] = (
     ("checkpoint_create", {}),
     ("checkpoint_list", {}),
     ("checkpoint_restore", {"checkpoint": "kept"}),
