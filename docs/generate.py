@@ -1,8 +1,8 @@
 """Writes the generated pages: `python -m docs.generate` (or `make docs`). A test fails when one is stale.
 
 `reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
-error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API,
-`acts.md` from the table of acts, the import table of `architecture.md` from what the test enforces.
+error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API, the
+import table of `architecture.md` from what the test enforces.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tests.architecture import LAYERS, OPEN_TO_ALL
 
 import assay
 from assay import errors, statistics, testing
-from assay.access import ACTS, Policy
-from assay.access.policies import PUBLIC
+from assay.access import Policy
 from assay.cli.main import app
 from assay.mcp.tools import TOOLS
 from assay.metrics.reference import reference_markdown
 from assay.server.routers import RESOURCES
-from assay.settings import KNOWN
+from assay.server.security.policies import PUBLIC
+from assay.settings import APPROVALS, KNOWN, Approval, fit_to_show
 from assay.storage.tables import metadata
 
 DOCS = Path(__file__).parent
@@ -43,7 +43,6 @@ def pages() -> dict[Path, str]:
         reference / "python.md": _python(),
         reference / "mcp.md": _mcp(),
         reference / "http.md": _http(),
-        reference / "acts.md": _acts(),
         DOCS / "architecture.md": _architecture(),
     }
 
@@ -87,34 +86,14 @@ def _http() -> str:
     for resource in RESOURCES:
         lines += [
             f"## {resource.tag}: `{resource.prefix or '/'}`\n",
-            "| route | act | access | what it does |",
-            "| --- | --- | --- | --- |",
+            "| route | access | what it does |",
+            "| --- | --- | --- |",
         ]
         lines += [
-            f"| `{route.method} {route.path}` | `{route.act.name}` | {_access(route.act.policy)} | "
-            f"{_said(route.handler)} |"
-            for route in resource.routes
+            f"| `{one.method} {one.path}` | {_access(one.policy)} | {_said(one.handler)} |" for one in resource.routes
         ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _acts() -> str:
-    lines = [
-        f"# Acts\n\n{MADE}\n",
-        "What a caller can ask a server for, and the access each act needs: over HTTP, on pages and over MCP alike.",
-        "Each access includes the ones before it: read, write, admin (of one tenant), operator (of the whole store).",
-        "The person at the command line is the operator. [Serve](../guides/serve.md) says how to give access.\n",
-        "| act | access | what it does | over HTTP | MCP tools |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for act in ACTS.values():
-        routes = [f"`{route.method} {route.path}`" for one in RESOURCES for route in one.routes if route.act is act]
-        tools = [f"`{tool.name}`" for tool in TOOLS if tool.act is act]
-        lines.append(
-            f"| `{act.name}` | {_access(act.policy)} | {act.does} | {'<br>'.join(routes)} | {'<br>'.join(tools)} |"
-        )
-    return "\n".join(lines) + "\n"
 
 
 def _access(policy: Policy) -> str:
@@ -130,12 +109,23 @@ def _settings() -> str:
         f"# Settings\n\n{MADE}\n",
         "Options win over the environment, that over `assay.toml`, that over the default.",
         "`assay config` shows each value and where it came from; `assay init --settings-file` writes a file.\n",
-        "| key in `assay.toml` | variable | default | meaning |",
-        "| --- | --- | --- | --- |",
+        "A file found in or above the working folder needs approval (`assay trust`) for what the last column says:",
+        "[privacy](../guides/privacy.md).\n",
+        "| key in `assay.toml` | variable | default | meaning | needs approval |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for one in KNOWN:
-        default = "the user's data folder" if one.key == "db" else "" if one.default is None else f"`{one.default}`"
-        lines.append(f"| `{one.key}` | `{one.variable}` | {default} | {one.meaning.replace('|', chr(92) + '|')} |")
+        default = (
+            "the user's data folder"
+            if one.key == "db"
+            else ""
+            if one.default is None
+            else f"`{fit_to_show(one.default)}`"
+        )
+        # A KeyError here means: add the new setting to APPROVALS.
+        approval = "" if APPROVALS[one.key] is Approval.NEVER else APPROVALS[one.key].value
+        meaning = one.meaning.replace("|", "\\|")
+        lines.append(f"| `{one.key}` | `{one.variable}` | {default} | {meaning} | {approval} |")
     return "\n".join(lines) + "\n"
 
 
@@ -191,13 +181,12 @@ def _mcp() -> str:
     lines = [
         f"# MCP tools\n\n{MADE}\n",
         "What `assay mcp` offers; [guides/mcp.md](../guides/mcp.md) says how to use it.",
-        "Each tool is an act of the [table of acts](acts.md), with the same access as over HTTP.",
-        "With `--read-only` nothing is left but what needs `read`.",
+        "A policy needs an access: with `--read-only` nothing is left but what needs `read`.",
         "Resources: `health://`, `memory://ID`. Prompt: `save_what_we_learnt`.\n",
     ]
     for tool in TOOLS:
         lines += [f"## `{tool.name}`\n", f"{tool.description}\n"]
-        lines.append(f"Act: `{tool.act.name}` (needs {tool.policy.access.value}).\n")
+        lines.append(f"Policy: {tool.policy.name} (needs {tool.policy.access.value}).\n")
         lines += [
             f"- `{name}`{' (required)' if field.is_required() else ''}: {field.description}"
             for name, field in tool.arguments.model_fields.items()

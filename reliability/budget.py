@@ -22,6 +22,7 @@ from assay.models.budget import NANO, BudgetedModel, Limits, Prices
 from assay.models.chat import ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat
+from assay.network import ANYWHERE
 from assay.records import Scope
 from assay.storage import open_store
 from assay.testing.fault_server import Act, Handler, envelope, sending, serving
@@ -143,7 +144,10 @@ def spend(place: str, url: str, limit: int) -> None:
     clock = SystemClock()
     with open_store(place, clock=clock) as store:
         endpoint = Endpoint(
-            EndpointOptions(url=url, deadline_s=30.0, first_pause_s=0.01), clock=clock, rng=np.random.default_rng()
+            EndpointOptions(url=url, deadline_s=30.0, first_pause_s=0.01),
+            gate=ANYWHERE,
+            clock=clock,
+            rng=np.random.default_rng(),
         )
         model = BudgetedModel(
             EndpointChat(endpoint, name="dear", clock=clock),

@@ -25,6 +25,7 @@ from assay.judging.rubric import load_rubric
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat
 from assay.models.fingerprints import digest_of
+from assay.network import ANYWHERE
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind
 from assay.testing.fault_server import FAULTS, Act, FaultService, refusing, replying, serving
 from reliability.outcome import Check, at_least, below, none_of
@@ -143,7 +144,7 @@ def _place(fault: str, acts: Sequence[Act]) -> Iterator[tuple[str, FaultService 
 def _judge(url: str) -> LlmJudge:
     clock = SystemClock()
     options = EndpointOptions(url=url, deadline_s=DEADLINE_S, first_pause_s=0.05, max_bytes=LARGEST_REPLY)
-    endpoint = Endpoint(options, clock=clock, rng=np.random.default_rng(0))
+    endpoint = Endpoint(options, gate=ANYWHERE, clock=clock, rng=np.random.default_rng(0))
     model = EndpointChat(endpoint, name="faulty", clock=clock, digest=lambda: digest_of(endpoint, "faulty"))
     judging = JudgeOptions(deadline_s=DEADLINE_S)
     return LlmJudge(model, load_rubric("groundedness"), guard=Guard(b"secret"), options=judging)

@@ -200,8 +200,10 @@ def test_every_setting_has_a_meaning_and_a_variable_of_its_own() -> None:
 
 
 def test_the_embedder_and_the_search_are_set_in_tables_of_their_own(tmp_path: Path) -> None:
-    write(tmp_path, '[embedder]\nkind = "local"\nfolder = "model"\nthreads = 2\n[search]\nfusion = "rrf"\nk = 5\n')
-    settings = load(tmp_path).settings
+    file = write(
+        tmp_path, '[embedder]\nkind = "local"\nfolder = "model"\nthreads = 2\n[search]\nfusion = "rrf"\nk = 5\n'
+    )
+    settings = load(tmp_path, ASSAY_CONFIG=str(file)).settings
     assert (settings.embedder, settings.embedder_folder, settings.embedder_threads) == ("local", tmp_path / "model", 2)
     assert (settings.search_fusion, settings.search_k) == ("rrf", 5)
 

@@ -10,6 +10,7 @@ own each time, so that it is done once however often it is sent.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -25,6 +26,7 @@ from assay import errors
 from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable
 from assay.models.endpoint import Endpoint, EndpointOptions
+from assay.network import Gatekeeper
 from assay.records import EdgeKind, Intent, Mode, SaveDecision, Tier
 
 DEFAULT_URL = "http://127.0.0.1:8710"
@@ -269,7 +271,10 @@ class Client:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         options = EndpointOptions(url=url, key=token, deadline_s=deadline_s, attempts=attempts, again=AGAIN)
-        self._endpoint = Endpoint(options, clock=clock or SystemClock(), rng=np.random.default_rng(), pause=pause)
+        # A client has no settings file: the variables hold for it too, and its own default is a configured address.
+        gate = Gatekeeper.of_environment(os.environ, [DEFAULT_URL])
+        clock = clock or SystemClock()
+        self._endpoint = Endpoint(options, gate=gate, clock=clock, rng=np.random.default_rng(), pause=pause)
 
     def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> Found:
         """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""

@@ -4,6 +4,8 @@ AssayError
   InputError              the caller can fix it (exit 3)
     BadValue              a value no store can keep: NaN, lone surrogate, beyond 64 bit, wrong shape
     SettingError          an unknown key, a value of the wrong kind, an unreadable settings file
+      SettingNotApproved  a file that the user did not approve names an address, a key variable or a program
+      AddressRefused      offline is on, and the address is not a configured one
     RecordNotFound        nothing is stored under that id in this scope
     RecordExists          that id or key is already taken in this scope
     NotAllowed            this caller may not do that to what is stored there
@@ -102,6 +104,14 @@ class BadValue(InputError):
 
 class SettingError(InputError):
     """An unknown settings key, a value of the wrong kind, or an unreadable settings file."""
+
+
+class SettingNotApproved(SettingError):
+    """A settings file that the user did not approve names an address, a key variable or a program."""
+
+
+class AddressRefused(SettingError):
+    """Offline is on, and the address is not a configured one."""
 
 
 class RecordNotFound(InputError):

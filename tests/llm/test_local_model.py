@@ -23,6 +23,7 @@ from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat
 from assay.models.fingerprints import digest_of
+from assay.network import ANYWHERE
 from assay.records import Scope
 from assay.records.judging import GroundednessVerdict, JudgeInput, RubricKind, VerdictOutcome
 from assay.storage import Store, open_store
@@ -47,7 +48,7 @@ def model(store: Store) -> ChatModel:
     clock, rng = SystemClock(), np.random.default_rng(0)
 
     def endpoint(url: str) -> Endpoint:
-        return Endpoint(EndpointOptions(url=url, deadline_s=DEADLINE_S), clock=clock, rng=rng)
+        return Endpoint(EndpointOptions(url=url, deadline_s=DEADLINE_S), gate=ANYWHERE, clock=clock, rng=rng)
 
     root = endpoint(URL.removesuffix("/v1"))
     chat = EndpointChat(endpoint(URL), name=NAME, clock=clock, digest=lambda: digest_of(root, NAME))

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.clock import Clock, SystemClock
 from assay.models.endpoint import Endpoint, EndpointOptions
+from assay.network import ANYWHERE
 
 
 class Heard(NamedTuple):
@@ -138,4 +139,5 @@ def endpoint(
     """A client that notes its pauses instead of making them."""
     pause = (pauses if pauses is not None else []).append
     rng = np.random.default_rng(seed)
-    return Endpoint(EndpointOptions(url=url, **options), clock=clock or SystemClock(), rng=rng, pause=pause)
+    options_ = EndpointOptions(url=url, **options)
+    return Endpoint(options_, gate=ANYWHERE, clock=clock or SystemClock(), rng=rng, pause=pause)

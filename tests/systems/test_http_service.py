@@ -15,6 +15,7 @@ import pytest
 from tests.systems.sample import CASES, dataset, right
 
 from assay.errors import AssayError, EndpointUnavailable, UnknownSystem
+from assay.network import ANYWHERE
 from assay.records.answers import GivenAnswer
 from assay.systems.boundary import Asker, Terms
 from assay.systems.http_service import HttpService, ServiceDescription, load_service, open_service, read_description
@@ -99,7 +100,7 @@ cost = "data.price"
 
 
 def test_a_service_is_asked_and_read_by_dotted_paths(service: Search, tmp_path: Path) -> None:
-    system = load_service(described(tmp_path, f"{service.url}/search"))
+    system = load_service(described(tmp_path, f"{service.url}/search"), gate=ANYWHERE)
     found = system.retrieve(CASES[0].query, 2, CASES[0])
     assert (found.ids, found.scores) == (tuple(right(CASES[0].query, 2)), (1.0, 0.5))
     assert (found.answer, found.cost) == (GivenAnswer(text="At seven."), 0.02)
@@ -111,18 +112,18 @@ def test_a_service_is_asked_and_read_by_dotted_paths(service: Search, tmp_path: 
 def test_headers_take_secrets_from_the_environment_and_never_show_them(service: Search, tmp_path: Path) -> None:
     text = '[headers]\n"X-Api-Key" = "${SEARCH_KEY}"\n'
     description = read_description(described(tmp_path, service.url, text))
-    system = HttpService(description, "rag", environment={"SEARCH_KEY": KEY})
+    system = HttpService(description, "rag", gate=ANYWHERE, environment={"SEARCH_KEY": KEY})
     system.retrieve("pool", 1, CASES[0])
     assert service.heard[0][1]["X-Api-Key"] == KEY
     assert KEY not in json.dumps(dict(system.subject()))
     with pytest.raises(UnknownSystem, match="SEARCH_KEY"):
-        HttpService(description, "rag", environment={})
+        HttpService(description, "rag", gate=ANYWHERE, environment={})
 
 
 def test_a_secret_is_not_sent_over_an_open_road() -> None:
     open_road = ServiceDescription(url="http://search.example.com", headers={"Key": "${SEARCH_KEY}"})
     with pytest.raises(UnknownSystem, match="unencrypted"):
-        HttpService(open_road, "rag", environment={"SEARCH_KEY": KEY})
+        HttpService(open_road, "rag", gate=ANYWHERE, environment={"SEARCH_KEY": KEY})
 
 
 def test_a_get_service_is_asked_in_its_query_string(service: Search) -> None:
@@ -132,7 +133,9 @@ def test_a_get_service_is_asked_in_its_query_string(service: Search) -> None:
         request={"q": "{query}", "n": "{k}", "lang": "en"},
         response={"results": "", "id": ""},
     )
-    assert HttpService(asked, "rag").retrieve("dogs & pets", 3, CASES[0]).ids == tuple(right("dogs & pets", 3))
+    assert HttpService(asked, "rag", gate=ANYWHERE).retrieve("dogs & pets", 3, CASES[0]).ids == tuple(
+        right("dogs & pets", 3)
+    )
     assert service.heard[0][2] == {"q": "dogs & pets", "n": "3", "lang": "en"}
 
 
@@ -143,7 +146,7 @@ def test_a_get_service_is_asked_in_its_query_string(service: Search) -> None:
 def test_a_service_that_fails_fails_its_case_with_a_reason(
     service: Search, tmp_path: Path, place: str, said: str
 ) -> None:
-    system = load_service(described(tmp_path, f"{service.url}{place}"))
+    system = load_service(described(tmp_path, f"{service.url}{place}"), gate=ANYWHERE)
     found = Asker(system, Terms(timeout_s=None)).ask(CASES[0])
     assert found.status == "error"
     assert said in found.error
@@ -188,7 +191,7 @@ def test_a_path_that_leads_nowhere_is_told_before_the_run_with_the_keys_that_are
     path = described(tmp_path, f"{service.url}/search")
     path.write_text(path.read_text(encoding="utf-8").replace(right_line, wrong_line), encoding="utf-8")
     with pytest.raises(UnknownSystem) as problem:
-        open_service(path, dataset())
+        open_service(path, dataset(), gate=ANYWHERE)
     assert "rag.toml does not fit" in problem.value.message
     assert named in problem.value.message
     assert there in problem.value.message
@@ -196,13 +199,13 @@ def test_a_path_that_leads_nowhere_is_told_before_the_run_with_the_keys_that_are
 
 
 def test_a_path_that_fits_costs_one_request_before_the_run(service: Search, tmp_path: Path) -> None:
-    open_service(described(tmp_path, f"{service.url}/search"), dataset())
+    open_service(described(tmp_path, f"{service.url}/search"), dataset(), gate=ANYWHERE)
     assert len(service.heard) == 1
 
 
 def test_without_paths_of_its_own_a_service_may_give_no_scores(service: Search) -> None:
     usual = ServiceDescription(url=f"{service.url}/usual")
-    assert HttpService(usual, "rag").try_mapping(CASES[0].query, 2)
+    assert HttpService(usual, "rag", gate=ANYWHERE).try_mapping(CASES[0].query, 2)
 
 
 def test_a_service_that_is_down_is_told_at_once(tmp_path: Path) -> None:
@@ -210,21 +213,21 @@ def test_a_service_that_is_down_is_told_at_once(tmp_path: Path) -> None:
     url = closed.url
     closed.server_close()
     with pytest.raises(EndpointUnavailable, match=r"127\.0\.0\.1") as problem:
-        open_service(described(tmp_path, url), dataset())
+        open_service(described(tmp_path, url), dataset(), gate=ANYWHERE)
     assert problem.value.unreachable
     assert problem.value.tries == 1
 
 
 def test_a_service_that_refuses_every_question_is_told_before_the_run(service: Search, tmp_path: Path) -> None:
     with pytest.raises(UnknownSystem, match="answered 400"):
-        open_service(described(tmp_path, f"{service.url}/broken"), dataset())
+        open_service(described(tmp_path, f"{service.url}/broken"), dataset(), gate=ANYWHERE)
 
 
 def test_a_case_carries_how_often_the_service_was_asked(service: Search, tmp_path: Path) -> None:
     description = read_description(described(tmp_path, f"{service.url}/flaky"))
-    patient = HttpService(replace(description, attempts=3), "rag", pause=lambda _: None)
+    patient = HttpService(replace(description, attempts=3), "rag", gate=ANYWHERE, pause=lambda _: None)
     found = Asker(patient, Terms(timeout_s=None)).ask(CASES[0])
     assert (found.status, found.tries) == ("ok", 3)
-    impatient = HttpService(replace(description, attempts=2), "rag", pause=lambda _: None)
+    impatient = HttpService(replace(description, attempts=2), "rag", gate=ANYWHERE, pause=lambda _: None)
     failed = Asker(impatient, Terms(timeout_s=None)).ask(CASES[0])
     assert (failed.status, failed.tries, failed.unreachable) == ("error", 2, False)

@@ -17,6 +17,7 @@ from tests.systems import plain_mcp
 from tests.systems.sample import CASES, dataset
 
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
+from assay.network import ANYWHERE
 from assay.records.datasets import Case
 from assay.records.evaluations import CaseResult
 from assay.records.runs import CaseStatus
@@ -63,7 +64,7 @@ def asked(system: McpServer, case: Case = CASES[0], timeout_s: float = 2 * BOUND
 def misbehaving(folder: Path, how: str, **tables: Any) -> McpServer:
     """Connected and not tried: what a server does in the middle of a run."""
     mapping = read_mapping(mapped(folder, how, **tables))
-    connection = McpConnection(mapping)
+    connection = McpConnection(mapping, gate=ANYWHERE)
     notes = [{"key": one.id, "body": one.text} for one in dataset().documents]
     connection.call("remember", {"notes": notes})
     return McpServer(connection, mapping, how)
@@ -71,7 +72,9 @@ def misbehaving(folder: Path, how: str, **tables: Any) -> McpServer:
 
 def test_a_server_over_stdio_is_filled_and_asked(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    with closing(open_server(mapped(tmp_path), dataset(), lambda done, of: told.append((done, of)))) as system:
+    with closing(
+        open_server(mapped(tmp_path), dataset(), lambda done, of: told.append((done, of)), gate=ANYWHERE)
+    ) as system:
         given = asked(system)
         assert given.retrieved is not None
         assert given.retrieved.ids[0] == "pool"
@@ -83,14 +86,14 @@ def test_a_server_over_stdio_is_filled_and_asked(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_not_filled_cannot_tell_what_it_holds(tmp_path: Path) -> None:
-    with closing(open_server(mapped(tmp_path, fill=None), dataset())) as system:
+    with closing(open_server(mapped(tmp_path, fill=None), dataset(), gate=ANYWHERE)) as system:
         assert system.holds(["pool"]) is None
         assert asked(system).status is CaseStatus.EMPTY
 
 
 def test_one_call_a_word_ranks_by_how_rare_the_words_are(tmp_path: Path) -> None:
     path = mapped(tmp_path, search={**SEARCH, "each_word": True})
-    with closing(open_server(path, dataset())) as system:
+    with closing(open_server(path, dataset(), gate=ANYWHERE)) as system:
         given = asked(system, CASES[2]).retrieved
         assert given is not None
         assert given.ids[0] == "parking"
@@ -134,13 +137,13 @@ def test_a_server_that_refuses_a_call_is_still_there(tmp_path: Path) -> None:
 
 
 def test_words_between_messages_do_not_matter(tmp_path: Path) -> None:
-    with closing(open_server(mapped(tmp_path, "chatty"), dataset())) as system:
+    with closing(open_server(mapped(tmp_path, "chatty"), dataset(), gate=ANYWHERE)) as system:
         assert asked(system).status is CaseStatus.OK
 
 
 def test_text_is_read_by_a_pattern(tmp_path: Path) -> None:
     results = {"pattern": r"(?m)^- (?P<id>\w+): (?P<text>.*)$"}
-    with closing(open_server(mapped(tmp_path, "text", results=results), dataset())) as system:
+    with closing(open_server(mapped(tmp_path, "text", results=results), dataset(), gate=ANYWHERE)) as system:
         given = asked(system).retrieved
         assert given is not None
         assert given.ids[0] == "pool"
@@ -167,14 +170,14 @@ def test_a_mapping_that_does_not_fit_is_told_before_the_run(
     tmp_path: Path, tables: dict[str, Any], message: str, remedy: str
 ) -> None:
     with pytest.raises(UnknownSystem) as refused:
-        open_server(mapped(tmp_path, **tables), dataset())
+        open_server(mapped(tmp_path, **tables), dataset(), gate=ANYWHERE)
     assert message in refused.value.message
     assert remedy in refused.value.remedy
 
 
 def test_a_server_that_answers_with_text_is_told_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(UnknownSystem, match="answered with text, not JSON"):
-        open_server(mapped(tmp_path, "text"), dataset())
+        open_server(mapped(tmp_path, "text"), dataset(), gate=ANYWHERE)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +193,12 @@ def test_a_server_that_cannot_be_reached_is_told_at_once(
     tmp_path: Path, start: dict[str, Any], error: type[AssayError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        open_server(mapped(tmp_path, server=start, start_timeout_s=BOUND_S), dataset())
+        open_server(mapped(tmp_path, server=start, start_timeout_s=BOUND_S), dataset(), gate=ANYWHERE)
 
 
 def test_a_server_that_never_says_a_word_is_left_in_time(tmp_path: Path) -> None:
     with pytest.raises(UnknownSystem, match="did not start in time"):
-        open_server(mapped(tmp_path, "mute", start_timeout_s=0.5), dataset())
+        open_server(mapped(tmp_path, "mute", start_timeout_s=0.5), dataset(), gate=ANYWHERE)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +229,7 @@ def test_the_scratch_folder_is_fresh_and_gone_afterwards(tmp_path: Path) -> None
     out = tmp_path / "out"
     start = ServerStart(command=sys.executable, args=("-c", code), env={"KEEP": "{scratch}/memory", "OUT": str(out)})
     with pytest.raises(EndpointUnavailable, match="the server ended"):
-        McpConnection(McpMapping(server=start, search=SearchCall(tool="find"), results={}))
+        McpConnection(McpMapping(server=start, search=SearchCall(tool="find"), results={}), gate=ANYWHERE)
     kept = Path(out.read_text())
     assert kept.name == "memory"
     assert not kept.parent.exists()
@@ -276,7 +279,7 @@ def served() -> Iterator[str]:
 def test_a_server_over_http_is_filled_and_asked(tmp_path: Path) -> None:
     with (
         served() as url,
-        closing(open_server(mapped(tmp_path, server={"url": f"{url}/mcp"}), dataset())) as system,
+        closing(open_server(mapped(tmp_path, server={"url": f"{url}/mcp"}), dataset(), gate=ANYWHERE)) as system,
     ):
         given = asked(system).retrieved
         assert given is not None
@@ -287,6 +290,6 @@ def test_a_flood_over_http_is_cut_off(tmp_path: Path) -> None:
     path = mapped(tmp_path, server={"url": "http://placeholder"}, largest_reply=100_000)
     with served() as url:
         path.write_text(path.read_text().replace("http://placeholder", f"{url}/flood"))
-        connection = McpConnection(read_mapping(path))
+        connection = McpConnection(read_mapping(path), gate=ANYWHERE)
         with closing(connection), pytest.raises(EndpointMisbehaved, match="more than 100,000 bytes"):
             connection.call("find", {"query": "pool"})

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from assay.access import acts
-from assay.access.acts import ACTS, Act
 from assay.access.policies import Authoriser, Everybody, Grant, OneToken, Policy
 from assay.access.tokens import NewToken, StoredTokens, Tokens
 from assay.records.access import Access
 
 __all__ = [
-    "ACTS",
     "Access",
-    "Act",
     "Authoriser",
     "Everybody",
     "Grant",
@@ -20,5 +16,4 @@ __all__ = [
     "Policy",
     "StoredTokens",
     "Tokens",
-    "acts",
 ]

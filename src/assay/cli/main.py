@@ -62,6 +62,7 @@ from assay.cli.commands import (
     simulate,
     task,
     token,
+    trust,
     tune,
     update,
     validate,
@@ -120,7 +121,7 @@ MEMORY = (
 )
 LEARNING = (validate, rate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
-KEEPING = (demo, init, config, doctor, checkpoint, retention, forget, serve, token, mcp, version)
+KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, serve, token, mcp, version)
 
 ONLINE = (shadow, ladder)
 
@@ -140,10 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except AssayError as problem:
         code = _tell(problem, given)
     except typer.TyperException as problem:
-        wrong = _usage(problem)
-        if gate.COMMAND in given:
-            gate.tell_files_of_usage_error(given, wrong)
-        code = _tell(wrong, given)
+        code = _tell(_usage(problem), given)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except BrokenPipeError:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from assay.network import OFFLINE_VARIABLE
 from assay.records import Scope
 from assay.records.caveats import Caveat, CaveatKind
-from assay.settings import LoadedSettings, Settings, load_settings
+from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_settings
 from assay.wiring import scope_of
 
 MOST_REASONS = 5
@@ -30,6 +33,10 @@ MOST_REASONS = 5
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 DbOption = Annotated[str | None, typer.Option("--db", metavar="PATH|URL", help="The store to use.")]
 TenantOption = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Whose rows are meant.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="The settings file to use, instead of one found.")
+]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Contact configured addresses only.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an error comes from.")]
 
@@ -41,6 +48,8 @@ class Common:
     json: JsonOption = False
     db: DbOption = None
     tenant: TenantOption = None
+    config: ConfigOption = None
+    offline: OfflineOption = False
     quiet: QuietOption = False
     verbose: VerboseOption = False
 
@@ -58,7 +67,22 @@ class Surface:
     @cached_property
     def loaded(self) -> LoadedSettings:
         """The settings with their origins."""
-        return load_settings(options={"db": self.common.db, "tenant": self.common.tenant})
+        self._export()
+        loaded = load_settings(options={"db": self.common.db, "tenant": self.common.tenant})
+        if loaded.settings.withheld:
+            keys = ", ".join(loaded.settings.withheld)
+            self.progress(f"{loaded.file} is not approved, so it cannot set {keys}. See: assay trust {loaded.file}")
+        return loaded
+
+    def _export(self) -> None:
+        """Put --config and --offline into the environment: they hold for all of this process and those it starts.
+
+        Systems under test and serving processes read the settings anew.
+        """
+        if self.common.config is not None:
+            os.environ[CONFIG_VARIABLE] = str(self.common.config.absolute())
+        if self.common.offline:
+            os.environ[OFFLINE_VARIABLE] = "1"
 
     @property
     def settings(self) -> Settings:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from assay.errors import BadValue
-from assay.mcp.policies import Act, acts
+from assay.mcp.policies import ADD, Policy
 
 LONGEST_TOPIC = 1_000
 
@@ -17,8 +17,7 @@ SAVE = Prompt(
     description="Keep the decisions, facts and lessons of this conversation in the memory.",
     arguments=[PromptArgument(name="topic", description="Only what concerns this.", required=False)],
 )
-PROMPTS: Mapping[str, tuple[Prompt, Act]] = {SAVE.name: (SAVE, acts.MEMORY_SAVE)}
-"""Each prompt with the act it leads to."""
+PROMPTS: Mapping[str, tuple[Prompt, Policy]] = {SAVE.name: (SAVE, ADD)}
 
 _TEXT = """\
 Look back over this conversation{about} and save what will matter later.

@@ -3,7 +3,8 @@
 A call ends within its deadline, tries and pauses included, whatever the other side does: refuse, hang, drip, or send
 without end. A service that is away is not waited for again and again (`AWAY_AFTER`). Redirects are not followed, since
 they would carry the key to an address nobody chose. The key comes from an environment variable and is in no message.
-Each call has a connection of its own, so threads can share a client.
+Each call has a connection of its own, so threads can share a client. The gatekeeper is asked before anything else: an
+address that it refuses is never looked up.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 
 from assay.clock import Clock
 from assay.errors import EndpointMisbehaved, EndpointUnavailable, ModelError, SettingError
+from assay.network import Gatekeeper
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """Answers that may be another a moment later."""
@@ -133,12 +135,14 @@ class Endpoint:
         self,
         options: EndpointOptions,
         *,
+        gate: Gatekeeper,
         clock: Clock,
         rng: np.random.Generator,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._options = options
         self._address = _address(options)
+        gate.check(options.url)
         self._clock = clock
         self._rng = rng
         self._pause = pause

@@ -1,9 +1,13 @@
 """Reading settings from `assay.toml`, the environment and command-line options, with the origin of each.
 
-Options win over the environment, the environment over the file, the file over the default. The file is the first
-`assay.toml` found from the working folder upwards, else the one in the user's configuration folder. A key that does not
-exist is an error with the nearest names, wherever it stands: a setting with a typo must not look like it was heard.
-Paths in the file are relative to the file; everywhere else, to the working folder.
+Options win over the environment, the environment over the file, the file over the default. The file is the one that
+`--config` or ASSAY_CONFIG names, else the first `assay.toml` found from the working folder upwards (not beyond the home
+folder), else the one in the user's configuration folder. A key that does not exist is an error with the nearest names,
+wherever it stands: a setting with a typo must not look like it was heard. Paths in the file are relative to the file;
+everywhere else, to the working folder.
+
+A file that was found rather than named may come from somebody else. What it says of addresses, keys and programs counts
+only after the user approved it (`approvals`); a file that belongs to another user of the machine is refused.
 """
 
 from __future__ import annotations
@@ -11,15 +15,16 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.errors import BadValue, InputError, SettingError
 from assay.records import values
+from assay.settings.approvals import ApprovedFiles, Withheld, find_requests, find_withheld, fingerprint_of
 from assay.settings.places import default_db, fit_to_show, user_folder
-from assay.settings.table import KNOWN, PREFIX, SECRETS, KnownSetting, Origin, Settings
+from assay.settings.table import CONFIG_VARIABLE, KNOWN, PREFIX, SECRETS, KnownSetting, Origin, Settings
 
 FILE_NAME = "assay.toml"
 FLAG_PREFIX = "ASSAY_FLAG_"
@@ -30,6 +35,10 @@ FLOOR_TABLE = "floors"
 """The table of the file in which stands what a gate demands, by metric."""
 RESEARCH_TABLE = "research"
 """The table of the file in which stands how questions are answered and answers evaluated."""
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off", ""})
+ROOT_USER = 0
+"""Files of this user are taken too: an image or a package may have put them there."""
 
 
 class Shown(NamedTuple):
@@ -50,6 +59,8 @@ class LoadedSettings:
     """By key."""
     file: Path | None
     """The settings file that was read, if there was one."""
+    asked: Mapping[str, str]
+    """Addresses, key variables and programs that the file names, by key; empty for the user's own file."""
 
     def shown(self) -> list[Shown]:
         """Every setting with its origin; passwords are masked."""
@@ -64,32 +75,143 @@ def load_settings(
     options: Mapping[str, str | None] | None = None,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    file: Path | None = None,
 ) -> LoadedSettings:
-    """Read file, environment and options (by key, None for "not given") into one value."""
+    """Read file, environment and options (by key, None for "not given") into one value.
+
+    `file` names the settings file; without it, ASSAY_CONFIG does, or one is looked for.
+    """
     environment = os.environ if environment is None else environment
     folder = Path.cwd() if folder is None else folder
-    file = find_file(folder, environment)
-    found: dict[str, tuple[Any, Origin]] = {}
-    if file is not None:
-        found |= _from_file(file)
-    found |= _from_environment(environment, folder)
-    found |= _from_options(options or {}, folder)
-    chosen = {one.name: found[one.key][0] for one in KNOWN if one.key in found}
+    named = named_file(file, environment, folder)
+    file = named or find_file(folder, environment)
+    # Read once: what was checked for approval is what takes effect.
+    content = {} if file is None else _read(file)
+    given = {**_from_environment(environment, folder), **_from_options(options or {}, folder)}
+    asked = {} if named is not None or file is None or file == users_file(environment) else requests_of(content)
+    given = {**_from_users_own(file, content, environment), **given}
+    withheld = _withheld(file, asked, given, environment)
+    found = {**_from_file(file, content), **given}
+    chosen = {one.name: found[one.key][0] for one in KNOWN if one.key in found and one.key not in withheld}
     chosen.setdefault("db", str(default_db(environment)))
-    flags = _flags_in_file(file) | _flags_in_environment(environment)
-    research = _table(file, RESEARCH_TABLE)
-    settings = Settings(**chosen, flags=flags, floors=_floors_in_file(file), research=research)
+    settings = Settings(
+        **chosen,
+        flags=_flags_in_file(file, content) | _flags_in_environment(environment),
+        floors=_floors_in_file(file, content),
+        research=_research_without(_table(file, content, RESEARCH_TABLE), withheld),
+        withheld=withheld,
+    )
     origins = {one.key: found[one.key][1] if one.key in found else Origin("default", "") for one in KNOWN}
-    return LoadedSettings(settings=settings, origins=origins, file=file)
+    origins |= {key: Origin("withheld", entry.file) for key, entry in withheld.items() if key in origins}
+    return LoadedSettings(settings=settings, origins=origins, file=file, asked=asked)
 
 
-def find_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
-    """The settings file that counts: upwards from a folder, then the user's own."""
-    for place in (folder, *folder.parents):
+def named_file(file: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
+    """The settings file that the user named, by option or environment; it has to be there."""
+    text = str(file) if file is not None else environment.get(CONFIG_VARIABLE, "")
+    if not text:
+        return None
+    place = folder / Path(text).expanduser()
+    if not place.is_file():
+        origin = "--config" if file is not None else CONFIG_VARIABLE
+        raise SettingError(f"{origin} names {place}, and there is no such file", remedy="Name an existing file.")
+    return place
+
+
+def find_file(folder: Path, environment: Mapping[str, str], *, user: int | None = None) -> Path | None:
+    """The settings file that counts when none is named: upwards from a folder, then the user's own.
+
+    A file that belongs to another user than `user` (None: the one who runs this) is refused.
+    """
+    for place in _folders_above(folder, environment):
         if (place / FILE_NAME).is_file():
+            _refuse_foreign(place / FILE_NAME, user)
             return place / FILE_NAME
-    users = user_folder(environment, "XDG_CONFIG_HOME", ".config") / "assay" / FILE_NAME
+    users = users_file(environment)
     return users if users.is_file() else None
+
+
+def users_file(environment: Mapping[str, str]) -> Path:
+    """Where the user's own settings file is, or would be."""
+    return user_folder(environment, "XDG_CONFIG_HOME", ".config") / "assay" / FILE_NAME
+
+
+def requests_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """What a settings file asks for that may need approval, by key."""
+    research = content.get(RESEARCH_TABLE)
+    return find_requests(dict(_settings_in(content)), research if isinstance(research, dict) else {})
+
+
+def read_requests(file: Path) -> dict[str, str]:
+    """The same of a file by its path."""
+    return requests_of(_read(file))
+
+
+def _folders_above(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """A folder and those it lies in, not beyond the home folder."""
+    home = Path(environment.get("HOME") or Path.home())
+    homes = (home, home.resolve())
+    for place in (folder, *folder.parents):
+        yield place
+        if place in homes:
+            return
+
+
+def _refuse_foreign(file: Path, user: int | None) -> None:
+    """Refuse a file of another user: whoever can write into a shared folder must not decide what Assay does."""
+    if os.name != "posix":
+        return
+    ours = {os.geteuid() if user is None else user, ROOT_USER}
+    # A link in a shared folder belongs to whoever made it, whatever it leads to.
+    owners = {file.lstat().st_uid, file.stat().st_uid}
+    if not owners <= ours:
+        raise SettingError(
+            f"{file} belongs to another user (number {max(owners - ours)})",
+            remedy=f"If you mean this file, name it: --config {file} or {CONFIG_VARIABLE}={file}. "
+            "Otherwise work in another folder.",
+        )
+
+
+def _withheld(
+    file: Path | None,
+    asked: Mapping[str, str],
+    given: Mapping[str, tuple[Any, Origin]],
+    environment: Mapping[str, str],
+) -> dict[str, Withheld]:
+    """What a file asks for and does not get, because the user did not approve it."""
+    keys = find_withheld(asked, {key: value for key, (value, _) in given.items()})
+    if file is None or not keys:
+        return {}
+    approved = ApprovedFiles(environment).find(file)
+    if approved is not None and approved.fingerprint == fingerprint_of(asked):
+        return {}
+    return dict.fromkeys(keys, Withheld(file=str(file), changed=approved is not None))
+
+
+def _research_without(research: Mapping[str, Any], withheld: Mapping[str, Withheld]) -> dict[str, Any]:
+    """The table `[research]` without custom dimensions that would run a program nobody approved."""
+    custom = research.get("custom")
+    if not withheld or not isinstance(custom, dict):
+        return dict(research)
+    kept = {name: value for name, value in custom.items() if f"research.custom.{name}.python" not in withheld}
+    return {**research, "custom": kept}
+
+
+def _from_users_own(
+    file: Path | None, content: Mapping[str, Any], environment: Mapping[str, str]
+) -> dict[str, tuple[Any, Origin]]:
+    """What the user's own file says of the network, where another file is read in its place.
+
+    A project's file may switch `network.offline` on, and never off.
+    """
+    users = users_file(environment)
+    if file is None or file == users or not users.is_file():
+        return {}
+    own = {key: value for key, value in _from_file(users, _read(users)).items() if key.startswith("network.")}
+    if own.get("network.offline", (False,))[0]:
+        return own
+    there = dict(_settings_in(content))
+    return {key: value for key, value in own.items() if key not in there}
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -99,20 +221,22 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingError(f"cannot read {file}: {problem}", remedy="Write it as TOML in UTF-8.") from problem
 
 
-def _table(file: Path | None, name: str) -> dict[str, Any]:
-    table = {} if file is None else _read(file).get(name, {})
+def _table(file: Path | None, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = content.get(name, {})
     if not isinstance(table, dict):
         raise SettingError(f"{file} has the key {name!r}, which is no table", remedy=f"Write [{name}] above {name}.")
     return table
 
 
-def _flags_in_file(file: Path | None) -> dict[str, tuple[str, Origin]]:
-    return {name: (str(value), Origin("file", str(file))) for name, value in _table(file, FLAG_TABLE).items()}
+def _flags_in_file(file: Path | None, content: Mapping[str, Any]) -> dict[str, tuple[str, Origin]]:
+    flags = _table(file, content, FLAG_TABLE)
+    return {name: (str(value), Origin("file", str(file))) for name, value in flags.items()}
 
 
-def _floors_in_file(file: Path | None) -> dict[str, float]:
+def _floors_in_file(file: Path | None, content: Mapping[str, Any]) -> dict[str, float]:
+    floors = _table(file, content, FLOOR_TABLE)
     try:
-        return {name: values.finite(value, f"floors.{name}") for name, value in _table(file, FLOOR_TABLE).items()}
+        return {name: values.finite(value, f"floors.{name}") for name, value in floors.items()}
     except BadValue as problem:
         raise SettingError(f"{problem.message} ({file})", remedy='Write it like "recall@5" = 0.8.') from problem
 
@@ -122,9 +246,16 @@ def _flags_in_environment(environment: Mapping[str, str]) -> dict[str, tuple[str
     return {name.removeprefix(FLAG_PREFIX).lower(): (environment[name], Origin("environment", name)) for name in names}
 
 
-def _from_file(file: Path) -> dict[str, tuple[Any, Origin]]:
+def _settings_in(content: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The settings of a file by dotted key, without the tables that are not settings."""
     tables = (FLAG_TABLE, FLOOR_TABLE, RESEARCH_TABLE)
-    flat = dict(_flatten({name: value for name, value in _read(file).items() if name not in tables}))
+    return _flatten({name: value for name, value in content.items() if name not in tables})
+
+
+def _from_file(file: Path | None, content: Mapping[str, Any]) -> dict[str, tuple[Any, Origin]]:
+    if file is None:
+        return {}
+    flat = dict(_settings_in(content))
     origin = Origin("file", str(file))
     for key in flat:
         _known(key, f"{file} has the key")
@@ -135,7 +266,7 @@ def _from_environment(environment: Mapping[str, str], folder: Path) -> dict[str,
     found: dict[str, tuple[Any, Origin]] = {}
     by_variable = {one.variable: one for one in KNOWN}
     for name in sorted(environment):
-        if not name.startswith(PREFIX) or name.startswith(FLAG_PREFIX) or name in SECRETS:
+        if not name.startswith(PREFIX) or name.startswith(FLAG_PREFIX) or name in (*SECRETS, CONFIG_VARIABLE):
             continue
         if name not in by_variable:
             raise _unknown(name, by_variable, "the environment has the variable")
@@ -227,7 +358,17 @@ def _whole(value: Any, key: str, folder: Path) -> int:  # noqa: ARG001 - one sha
     return number
 
 
+def _truth(value: Any, key: str, folder: Path) -> bool:  # noqa: ARG001 - one shape for all converters
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower() if isinstance(value, str) else ""
+    if text in TRUE or text in FALSE:
+        return text in TRUE
+    raise BadValue(f"{key} {value!r} is neither true nor false", remedy=f"Give {key} true or false.")
+
+
 _CONVERTERS = {
+    "bool": _truth,
     "str": _text,
     "float": _real,
     "float | None": _real,

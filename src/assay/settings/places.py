@@ -22,6 +22,8 @@ def fit_to_show(value: Any) -> str:
     """A value as text, without the password an address may hold."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     text = str(value)
     if "://" not in text:
         return text

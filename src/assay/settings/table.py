@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from assay.errors import SettingNotApproved
 from assay.records import DEFAULT_TENANT
+from assay.settings.approvals import Withheld
 
 PREFIX = "ASSAY_"
 """What the names of settings begin with in the environment."""
+CONFIG_VARIABLE = "ASSAY_CONFIG"
+"""The environment variable that names the settings file to use."""
 SECRETS = ("ASSAY_MCP_TOKEN",)
 """Environment names that hold secrets: no settings, so that no file holds them and `assay config` never shows them."""
 
@@ -19,7 +23,7 @@ class Origin(NamedTuple):
     """Where a value came from."""
 
     layer: str
-    """`default`, `file`, `environment` or `option`."""
+    """`default`, `file`, `environment`, `option`, or `withheld`: in a file that nobody approved."""
     place: str
     """The file, variable or option by name."""
 
@@ -213,12 +217,41 @@ class Settings:
     runs_folder: Path | None = _setting(
         "runs.folder", "Where runs are kept. Unset: .assay/runs below the working folder.", None
     )
+    network_offline: bool = _setting(
+        "network.offline",
+        "Refuse every address but the configured ones (model, embedder, collector, store) and network.allow.",
+        False,
+        variable="ASSAY_OFFLINE",
+    )
+    network_allow: str = _setting(
+        "network.allow",
+        "With network.offline: further addresses that may be contacted, with commas between, such as "
+        "https://search.example.com.",
+        "",
+    )
     flags: Mapping[str, tuple[str, Origin]] = field(default_factory=dict)
     """What the environment and the file say of feature flags: value and origin by the flag's name, unchecked."""
     floors: Mapping[str, float] = field(default_factory=dict)
     """What the file demands of every run, by metric; for what is better when lower, a ceiling."""
     research: Mapping[str, Any] = field(default_factory=dict)
     """The file's table `research` as it stands there; checked where the pipeline is built."""
+    withheld: Mapping[str, Withheld] = field(default_factory=dict)
+    """Settings by key that stand in a file nobody approved. Their fields above hold the defaults."""
+
+    def refuse_withheld(self, *keys: str) -> None:
+        """Refuse to go on without these settings when a file names them that nobody approved.
+
+        Whoever is about to contact an address, send a key or start a program calls this first with the settings it
+        goes by: the default in their place is not what the file's author meant, and not what the user was told.
+        A key that ends with a dot means every setting below it; no key means every setting.
+        """
+        for key, withheld in self.withheld.items():
+            if not keys or any(key == wanted or (wanted.endswith(".") and key.startswith(wanted)) for wanted in keys):
+                state = "has changed since it was approved" if withheld.changed else "is not approved"
+                raise SettingNotApproved(
+                    f"{withheld.file} sets {key}, and this file {state}",
+                    remedy=f"See what it asks for, and approve it: assay trust {withheld.file}",
+                )
 
 
 class KnownSetting(NamedTuple):
@@ -230,11 +263,12 @@ class KnownSetting(NamedTuple):
     default: Any
     meaning: str
     choices: tuple[str, ...] = ()
+    own_variable: str = ""
 
     @property
     def variable(self) -> str:
         """Its name in the environment."""
-        return PREFIX + self.key.replace(".", "_").upper()
+        return self.own_variable or PREFIX + self.key.replace(".", "_").upper()
 
 
 KNOWN = tuple(
@@ -245,6 +279,7 @@ KNOWN = tuple(
         one.default,
         one.metadata["meaning"],
         one.metadata.get("choices", ()),
+        one.metadata.get("variable", ""),
     )
     for one in fields(Settings)
     if "key" in one.metadata

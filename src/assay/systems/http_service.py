@@ -36,6 +36,7 @@ from assay.clock import Clock, SystemClock
 from assay.errors import BadValue, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
 from assay.hashing import content_hash
 from assay.models.endpoint import Answered, Endpoint, EndpointOptions
+from assay.network import Gatekeeper
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.boundary import is_unreachable
@@ -76,6 +77,7 @@ class HttpService(System):
         described: ServiceDescription,
         name: str,
         *,
+        gate: Gatekeeper,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
         pause: Callable[[float], None] = time.sleep,
@@ -89,6 +91,7 @@ class HttpService(System):
                 attempts=described.attempts,
                 deadline_s=described.timeout_s,
             ),
+            gate=gate,
             clock=clock or SystemClock(),
             rng=np.random.default_rng(),
             pause=pause,
@@ -158,16 +161,16 @@ class HttpService(System):
         return read
 
 
-def open_service(path: Path, dataset: Dataset) -> HttpService:
+def open_service(path: Path, dataset: Dataset, *, gate: Gatekeeper) -> HttpService:
     """The service that a file describes, tried with a question of the dataset before a run begins."""
-    service = load_service(path)
+    service = load_service(path, gate=gate)
     _try(path, service, dataset)
     return service
 
 
-def load_service(path: Path) -> HttpService:
+def load_service(path: Path, *, gate: Gatekeeper) -> HttpService:
     """The service that a file describes."""
-    return HttpService(read_description(path), path.name.removesuffix(".toml"))
+    return HttpService(read_description(path), path.name.removesuffix(".toml"), gate=gate)
 
 
 def _try(path: Path, service: HttpService, dataset: Dataset) -> None:

@@ -18,6 +18,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent
 
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable
+from assay.network import Gatekeeper
 from assay.systems.descriptions import filled, from_environment, headers_for, shape_of
 from assay.systems.mcp_mapping import McpMapping, ServerStart
 from assay.systems.mcp_transport import Told, over_http, over_stdio
@@ -29,8 +30,11 @@ T = TypeVar("T")
 class McpConnection:
     """An open connection; closing it ends a server that was started for it."""
 
-    def __init__(self, mapping: McpMapping) -> None:
+    def __init__(self, mapping: McpMapping, *, gate: Gatekeeper) -> None:
+        if mapping.server.url:
+            gate.check(mapping.server.url)
         self._mapping = mapping
+        self._gate = gate
         self._told = Told()
         self._stack = ExitStack()
         try:
@@ -97,7 +101,7 @@ class McpConnection:
         largest, told = self._mapping.largest_reply, self._told
         if start.url:
             headers = headers_for(start.url, start.headers)
-            return over_http(start.url, headers, largest, told, self._mapping.timeout_s)
+            return over_http(start.url, headers, bounds=(largest, self._mapping.timeout_s), told=told, gate=self._gate)
         scratch = self._stack.enter_context(
             tempfile.TemporaryDirectory(prefix="assay-mcp-", ignore_cleanup_errors=True)
         )

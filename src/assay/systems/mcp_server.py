@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.errors import BadValue, EndpointMisbehaved, UnknownSystem
 from assay.hashing import HASH_PREFIX, content_hash
+from assay.network import Gatekeeper
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved
 from assay.systems.descriptions import at_path, filled, shape_of
@@ -101,11 +102,11 @@ class McpServer(System):
         self._connection.close()
 
 
-def open_server(path: Path, dataset: Dataset, on_document: OnDocument | None = None) -> McpServer:
+def open_server(path: Path, dataset: Dataset, on_document: OnDocument | None = None, *, gate: Gatekeeper) -> McpServer:
     """The server that a file describes, holding the dataset's documents if the file says how, tried once."""
     mapping = read_mapping(path)
     try:
-        connection = McpConnection(mapping)
+        connection = McpConnection(mapping, gate=gate)
     except TimeoutError as problem:
         raise UnknownSystem(str(problem), remedy="Raise start_timeout_s, or start it by hand and look.") from problem
     try:

@@ -21,6 +21,8 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from assay.network import Gatekeeper
+
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 _GRACE_S = 2.0
@@ -140,10 +142,11 @@ async def _stop(process: Process) -> None:
 
 @asynccontextmanager
 async def over_http(
-    url: str, headers: Mapping[str, str], largest: int, told: Told, timeout_s: float
+    url: str, headers: Mapping[str, str], *, bounds: tuple[int, float], told: Told, gate: Gatekeeper
 ) -> AsyncGenerator[object, None]:
-    """Talk to a server that is there already."""
-    road = _Bounded(largest, told)
+    """Talk to a server that is there already; `bounds` are the largest answer in bytes and the time in seconds."""
+    largest, timeout_s = bounds
+    road = _Bounded(largest, told, gate)
     limits = httpx2.Timeout(timeout_s)
     async with (
         httpx2.AsyncClient(headers=dict(headers), transport=road, timeout=limits) as http,
@@ -153,14 +156,16 @@ async def over_http(
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Cuts off an answer that is too long."""
+    """Cuts off an answer that is too long, and asks the gatekeeper of every request, redirects included."""
 
-    def __init__(self, largest: int, told: Told) -> None:
+    def __init__(self, largest: int, told: Told, gate: Gatekeeper) -> None:
         super().__init__()
+        self._gate = gate
         self._largest = largest
         self._told = told
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._gate.check(str(request.url))
         response = await super().handle_async_request(request)
         if "text/event-stream" not in response.headers.get("content-type", ""):
             body = response.stream

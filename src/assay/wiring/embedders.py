@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from assay.clock import SystemClock
 from assay.errors import SettingError
 from assay.settings import Settings
+from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder, SimilarityProfile
@@ -18,6 +19,8 @@ T = TypeVar("T")
 
 LEAST_CHUNK = 64
 """Tokens; with fewer, a title and its headings leave no room for the text under them."""
+_KEYS = {"remote": ("embedder.url", "embedder.key_variable"), "local": ("embedder.folder",)}
+"""Settings that say where texts are sent, or which model file is loaded, by kind of embedder."""
 WORDS_WITHOUT_EMBEDDER = 200
 """How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
 
@@ -33,6 +36,7 @@ def configured_embedder(settings: Settings) -> Embedder:
 def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
     """The embedder the settings name, ready for work."""
     threads = settings.embedder_threads or 0
+    settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
     if settings.embedder == "static":
         from assay.embedding.static import load_static  # noqa: PLC0415 - see the package's docstring
 
@@ -54,6 +58,9 @@ def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: 
     """The embedder the settings name, or the one given, loaded when first needed; None where they ask for none."""
     if given is None and settings.embedder == "none":
         return None
+    if given is None:
+        # Now, and not when it is first asked: a search goes on without an embedder that cannot be loaded.
+        settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
     from assay.memory.on_demand import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
 
     def load() -> Embedder:
@@ -71,7 +78,8 @@ def _remote(settings: Settings) -> Embedder:
     url = _needed(settings.embedder_url, "embedder.url", "remote")
     name = _needed(settings.embedder_model, "embedder.model", "remote")
     options = EndpointOptions(url=url, key=key_from(os.environ, settings.embedder_key_variable))
-    endpoint = Endpoint(options, clock=SystemClock(), rng=np.random.default_rng())
+    gate = gatekeeper_of(settings)
+    endpoint = Endpoint(options, gate=gate, clock=SystemClock(), rng=np.random.default_rng())
     if settings.embedder_dimension is None:
         return RemoteEmbedder.connect(endpoint, name=name)
     return RemoteEmbedder(endpoint, name=name, dimension=settings.embedder_dimension)

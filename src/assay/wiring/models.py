@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from assay.clock import Clock, SystemClock
 from assay.errors import SettingError
 from assay.settings import Settings, default_db
+from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
     from assay.judging.any_judge import Judging
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 LARGEST_REPLY = 4_000_000
 """Bytes of one answer of a chat service; the longest honest one is far shorter."""
 HOSTS_FILE = "model-hosts.json"
+MODEL_KEYS = ("model.url", "model.key_variable")
+"""Settings that say where questions and a key are sent."""
 
 
 class JudgeChoice(NamedTuple):
@@ -45,7 +48,8 @@ class JudgeChoice(NamedTuple):
 
 
 def has_model(settings: Settings) -> bool:
-    """Whether any model may be asked."""
+    """Whether any model may be asked; refuses when a file that nobody approved names one."""
+    settings.refuse_withheld(*MODEL_KEYS)
     return bool(settings.model_url)
 
 
@@ -89,14 +93,16 @@ def _endpoint_chat(settings: Settings, name: str, clock: Clock) -> ChatModel:
         raise SettingError("model.url is set and model.name is not", remedy="Set model.name, such as qwen3:14b.")
     refuse_floating(name, allowed=settings.model_allow_floating == "yes")
     rng = np.random.default_rng()
-    root = Endpoint(replace(options, url=server_root(options.url)), clock=clock, rng=rng)
-    endpoint = Endpoint(options, clock=clock, rng=rng)
+    gate = gatekeeper_of(settings)
+    root = Endpoint(replace(options, url=server_root(options.url)), gate=gate, clock=clock, rng=rng)
+    endpoint = Endpoint(options, gate=gate, clock=clock, rng=rng)
     return EndpointChat(endpoint, name=name, clock=clock, digest=lambda: digest_of(root, name))
 
 
 def _options(settings: Settings) -> EndpointOptions:
     from assay.models.endpoint import EndpointOptions, key_from  # noqa: PLC0415 - see the package's docstring
 
+    settings.refuse_withheld(*MODEL_KEYS)
     if not settings.model_url:
         raise SettingError(
             "no model is set up", remedy="Set model.url and model.name, for example in assay.toml, or ASSAY_MODEL_URL."

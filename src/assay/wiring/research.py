@@ -65,7 +65,7 @@ def open_research(
             split = bool(work.prompts.running_splits())
         return parts_for(question) if split else None
 
-    asks = has_model(settings) and not choice.builtin
+    asks = not choice.builtin and has_model(settings)
     return ResearchPipeline(
         parts_for(None), store=engine.store, observe=research_observer(engine), deal=deal if asks else None
     )
@@ -106,7 +106,7 @@ class _Seats:
         self.settings = settings
         self.engine = engine
         self.scope = scope
-        self.asks_models = has_model(settings) and not choice.builtin
+        self.asks_models = not choice.builtin and has_model(settings)
         self.evaluate = evaluated_how(settings)
         if self.evaluate == "model" and not has_model(settings):
             raise SettingError(

@@ -79,6 +79,7 @@ def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
 
 def custom_dimensions(settings: Settings) -> tuple[CustomDimension, ...]:
     """The dimensions that `[research.custom.NAME]` describes."""
+    settings.refuse_withheld("research.custom.")
     return tuple(_custom(name, one) for name, one in table(settings, "custom").items())
 
 

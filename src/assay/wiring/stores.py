@@ -49,8 +49,10 @@ def restore_checkpoint(settings: Settings, wanted: str, *, clock: Clock | None =
 
 def store_options(settings: Settings) -> StoreOptions:
     """How the settings ask for the store to be opened."""
-    from assay.storage import StoreOptions  # noqa: PLC0415 - see the package's docstring
+    from assay.storage import StoreOptions, is_postgres  # noqa: PLC0415 - see the package's docstring
 
+    # With the store's address withheld, settings.db is the default, which is not what was asked for.
+    settings.refuse_withheld("db", *(("postgres.programs",) if is_postgres(settings.db) else ()))
     return StoreOptions(
         lock_timeout_s=settings.lock_timeout_s,
         readers=settings.readers,

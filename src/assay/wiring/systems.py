@@ -12,12 +12,14 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, default_db, load_settings
 from assay.wiring.engines import ENGINE_MODULES, open_engine
+from assay.wiring.network import gatekeeper_of
 from assay.wiring.saves import open_saves
 from assay.wiring.stores import scope_of
 
 if TYPE_CHECKING:
     from assay.evaluation.datasets import Registry
     from assay.evaluation.lookup import Lookup
+    from assay.network import Gatekeeper
     from assay.records.datasets import Dataset
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
@@ -43,17 +45,22 @@ def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None =
     if spec.kind == "http":
         from assay.systems.http_service import open_service  # noqa: PLC0415 - the same
 
-        return open_service(Path(spec.target).expanduser(), dataset)
+        return open_service(Path(spec.target).expanduser(), dataset, gate=_gate())
     if spec.kind == "mcp":
         need_extra("mcp", "mcp")
         from assay.systems.mcp_server import open_server  # noqa: PLC0415 - the same
 
-        return open_server(Path(spec.target).expanduser(), dataset, on_document)
+        return open_server(Path(spec.target).expanduser(), dataset, on_document, gate=_gate())
     if spec.kind == "run":
         from assay.systems.run_file import RunFile  # noqa: PLC0415 - the same
 
         return RunFile(Path(spec.target).expanduser())
     return _open_assay(spec, dataset, on_document)
+
+
+def _gate() -> Gatekeeper:
+    """What the settings let a system contact whose address stands in a file of its own."""
+    return gatekeeper_of(load_settings().settings)
 
 
 def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | None) -> System:

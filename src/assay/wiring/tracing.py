@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from assay.extras import need_extra
 from assay.settings import Settings
+from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
@@ -29,7 +30,11 @@ def spans_of(settings: Settings, engine: Engine) -> Spans | None:
     from assay.tracing import exporting  # noqa: PLC0415 - see the package's docstring
     from assay.tracing.spans import Spans  # noqa: PLC0415 - the same
 
-    exporter = exporting.console() if settings.otel_exporter == "console" else exporting.otlp(settings.otel_endpoint)
+    if settings.otel_exporter == "console":
+        exporter = exporting.console()
+    else:
+        settings.refuse_withheld("otel.endpoint")
+        exporter = exporting.otlp(settings.otel_endpoint, gatekeeper_of(settings))
     tracer = exporting.provider_of(exporter).get_tracer("assay")
     return Spans(tracer, clock=engine.clock, texts=settings.otel_texts == "yes")
 

@@ -10,7 +10,7 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import CheckpointFailed
-from assay.settings import FILE_NAME, KNOWN
+from assay.settings import FILE_NAME, KNOWN, fit_to_show
 
 if TYPE_CHECKING:
     from assay.storage import Store
@@ -61,7 +61,7 @@ def _write_settings(path: Path) -> str | None:
             section = before
             lines += ["", f"[{section}]"]
         default = "" if one.default is None else one.default
-        shown = f'"{default}"' if isinstance(default, str) else default
+        shown = f'"{default}"' if isinstance(default, str) else fit_to_show(default)
         lines += [f"# {one.meaning}", f"# {name} = {shown}"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)

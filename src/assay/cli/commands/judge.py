@@ -243,7 +243,7 @@ def _settings(surface: Surface, *, allow_floating: bool) -> Settings:
 
 
 def _all_kinds(settings: Settings, choice: JudgeChoice) -> list[RubricKind]:
-    if has_model(settings) and not choice.builtin:
+    if not choice.builtin and has_model(settings):
         return list(RubricKind)
     return [RubricKind.GROUNDEDNESS, RubricKind.ABSTENTION]
 
