@@ -1,25 +1,30 @@
-"""`assay doctor`: what stands between this machine and a working Assay."""
+"""`assay doctor`: what stands between this machine and a working Assay, and what may leave the machine."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from assay.cli.surface import Surface, command
-from assay.doctor import Finding, examine
+from assay.doctor import Finding, examine, examine_egress
 from assay.errors import StorageError
 
 _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
+EgressOption = Annotated[
+    bool, typer.Option("--egress", help="Tell what may be contacted, why, and which setting says so; contacts nothing.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "doctor")
-    def doctor(surface: Surface) -> None:
+    def doctor(surface: Surface, egress: EgressOption = False) -> None:
         """Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."""
-        findings = examine(surface.settings)
+        findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
         surface.result([one._asdict() for one in findings], _table(findings))
         if any(one.state == "problem" for one in findings):
             raise typer.Exit(StorageError.exit_code)

@@ -1,6 +1,5 @@
 """What stands between this machine and a working Assay: each finding says what was seen, what it means, what to do.
 
-A finding is `ok`, `note` (works, but worth knowing), or `problem` (something will not work until it is mended).
 Nothing is changed by looking.
 """
 
@@ -13,8 +12,8 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
+from assay.doctor.finding import Finding
 from assay.embedding import bundled
 from assay.errors import AssayError, MissingExtra, ModelDamaged, StoreNotFound
 from assay.extras import EXTRAS, install_command, missing_modules
@@ -25,16 +24,6 @@ SAFE_SQLITE = (3, 51, 3)
 """From here on SQLite itself survives two processes that write and checkpoint at the same instant."""
 LOW_DISK_BYTES = 1_000_000_000
 NO_DISK_BYTES = 50_000_000
-
-
-class Finding(NamedTuple):
-    """One thing that was looked at."""
-
-    subject: str
-    state: str
-    seen: str
-    meaning: str = ""
-    remedy: str = ""
 
 
 def examine(settings: Settings) -> list[Finding]:
@@ -100,7 +89,6 @@ def _store(settings: Settings) -> Iterator[Finding]:
                 memories = work.memories.count()
             damage = store.damage()
             broken = [] if damage else store.problems()
-            foreign = [] if damage else store.foreign_code()
             place = store.place
     except StoreNotFound as problem:
         yield Finding("Store", "note", problem.message, "The first save makes it.", problem.remedy)
@@ -118,14 +106,6 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
     for one in broken:
         yield Finding("Store", "problem", one, "The tables disagree.", "Restore a checkpoint and report this.")
-    for code in foreign:
-        yield Finding(
-            "Store",
-            "problem",
-            f"{code} was not made by Assay",
-            "It runs with every save or read, and can copy or change what is kept.",
-            "Find out who made it, and drop it; a checkpoint that holds it is not restored.",
-        )
     yield from _permissions(settings)
     yield from _checkpoints(settings)
 
