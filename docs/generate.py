@@ -1,8 +1,8 @@
 """Writes the generated pages: `python -m docs.generate` (or `make docs`). A test fails when one is stale.
 
 `reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
-error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API, the
-import table of `architecture.md` from what the test enforces.
+error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API,
+`acts.md` from the table of acts, the import table of `architecture.md` from what the test enforces.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tests.architecture import LAYERS, OPEN_TO_ALL
 
 import assay
 from assay import errors, statistics, testing
-from assay.access import Policy
+from assay.access import ACTS, Policy
+from assay.access.policies import PUBLIC
 from assay.cli.main import app
 from assay.mcp.tools import TOOLS
 from assay.metrics.reference import reference_markdown
 from assay.server.routers import RESOURCES
-from assay.server.security.policies import PUBLIC
 from assay.settings import APPROVALS, KNOWN, Approval, fit_to_show
 from assay.storage.tables import metadata
 
@@ -43,6 +43,7 @@ def pages() -> dict[Path, str]:
         reference / "python.md": _python(),
         reference / "mcp.md": _mcp(),
         reference / "http.md": _http(),
+        reference / "acts.md": _acts(),
         DOCS / "architecture.md": _architecture(),
     }
 
@@ -86,14 +87,34 @@ def _http() -> str:
     for resource in RESOURCES:
         lines += [
             f"## {resource.tag}: `{resource.prefix or '/'}`\n",
-            "| route | access | what it does |",
-            "| --- | --- | --- |",
+            "| route | act | access | what it does |",
+            "| --- | --- | --- | --- |",
         ]
         lines += [
-            f"| `{one.method} {one.path}` | {_access(one.policy)} | {_said(one.handler)} |" for one in resource.routes
+            f"| `{route.method} {route.path}` | `{route.act.name}` | {_access(route.act.policy)} | "
+            f"{_said(route.handler)} |"
+            for route in resource.routes
         ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _acts() -> str:
+    lines = [
+        f"# Acts\n\n{MADE}\n",
+        "What a caller can ask a server for, and the access each act needs: over HTTP, on pages and over MCP alike.",
+        "Each access includes the ones before it: read, write, admin (of one tenant), operator (of the whole store).",
+        "The person at the command line is the operator. [Serve](../guides/serve.md) says how to give access.\n",
+        "| act | access | what it does | over HTTP | MCP tools |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for act in ACTS.values():
+        routes = [f"`{route.method} {route.path}`" for one in RESOURCES for route in one.routes if route.act is act]
+        tools = [f"`{tool.name}`" for tool in TOOLS if tool.act is act]
+        lines.append(
+            f"| `{act.name}` | {_access(act.policy)} | {act.does} | {'<br>'.join(routes)} | {'<br>'.join(tools)} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _access(policy: Policy) -> str:
@@ -181,12 +202,13 @@ def _mcp() -> str:
     lines = [
         f"# MCP tools\n\n{MADE}\n",
         "What `assay mcp` offers; [guides/mcp.md](../guides/mcp.md) says how to use it.",
-        "A policy needs an access: with `--read-only` nothing is left but what needs `read`.",
+        "Each tool is an act of the [table of acts](acts.md), with the same access as over HTTP.",
+        "With `--read-only` nothing is left but what needs `read`.",
         "Resources: `health://`, `memory://ID`. Prompt: `save_what_we_learnt`.\n",
     ]
     for tool in TOOLS:
         lines += [f"## `{tool.name}`\n", f"{tool.description}\n"]
-        lines.append(f"Policy: {tool.policy.name} (needs {tool.policy.access.value}).\n")
+        lines.append(f"Act: `{tool.act.name}` (needs {tool.policy.access.value}).\n")
         lines += [
             f"- `{name}`{' (required)' if field.is_required() else ''}: {field.description}"
             for name, field in tool.arguments.model_fields.items()

@@ -97,4 +97,4 @@ def test_it_is_known_whether_there_are_tokens(store: Store, scope: Scope, clock:
 
 
 def test_each_access_includes_the_ones_before_it() -> None:
-    assert [one.includes(Access.WRITE) for one in Access] == [False, True, True]
+    assert [access.includes(Access.WRITE) for access in Access] == [False, True, True, True]

@@ -333,3 +333,25 @@ def test_a_run_under_its_floors_is_not_blessed_unless_somebody_says_why(run: Run
     assert (told.code, "although mrr" in told.out) == (0, True)
     assert "the catalogue was cut in half" in run("baseline", "show").out
     assert "the catalogue was cut in half" in run("gate", "worse").out + run("gate", "worse").err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (("--nonsense",), "--nonsense"),
+        (("--seed", "x"), "--seed"),
+        (("--allow-lost", "-1"), "--allow-lost"),
+        (("old", "worse", "extra"), "worse"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_replaces_the_files_of_the_gate_before(
+    last_week: Run, wrong: tuple[str, ...], reason: str
+) -> None:
+    assert last_week("gate", *wrong, "--junit=gate.xml", *OUTPUTS[2:]).code == 3
+    says_refused(reason)
+
+
+def test_a_command_line_that_cannot_be_read_and_names_no_files_writes_none(run: Run) -> None:
+    before = sorted(Path().iterdir())
+    assert run("gate", "--nonsense").code == 3
+    assert sorted(Path().iterdir()) == before

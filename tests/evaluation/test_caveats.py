@@ -72,6 +72,29 @@ def test_a_verdict_is_withheld_where_grade_2_is_the_lowest_relevant_one(folder: 
     assert "precision@10 1.000 instead of 0.200" in found.caveats[-1].sentence
 
 
+def test_a_loss_of_recall_is_withheld_where_new_relevant_documents_would_lower_the_other_run(folder: Path) -> None:
+    """Recall 0.4 against 1.0; if the eight unseen documents were relevant, 10 of 13 against 5 of 13."""
+    found = measure(folder, "known", "fresh", metrics="recall@10")
+    assert {seen.verdict for seen in found.comparisons[0].metrics.values()} == {"withheld"}
+    (caveat,) = caveats_about(measure(folder, "fresh", metrics="recall@10").caveats, CaveatKind.UNJUDGED)
+    assert caveat.figures["if_relevant:recall@10"] == pytest.approx(10 / 13)
+    assert caveat.figures["if_missed:recall@10"] == pytest.approx(2 / 13)
+
+
+def test_a_loss_of_recall_that_unjudged_results_cannot_explain_keeps_its_verdict(folder: Path) -> None:
+    write_run(folder / "poor.trec", ["unseen0", *(f"n{place}" for place in range(4))])
+    found = measure(folder, "known", "poor", metrics="recall@10")
+    assert {seen.verdict for seen in found.comparisons[0].metrics.values()} == {"worse"}
+
+
+def test_only_unjudged_results_above_the_cutoff_count_in_the_caveat(folder: Path) -> None:
+    """A recall@5 would fall, if it were divided by unjudged results that stand below the first five as well."""
+    write_run(folder / "long.trec", ["r0", "r1", "r2", "r3", "unseen", *(f"below{place}" for place in range(20))])
+    (caveat,) = caveats_about(measure(folder, "long", metrics="recall@5").caveats, CaveatKind.UNJUDGED)
+    assert caveat.figures["if_relevant:recall@5"] == pytest.approx(5 / 6)
+    assert "recall@5 0.833 instead of 0.800" in caveat.sentence
+
+
 def test_a_loss_among_judged_results_keeps_its_verdict(folder: Path) -> None:
     (comparison,) = measure(folder, "known", "worse", metrics="ndcg@10").comparisons
     assert {seen.verdict for seen in comparison.metrics.values()} == {"worse"}

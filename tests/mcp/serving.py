@@ -30,6 +30,8 @@ BOUND_S = 60.0
 """How long a test waits for a server or a client before it fails."""
 SCOPE = Scope(tenant="acme", principal="agent")
 ADMIN = Grant(SCOPE, Access.ADMIN)
+OPERATOR = Grant(SCOPE, Access.OPERATOR)
+"""What a caller on this machine has who needs no token."""
 
 
 def settings_at(folder: Path) -> Settings:
@@ -57,7 +59,7 @@ def host_at(folder: Path, *, read_only: bool = False) -> Iterator[Host]:
 
 
 def asking(
-    folder: Path, talk: Callable[[Client], Awaitable[None]], *, read_only: bool = False, grant: Grant = ADMIN
+    folder: Path, talk: Callable[[Client], Awaitable[None]], *, read_only: bool = False, grant: Grant = OPERATOR
 ) -> None:
     """A conversation with a server in this process, through the protocol but without a wire."""
 
@@ -75,7 +77,7 @@ def serving_http(
 ) -> Iterator[str]:
     """A server at a free port of this machine, by its address."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
-        app = http.guarded(build_server(host), authoriser or Everybody(ADMIN), host="127.0.0.1", also=also)
+        app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), host="127.0.0.1", also=also)
         running = uvicorn.Server(http.configured(app))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)
         thread.start()

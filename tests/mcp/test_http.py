@@ -10,7 +10,7 @@ import anyio
 import httpx2
 import pytest
 from tests.mcp.journey import journey
-from tests.mcp.serving import ADMIN, LESSON, SCOPE, connected, refused, serving_http, told
+from tests.mcp.serving import ADMIN, LESSON, OPERATOR, SCOPE, connected, refused, serving_http, told
 
 from assay.errors import SettingError
 from assay.mcp import http
@@ -137,7 +137,7 @@ def test_with_a_token_nobody_comes_in_without_it(tmp_path: Path) -> None:
         async with connected(address, token=TOKEN) as client:
             assert (await told(client, "memory_save", **LESSON))["decision"] == "store"
 
-    with serving_http(tmp_path, OneToken(TOKEN, ADMIN)) as address:
+    with serving_http(tmp_path, OneToken(TOKEN, OPERATOR)) as address:
         refusal = httpx2.post(address, json=HELLO, headers=ACCEPT)
         assert refusal.status_code == 401
         assert refusal.headers["www-authenticate"].startswith("Bearer")

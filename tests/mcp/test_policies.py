@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.mcp.serving import ADMIN, SCOPE
 
-from assay.mcp import policies, prompts
+from assay.access import policies
+from assay.mcp import prompts
 from assay.mcp.policies import Access, Everybody, Grant, OneToken, Policy
 from assay.mcp.tool import Tool
 from assay.mcp.tools import TOOLS
@@ -18,17 +19,17 @@ NAMES = {
     "memory_save": "add",
     "memory_list": "read",
     "memory_update": "change",
-    "memory_forget": "change once",
+    "memory_forget": "set",
     "memory_restore": "add once",
     "memory_validate": "add once",
     "memory_observe": "add once",
     "memory_health": "read",
     "memory_causal_link": "add once",
     "memory_causal_why": "read",
-    "checkpoint_create": "add",
-    "checkpoint_list": "read",
-    "checkpoint_restore": "replace",
-    "checkpoint_delete": "replace",
+    "checkpoint_create": "copy",
+    "checkpoint_list": "survey",
+    "checkpoint_restore": "operate",
+    "checkpoint_delete": "operate",
     "task_preflight": "add once",
     "task_postflight": "add once",
     "eval_run": "measure",
@@ -43,13 +44,13 @@ def test_every_tool_has_its_known_name_and_the_policy_that_was_decided_for_it() 
 
 def test_every_policy_in_use_is_one_of_the_known_ones() -> None:
     known = [one for one in vars(policies).values() if isinstance(one, Policy)]
-    in_use = [*(tool.policy for tool in TOOLS), *(policy for _, policy in prompts.PROMPTS.values())]
+    in_use = [*(tool.policy for tool in TOOLS), *(act.policy for _, act in prompts.PROMPTS.values())]
     assert all(any(one is policy for policy in known) for one in in_use)
 
 
 def test_a_tool_cannot_be_made_without_a_policy() -> None:
     tool = TOOLS[0]
-    with pytest.raises(TypeError, match="policy"):
+    with pytest.raises(TypeError, match="act"):
         Tool(  # type: ignore[call-arg] # that is the point
             name="x",
             title="x",
@@ -67,9 +68,14 @@ def test_a_tool_cannot_be_made_without_a_policy() -> None:
         (Access.READ, policies.ADD, False),
         (Access.READ, policies.MEASURE, False),
         (Access.WRITE, policies.ADD_ONCE, True),
-        (Access.WRITE, policies.REPLACE, False),
-        (Access.ADMIN, policies.REPLACE, True),
+        (Access.WRITE, policies.GOVERN, False),
+        (Access.ADMIN, policies.GOVERN, True),
         (Access.ADMIN, policies.READ, True),
+        (Access.ADMIN, policies.SURVEY, False),
+        (Access.ADMIN, policies.COPY, False),
+        (Access.ADMIN, policies.OPERATE, False),
+        (Access.OPERATOR, policies.OPERATE, True),
+        (Access.OPERATOR, policies.GOVERN, True),
     ],
 )
 def test_an_access_includes_the_lower_ones(access: Access, needed: Policy, *, allowed: bool) -> None:

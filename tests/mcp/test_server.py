@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import GetPromptResult, ReadResourceResult, TextContent, TextResourceContents
 from tests.mcp.journey import journey
-from tests.mcp.serving import ADMIN, LESSON, SCOPE, asking, host_at, refused, text_of, told
+from tests.mcp.serving import ADMIN, LESSON, OPERATOR, SCOPE, asking, host_at, refused, text_of, told
 from tests.memory.engines import engine_at, settings_of
 from tests.storage.homes import Home
 
@@ -51,7 +51,6 @@ def test_a_read_only_server_leaves_out_whatever_writes(tmp_path: Path) -> None:
             "memory_list",
             "memory_health",
             "memory_causal_why",
-            "checkpoint_list",
             "eval_compare",
         }
         assert (await client.list_prompts()).prompts == []
@@ -393,7 +392,7 @@ def test_a_whole_journey_on_each_back_end(home: Home) -> None:
     async def main() -> None:
         with engine_at(home) as engine:
             host = Host(engine, settings_of(home))
-            async with Client(build_server(host, local=ADMIN)) as client:
+            async with Client(build_server(host, local=OPERATOR)) as client:
                 await journey(client)
 
     anyio.run(main)

@@ -12,10 +12,10 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 from tests.server.serving import FOREIGN, HERE, OWN, bearer, reaching, services_at
 
-from assay.access import Access, Policy
+from assay.access import ACTS, Access, Policy, acts
 from assay.mcp.tools import TOOLS
 from assay.server.application import PUBLIC_PATHS, application, build
-from assay.server.routing import policy_of, with_policy
+from assay.server.routing import act_of, policy_of, with_act
 from assay.server.security.policies import PUBLIC, Table, described
 from assay.server.services import Services
 from assay.testing import FixedClock, note
@@ -48,8 +48,8 @@ def test_every_route_names_its_policy(services: Services) -> None:
     assert nameless == []
 
 
-def test_every_tool_names_its_policy() -> None:
-    assert all(isinstance(one.policy, Policy) for one in TOOLS)
+def test_every_tool_names_an_act_of_the_table() -> None:
+    assert [tool.name for tool in TOOLS if ACTS.get(tool.act.name) is not tool.act] == []
 
 
 def test_at_most_three_addresses_are_for_everybody(services: Services) -> None:
@@ -96,7 +96,8 @@ def test_a_token_reaches_as_far_as_it_says_and_no_further(services: Services, ac
             answer = client.request(method, path, headers=headers)
             assert answer.status_code == 403, f"{method} {path}"
             assert answer.json()["error"]["code"] == "access_too_low"
-    assert bool(beyond) is (access is not Access.ADMIN)
+    # No route needs an operator: what touches the whole store is done at the command line and over MCP.
+    assert bool(beyond) is (access in (Access.READ, Access.WRITE))
 
 
 def test_a_route_without_a_policy_is_refused_to_everybody(services: Services) -> None:
@@ -112,8 +113,66 @@ def test_a_route_without_a_policy_is_refused_to_everybody(services: Services) ->
 
 
 def test_the_name_of_a_policy_stays_with_what_it_was_given_to() -> None:
-    assert policy_of(with_policy(PUBLIC)(lambda: None)) is PUBLIC
+    named = with_act(acts.LOGIN_OPEN)(lambda: None)
+    assert (act_of(named), policy_of(named)) == (acts.LOGIN_OPEN, PUBLIC)
     assert policy_of(lambda: None) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/evaluation/prompts/planner", {"text": 'system = "HIJACKED"\ntask = "Plan."', "active": "yes"}),
+        ("/evaluation/prompts/planner/use", {"version": "0"}),
+        ("/evaluation/prompts/planner/split", {"second": "0"}),
+        ("/evaluation/patterns/apply", {"prompt_id": "planner", "sentence": "HIJACKED"}),
+    ],
+)
+def test_pages_change_prompts_for_admins_alone_as_the_api_does(
+    services: Services, path: str, form: dict[str, str]
+) -> None:
+    with reaching(services, local=False, pages=True) as client:
+        answer = client.post(path, data=form, headers=bearer(services, Access.WRITE))
+        assert answer.status_code == 403
+        now = client.get("/api/prompts/planner", headers=bearer(services, Access.READ)).json()["versions"]
+    assert [version["version"] for version in now] == [0]
+
+
+def test_a_tenants_admin_makes_and_revokes_no_token_of_an_operator(services: Services) -> None:
+    admin, operator = bearer(services, Access.ADMIN), bearer(services, Access.OPERATOR)
+    theirs = services.tokens.all(OWN)[-1].token_id
+    wanted = {"name": "above", "access": "operator"}
+    with reaching(services, local=False) as client:
+        made = client.post("/api/tokens", json=wanted, headers=admin)
+        assert (made.status_code, made.json()["error"]["code"]) == (403, "not_allowed")
+        assert client.delete(f"/api/tokens/{theirs}", headers=admin).status_code == 403
+        assert client.get("/api/memory", headers=operator).status_code == 200
+        assert client.post("/api/tokens", json=wanted, headers=operator).json()["access"] == "operator"
+        assert client.delete(f"/api/tokens/{theirs}", headers=operator).status_code == 200
+    assert [token.name for token in services.tokens.all(OWN) if token.access is Access.OPERATOR] == ["test", "above"]
+
+
+@pytest.mark.parametrize("access", list(Access))
+def test_paths_and_addresses_of_the_server_are_shown_to_an_operator_alone(
+    services: Services, tmp_path: Path, access: Access
+) -> None:
+    with reaching(services, local=False, pages=True) as client:
+        page = client.get("/evaluation/settings", headers=bearer(services, access))
+    assert page.status_code == 200
+    assert "Evaluation of answers" in page.text
+    assert (str(tmp_path) in page.text) is (access is Access.OPERATOR)
+    assert ("model.url" in page.text) is (access is Access.OPERATOR)
+
+
+def test_the_description_of_the_api_says_how_callers_prove_who_they_are(services: Services) -> None:
+    with reaching(services) as client:
+        told = client.get("/api/openapi.json").json()
+    assert set(told["components"]["securitySchemes"]) == {"token", "session"}
+    paths = told["paths"]
+    assert paths["/healthz"]["get"]["security"] == []
+    put = paths["/api/prompts/{prompt_id}"]["put"]
+    assert put["security"] == [{"token": []}, {"session": []}]
+    assert (put["x-assay-act"], put["x-assay-access"]) == ("prompt.change", "admin")
+    assert all("security" in operation for path in paths.values() for operation in path.values())
 
 
 def test_a_foreign_token_sees_nothing_of_ours(services: Services) -> None:

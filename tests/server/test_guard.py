@@ -10,13 +10,14 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.serving import HERE, bearer, reaching, services_at
 
+from assay.access import acts
 from assay.server import limits
 from assay.server.application import build
-from assay.server.routing import with_policy
+from assay.server.routing import with_act
 from assay.server.security.csrf import FIELD, token_of
 from assay.server.security.hosts import authority, is_loopback
 from assay.server.security.login import inside
-from assay.server.security.policies import READ, Table
+from assay.server.security.policies import Table
 from assay.server.services import Services
 from assay.testing import FixedClock
 
@@ -116,11 +117,11 @@ def test_the_api_takes_nothing_but_json(client: TestClient, kind: str) -> None:
 def with_form(services: Services) -> TestClient:
     """An application with one page that has a form."""
 
-    @with_policy(READ)
+    @with_act(acts.SERVER_METRICS)
     async def shown(request: object) -> str:
         return token_of(request)  # type: ignore[arg-type] # a request, as Starlette gives it
 
-    @with_policy(READ)
+    @with_act(acts.SERVER_METRICS)
     async def sent() -> str:
         return "done"
 
@@ -199,7 +200,7 @@ def test_a_method_that_an_address_does_not_take_is_told(client: TestClient) -> N
 
 
 def test_a_bug_is_told_without_its_inside(services: Services, caplog: pytest.LogCaptureFixture) -> None:
-    @with_policy(READ)
+    @with_act(acts.SERVER_METRICS)
     async def broken() -> str:
         raise RuntimeError("the password is swordfish")
 

@@ -6,7 +6,9 @@ import json
 import stat
 import subprocess
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url, text
@@ -24,6 +26,7 @@ from assay.errors import (
     StoreReadOnly,
 )
 from assay.records import IdFactory, LogPosition, Scope
+from assay.records.access import Access, AccessToken
 from assay.storage import Checkpoint, Store, list_checkpoints, open_store, restore_checkpoint, schema
 from assay.storage.checkpoints.manifest import hash_of
 from assay.storage.checkpoints.sqlite_files import restore_over_damage
@@ -150,6 +153,118 @@ def test_a_restore_leaves_a_line_in_the_audit_log(store: Store, scope: Scope, cl
         clock.now(),
     )
     assert line.detail == {"name": "it's good"}
+
+
+def token(token_id: str, **more: Any) -> AccessToken:
+    given = {"name": token_id, "access": Access.ADMIN, "digest": f"digest of {token_id}", "created_by": "ops", **more}
+    return AccessToken(token_id=token_id, created_at=FixedClock().now(), **given)
+
+
+def opened_by(store: Store, *token_ids: str) -> list[AccessToken | None]:
+    with store.reading(Scope(principal="server")) as work:
+        found = [work.access_tokens.opened_by(f"digest of {token_id}") for token_id in token_ids]
+    return [None if one is None else one[1] for one in found]
+
+
+def test_a_restore_revives_no_token_and_no_older_grant(store: Store, scope: Scope, clock: FixedClock) -> None:
+    rival = Scope(tenant="rival", principal="rival")
+    with store.writing(rival) as work:
+        work.access_tokens.add(token("t_revoked"))
+        work.access_tokens.add(token("t_kept", access=Access.READ))
+        work.audit.append("before", "checkpoint")
+    with store.writing(scope) as work:
+        work.access_tokens.add(token("t_gone"))
+    made = store.checkpoints.create("good")
+    clock.advance(hours=1)
+    with store.writing(rival) as work:
+        work.access_tokens.revoke("t_revoked", clock.now())
+        work.access_tokens.add(token("t_new", access=Access.OPERATOR))
+        work.audit.append("after", "checkpoint")
+    with raw(store) as connection:
+        connection.execute(text("DELETE FROM access_tokens WHERE token_id = 't_gone'"))
+    store.checkpoints.restore(made.id, scope)
+    revoked, kept, new, gone = opened_by(store, "t_revoked", "t_kept", "t_new", "t_gone")
+    assert revoked is not None
+    assert revoked.revoked_at == clock.now()
+    assert (kept, new) == (token("t_kept", access=Access.READ), token("t_new", access=Access.OPERATOR))
+    assert gone is None
+    with store.writing(rival) as work:
+        work.audit.append("later", "restore")
+        assert [line.action for line in work.audit.entries()] == ["later", "after", "before"]
+    with store.reading(scope) as work:
+        assert work.audit.entries()[0].action == "checkpoint.restored"
+
+
+class FaultyClock(FixedClock):
+    """Fails once, at the call that it is told to; a restore looks at the clock at each of its steps."""
+
+    calls_left: int | None = None
+
+    def now(self) -> datetime:
+        if self.calls_left is not None:
+            self.calls_left -= 1
+            if self.calls_left < 0:
+                self.calls_left = None
+                raise RuntimeError("a fault in the middle of a restore")
+        return super().now()
+
+
+def test_a_restore_that_fails_at_any_step_replaces_nothing_and_revives_no_token(home: Home, scope: Scope) -> None:
+    """The last steps come after the tokens were carried and before the copy takes the store's place."""
+    clock = FaultyClock()
+    home.clock = clock
+    store = home.open()
+    keep(store, scope, "m_1")
+    with store.writing(scope) as work:
+        work.access_tokens.add(token("t_revoked"))
+    made = store.checkpoints.create("good")
+    keep(store, scope, "m_2")
+    with store.writing(scope) as work:
+        work.access_tokens.revoke("t_revoked", clock.now())
+    faults = 0
+    while True:
+        clock.calls_left = faults
+        try:
+            store.checkpoints.restore(made.id, scope)
+        except RuntimeError:
+            faults += 1
+        else:
+            break
+        assert ids(store, scope) == ["m_1", "m_2"]
+        assert [one is not None and one.revoked_at is not None for one in opened_by(store, "t_revoked")] == [True]
+    assert faults >= 3
+    assert ids(store, scope) == ["m_1"]
+    assert [one is not None and one.revoked_at is not None for one in opened_by(store, "t_revoked")] == [True]
+
+
+def test_a_copy_with_a_trigger_is_refused_and_nothing_is_replaced(file_home: Home, scope: Scope) -> None:
+    with file_home.open() as store:
+        keep(store, scope, "m_1")
+        assert store.foreign_code() == []
+        with raw(store) as connection:
+            connection.execute(text("CREATE TRIGGER spy AFTER INSERT ON memories BEGIN SELECT 1; END"))
+            connection.execute(text("CREATE VIEW window AS SELECT * FROM memories"))
+        assert store.foreign_code() == ["trigger 'spy' on memories", "view 'window'"]
+        made = store.checkpoints.create("bad")
+        with raw(store) as connection:
+            connection.execute(text("DROP TRIGGER spy"))
+            connection.execute(text("DROP VIEW window"))
+        keep(store, scope, "m_2")
+        with pytest.raises(CheckpointFailed, match="trigger 'spy' on memories"):
+            store.checkpoints.restore(made.id, scope)
+        assert ids(store, scope) == ["m_1", "m_2"]
+
+
+def test_code_among_the_tables_of_postgres_is_listed(
+    postgres: PostgresServer, clock: FixedClock, tmp_path: Path
+) -> None:
+    home = postgres_home(postgres, clock, tmp_path, "foreign_code", tmp_path)
+    with home.open() as store:
+        assert store.foreign_code() == []
+        with raw(store) as connection:
+            connection.execute(text("CREATE VIEW foreign_code.window AS SELECT * FROM foreign_code.memories"))
+            connection.execute(text("CREATE RULE spy AS ON DELETE TO foreign_code.audit DO INSTEAD NOTHING"))
+        assert store.foreign_code() == ["rule 'spy' on audit", "view 'window'"]
 
 
 def test_everything_in_the_store_outlives_checkpoint_and_restore(store: Store, scope: Scope) -> None:
@@ -426,6 +541,8 @@ def test_a_store_that_cannot_be_opened_is_restored_and_the_wreck_is_kept(
     path = Path(file_home.address)
     with file_home.open() as store:
         keep(store, scope, "m_1")
+        with store.writing(scope) as work:
+            work.access_tokens.add(token("t_since_revoked"))
         made = store.checkpoints.create("good")
         keep(store, scope, "m_2")
     damage(path)
@@ -439,6 +556,9 @@ def test_a_store_that_cannot_be_opened_is_restored_and_the_wreck_is_kept(
         assert ids(store, scope) == ["m_1"]
         assert store.problems() == []
         assert position(store, scope).epoch != made.epoch
+        # Nobody can say whether the token was revoked since: it opens nothing.
+        assert [one is not None and one.revoked_at is not None for one in opened_by(store, "t_since_revoked")] == [True]
+    assert "revoked" in restored.note
 
 
 def test_a_wreck_is_left_alone_when_the_checkpoint_is_no_good(file_home: Home, scope: Scope) -> None:
@@ -534,12 +654,20 @@ def test_a_dump_of_an_earlier_version_is_restored_with_the_programs(
     home = postgres_home(postgres, clock, tmp_path, "old_dumps", postgres.programs)
     with home.open() as store:
         keep(store, scope, "m_1")
+        with store.writing(scope) as work:
+            work.access_tokens.add(token("t_revoked"))
         made = dumped(home, postgres, store)
         keep(store, scope, "m_2")
+        with store.writing(scope) as work:
+            work.access_tokens.revoke("t_revoked", clock.now())
+            work.audit.append("after", "dump")
         assert [one.id for one in store.checkpoints.holding(scope.tenant, None)] == [made.id]
         assert store.checkpoints.holding("rival", None) == []
         store.checkpoints.restore(made.id, scope)
         assert ids(store, scope) == ["m_1"]
+        assert [one is not None and one.revoked_at is not None for one in opened_by(store, "t_revoked")] == [True]
+        with store.reading(scope) as work:
+            assert [line.action for line in work.audit.entries()][:2] == ["checkpoint.restored", "after"]
     with home.open(postgres_programs=tmp_path) as store:
         with pytest.raises(CheckpointFailed, match="pg_restore") as refused:
             store.checkpoints.restore(made.id, scope)

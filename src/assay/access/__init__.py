@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from assay.access import acts
+from assay.access.acts import ACTS, Act
 from assay.access.policies import Authoriser, Everybody, Grant, OneToken, Policy
 from assay.access.tokens import NewToken, StoredTokens, Tokens
 from assay.records.access import Access
 
 __all__ = [
+    "ACTS",
     "Access",
+    "Act",
     "Authoriser",
     "Everybody",
     "Grant",
@@ -16,4 +20,5 @@ __all__ = [
     "Policy",
     "StoredTokens",
     "Tokens",
+    "acts",
 ]

@@ -1,4 +1,6 @@
-"""What a route or tool does and who may ask for it: a policy for each, a grant for each caller, who gives grants.
+"""What an act does and who may ask for it: the policies there are, a grant for each caller, who gives grants.
+
+Each act of the table `acts` has one of the policies below.
 
 The tenant and the principal come from the grant, which the server makes; nothing a client sends reaches them. An
 `Authoriser` turns what a caller showed into a grant: on stdio and without a token whoever reaches the server has the
@@ -17,7 +19,7 @@ from assay.records.access import Access
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """What a route or tool does to the store, and the access it needs."""
+    """What an act does to the store, and the access it needs."""
 
     name: str
     access: Access
@@ -32,6 +34,28 @@ class Policy:
     def reads_only(self) -> bool:
         """Whether it changes nothing but logs."""
         return self.access is Access.READ
+
+
+PUBLIC = Policy(name="public", access=Access.READ, idempotent=True)
+"""For everybody, also without a token. There are three such addresses: see `application.PUBLIC_PATHS`."""
+READ = Policy(name="read", access=Access.READ, idempotent=True)
+ADD = Policy(name="add", access=Access.WRITE)
+ADD_ONCE = Policy(name="add once", access=Access.WRITE, idempotent=True)
+SET = Policy(name="set", access=Access.WRITE, destructive=True, idempotent=True)
+CHANGE = Policy(name="change", access=Access.WRITE, destructive=True)
+"""Twice is an error: the second call finds a newer version than it names."""
+MEASURE = Policy(name="measure", access=Access.WRITE, takes_long=True)
+"""Costs time and leaves something behind: a run, a researched answer, an analysis."""
+OVERSEE = Policy(name="oversee", access=Access.ADMIN, idempotent=True)
+"""Shows who may come in and what was done."""
+GOVERN = Policy(name="govern", access=Access.ADMIN, destructive=True, idempotent=True)
+"""Switches what everybody in the tenant sees, or says who may come in."""
+SURVEY = Policy(name="survey", access=Access.OPERATOR, idempotent=True)
+"""Shows what concerns the whole server or store, rows of every tenant."""
+COPY = Policy(name="copy", access=Access.OPERATOR)
+"""Adds a copy of the whole store."""
+OPERATE = Policy(name="operate", access=Access.OPERATOR, destructive=True, idempotent=True)
+"""Changes the whole store, rows of every tenant."""
 
 
 class Grant(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from assay.access.policies import Authoriser, Grant
 from assay.clock import Clock
-from assay.errors import InputError, StorageError
+from assay.errors import InputError, NotAllowed, StorageError
 from assay.records import Scope
 from assay.records.access import Access, AccessToken
 from assay.storage import Store
@@ -44,8 +44,15 @@ class Tokens:
         self._store = store
         self._clock = clock
 
-    def create(self, scope: Scope, name: str, access: Access, *, days: int | None = None) -> NewToken:
-        """A new token for the scope's tenant; without days it does not expire."""
+    def create(
+        self, scope: Scope, name: str, access: Access, *, days: int | None = None, by: Access = Access.OPERATOR
+    ) -> NewToken:
+        """A new token for the scope's tenant; without days it does not expire.
+
+        `by` is the access of whoever asks; the person at the command line is the operator. Raises `NotAllowed` for a
+        token that would reach further than that.
+        """
+        _check_reach(by, access, "make")
         if days is not None and not 1 <= days <= LONGEST_DAYS:
             raise InputError(f"{days} days is no time for a token", remedy=f"Give 1 to {LONGEST_DAYS} days.")
         text = MARK + secrets.token_urlsafe(32)
@@ -69,9 +76,10 @@ class Tokens:
         with self._store.reading(scope) as work:
             return work.access_tokens.all()
 
-    def revoke(self, scope: Scope, token_id: str) -> AccessToken:
-        """Let a token open nothing from now on."""
+    def revoke(self, scope: Scope, token_id: str, *, by: Access = Access.OPERATOR) -> AccessToken:
+        """Let a token open nothing from now on; `by` as for `create`."""
         with self._store.writing(scope) as work:
+            _check_reach(by, work.access_tokens.get(token_id).access, "revoke")
             gone = work.access_tokens.revoke(token_id, self._clock.now())
             work.audit.append("token.revoke", token_id, {"name": gone.name})
         return gone
@@ -130,6 +138,15 @@ class StoredTokens:
             return None
         tenant, token = found
         return Grant(Scope(tenant=tenant, principal=f"token:{token.name}"), token.access)
+
+
+def _check_reach(by: Access, access: Access, verb: str) -> None:
+    """Refuse to make or revoke a token that reaches further than the access of whoever asks."""
+    if not by.includes(access):
+        raise NotAllowed(
+            f"a caller with {by} access cannot {verb} a token with {access} access",
+            remedy=f"Ask somebody with {access} access, or use `assay token` on the server.",
+        )
 
 
 def digest_of(token: str) -> str:

@@ -141,7 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except AssayError as problem:
         code = _tell(problem, given)
     except typer.TyperException as problem:
-        code = _tell(_usage(problem), given)
+        wrong = _usage(problem)
+        if gate.COMMAND in given:
+            gate.tell_files_of_usage_error(given, wrong)
+        code = _tell(wrong, given)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except BrokenPipeError:

@@ -89,6 +89,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
                 memories = work.memories.count()
             damage = store.damage()
             broken = [] if damage else store.problems()
+            foreign = [] if damage else store.foreign_code()
             place = store.place
     except StoreNotFound as problem:
         yield Finding("Store", "note", problem.message, "The first save makes it.", problem.remedy)
@@ -106,6 +107,14 @@ def _store(settings: Settings) -> Iterator[Finding]:
         yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
     for one in broken:
         yield Finding("Store", "problem", one, "The tables disagree.", "Restore a checkpoint and report this.")
+    for code in foreign:
+        yield Finding(
+            "Store",
+            "problem",
+            f"{code} was not made by Assay",
+            "It runs with every save or read, and can copy or change what is kept.",
+            "Find out who made it, and drop it; a checkpoint that holds it is not restored.",
+        )
     yield from _permissions(settings)
     yield from _checkpoints(settings)
 

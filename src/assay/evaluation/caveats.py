@@ -12,14 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.evaluation.channel_metrics import UNEXPANDED, UNTOLD
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.answers import NO_JUDGE_ASKED
-from assay.metrics.columns import POOLED_GRADE
 from assay.metrics.engine import Measured
 from assay.metrics.operations import LatencySummary, latency_summary
 from assay.metrics.ranking import KERNELS
@@ -308,10 +307,10 @@ def _unscored_kind(kind: OutcomeKind, reason: str) -> CaveatKind:
     return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
 
 
-def ranking_caveats(measured: Measured, specs: Sequence[MetricSpec], level: int) -> list[Caveat]:
+def ranking_caveats(measured: Measured, specs: Sequence[MetricSpec]) -> list[Caveat]:
     """Unjudged results and short lists of measured rankings; `measured` has `extra_specs` too."""
     groups = by_cutoff(specs)
-    shares = [judged_at(measured, concerned, cutoff, level) for cutoff, concerned in groups.items()]
+    shares = [judged_at(measured, concerned, cutoff) for cutoff, concerned in groups.items()]
     unjudged = [share for share in shares if share.unjudged > 0]
     found = [unjudged_caveat(unjudged)] if unjudged else []
     deepest = max((cutoff for cutoff in groups if cutoff is not None), default=0)
@@ -348,12 +347,12 @@ def _cutoff(spec: MetricSpec) -> int | None:
     return 1 if spec.name == "top1_chunk" else spec.cutoff
 
 
-def extra_specs(specs: Sequence[MetricSpec], level: int) -> tuple[MetricSpec, ...]:
+def extra_specs(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
     """What to measure beside the metrics asked for, so that `ranking_caveats` knows what unjudged results may move."""
     found: list[MetricSpec] = []
     for cutoff, concerned in by_cutoff(specs).items():
         found += [MetricSpec(name="judged", cutoff=cutoff), *([_precision(cutoff)] if cutoff is not None else [])]
-        found += [if_relevant for spec in concerned if (if_relevant := _if_unjudged_relevant(spec, level)) is not None]
+        found += [changed for spec in concerned for rule in _ASSUMED if (changed := _assume(spec, rule)) is not None]
     return tuple(dict.fromkeys(found))
 
 
@@ -361,14 +360,27 @@ def _precision(cutoff: int) -> MetricSpec:
     return MetricSpec(name="precision", cutoff=cutoff)
 
 
-def _if_unjudged_relevant(spec: MetricSpec, level: int) -> MetricSpec | None:
-    """The metric with unjudged results counted as relevant; None where it says itself what they count as."""
+_ASSUMED = ("in_view", "missed")
+"""What is assumed of the unjudged results down to the cutoff: they are relevant; or only others found them."""
+
+
+def _assume(spec: MetricSpec, rule: str) -> MetricSpec | None:
+    """The metric under another rule for unjudged results; None where it names a rule itself."""
     given = dict(spec.parameters)
     if given.get("unjudged", "0") != "0" or "unjudged" not in {known.name for known in spec.entry.parameters}:
         return None
-    rule = "1" if level <= POOLED_GRADE else "relevant"
     parameters = tuple(sorted({**given, "unjudged": rule}.items()))
     return MetricSpec(name=spec.name, parameters=parameters, cutoff=spec.cutoff)
+
+
+class Assumed(NamedTuple):
+    """The mean of a metric as measured, and under two assumptions about unjudged results."""
+
+    value: float
+    if_relevant: float
+    """If the unjudged results down to the cutoff were relevant."""
+    if_missed: float
+    """If as many relevant documents were there and this run had found none of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -381,8 +393,8 @@ class JudgedShare:
     """The share of results that somebody judged, as the metric `judged` gives it."""
     unknown: float | None
     """Of the results not known to be relevant, the share nobody judged; None: without a cutoff it is not known."""
-    ranges: Mapping[str, tuple[float, float]]
-    """By metric: its mean, and its mean if every unjudged result were relevant."""
+    ranges: Mapping[str, Assumed]
+    """By metric."""
 
     @property
     def unjudged(self) -> float:
@@ -390,22 +402,24 @@ class JudgedShare:
         return 1.0 - self.judged
 
 
-def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | None, level: int) -> JudgedShare:
+def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | None) -> JudgedShare:
     """Read the judged share of a run from what was measured with `extra_specs`."""
     judged = _mean(measured, MetricSpec(name="judged", cutoff=cutoff))
-    ranges = {}
-    for spec in specs:
-        if_relevant = _if_unjudged_relevant(spec, level)
-        low, high = _mean(measured, spec), None if if_relevant is None else _mean(measured, if_relevant)
-        if low is not None and high is not None:
-            ranges[str(spec)] = (low, high)
     return JudgedShare(
         cutoff=cutoff,
         metrics=tuple(map(str, specs)),
         judged=1.0 if judged is None else judged,
         unknown=None if cutoff is None else _unknown_share(measured, cutoff),
-        ranges=ranges,
+        ranges={str(spec): assumed for spec in specs if (assumed := _assumed(measured, spec)) is not None},
     )
+
+
+def _assumed(measured: Measured, spec: MetricSpec) -> Assumed | None:
+    """The metric as measured and under both assumptions; None where one of them has no value."""
+    wanted = [spec, *(_assume(spec, rule) for rule in _ASSUMED)]
+    means = [None if each is None else _mean(measured, each) for each in wanted]
+    found = [value for value in means if value is not None]
+    return Assumed(*found) if len(found) == len(means) else None
 
 
 def _unknown_share(measured: Measured, cutoff: int) -> float:
@@ -431,8 +445,8 @@ def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
         for share in ordered
     )
     ranges = {name: ends for share in shares for name, ends in share.ranges.items()}
-    moved = [(name, ends) for name, ends in ranges.items() if round(ends[0], 3) != round(ends[1], 3)]
-    ends = ", ".join(f"{name} {high:.3f} instead of {low:.3f}" for name, (low, high) in moved[:_FEW])
+    moved = [(name, ends) for name, ends in ranges.items() if round(ends.value, 3) != round(ends.if_relevant, 3)]
+    ends = ", ".join(f"{name} {each.if_relevant:.3f} instead of {each.value:.3f}" for name, each in moved[:_FEW])
     figures: dict[str, float] = {}
     for share in shares:
         figures[f"judged{_at(share.cutoff)}"] = share.judged
@@ -445,8 +459,9 @@ def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
         metrics=tuple(name for share in shares for name in share.metrics),
         figures={
             **figures,
-            **{f"value:{name}": low for name, (low, _) in ranges.items()},
-            **{f"if_relevant:{name}": high for name, (_, high) in ranges.items()},
+            **{f"value:{name}": each.value for name, each in ranges.items()},
+            **{f"if_relevant:{name}": each.if_relevant for name, each in ranges.items()},
+            **{f"if_missed:{name}": each.if_missed for name, each in ranges.items()},
         },
     )
 
@@ -513,7 +528,8 @@ def has_mixed_ties(retrieved: Retrieved, relevant: Iterable[str]) -> bool:
 def withhold(comparison: Comparison, control: Sequence[Caveat], treatment: Sequence[Caveat], metric: str) -> Comparison:
     """Withhold "better" or "worse" where unjudged results may be the whole difference in the metric.
 
-    Two conditions: the losing run would reach the other one if its unjudged results were relevant, and among its
+    Two conditions: the losing run would reach the other one if its unjudged results were relevant (a recall or nDCG of
+    the other one would fall then, because it did not find them), and among its
     results not known to be relevant it has a clearly larger share of unjudged ones. Where only relevant documents were
     ever judged, that share is the same for every run, and the caveat alone has to do.
     """
@@ -534,15 +550,27 @@ def _explain_by_unjudged(
     """Say why unjudged results may be the whole gap; empty when they cannot be."""
     place = _at(_cutoff(MetricSpec.parse(metric)))
     lost, won = _unjudged_figures(loser, metric), _unjudged_figures(winner, metric)
-    may_gain = lost.get(f"if_relevant:{metric}", 0.0) - lost.get(f"value:{metric}", 0.0)
     more_unknown = lost.get(f"unknown{place}", 0.0) - won.get(f"unknown{place}", 0.0)
-    if may_gain < gap or more_unknown <= JUDGED_GAP:
+    if not _may_catch_up(lost, metric, gap) or more_unknown <= JUDGED_GAP:
         return ""
     unjudged = (1 - lost[f"judged{place}"]) * 100
     return (
         f"{unjudged:.1f} % of the results of the {name} run were never judged and count as not relevant, many more "
         "than of the other run; judge them first"
     )
+
+
+def _may_catch_up(lost: Mapping[str, float], metric: str, gap: float) -> bool:
+    """Whether the losing run would reach the other one if its unjudged results were relevant.
+
+    What the other run's value would fall to is estimated from the losing run's: both are divided by the same number
+    of relevant documents, which grows by the newly relevant ones.
+    """
+    if f"if_relevant:{metric}" not in lost:
+        return False
+    value = lost[f"value:{metric}"]
+    share_left = lost.get(f"if_missed:{metric}", value) / value if value > 0 else 1.0
+    return lost[f"if_relevant:{metric}"] >= (value + gap) * min(share_left, 1.0)
 
 
 def _unjudged_figures(caveats: Sequence[Caveat], metric: str) -> Mapping[str, float]:

@@ -126,7 +126,7 @@ def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
 
 def _measure_run(request: Request, qrels: QrelTable, instrument: Instrument, name: str, path: Path) -> RunResult:
     specs = with_judged(request.specs)
-    wanted = tuple(dict.fromkeys([*specs, *extra_specs(request.specs, request.rules.level)]))
+    wanted = tuple(dict.fromkeys([*specs, *extra_specs(request.specs)]))
     try:
         measured = measure_batches(qrels, stream_run(path), wanted, request.rules)
     except ScatteredTopics:
@@ -178,9 +178,7 @@ def _compare(
     """Query by query, where both have a value; Holm over the metrics asked for."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
     found = compare_all(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
-    before, after = (
-        ranking_caveats(side.measured, request.specs, request.rules.level) for side in (control, treatment)
-    )
+    before, after = (ranking_caveats(side.measured, request.specs) for side in (control, treatment))
     return {spec: withhold(found[str(spec)], before, after, str(spec)) for spec in request.specs}
 
 
@@ -205,7 +203,7 @@ def _find_caveats(request: Request, qrels: QrelTable, runs: Sequence[RunResult])
     for run in runs:
         for caveat in (
             *_run_caveats(run),
-            *ranking_caveats(run.measured, request.specs, request.rules.level),
+            *ranking_caveats(run.measured, request.specs),
             *_tie_caveats(run),
         ):
             yield replace(caveat, sentence=f"{run.name}: {caveat.sentence}")

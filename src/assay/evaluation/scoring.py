@@ -183,7 +183,7 @@ class _Sheet:
     def measured(self) -> list[Measured]:
         """Rankings of each repeat measured, over the cases that came back; empty without ranking metrics."""
         specs = self.ranking_specs
-        wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs, self.dataset.relevance_level)]))
+        wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs)]))
         return [_measure(self, wanted, results) for results in self.by_repeat] if specs else []
 
     @cached_property
@@ -349,6 +349,6 @@ def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
     tied = sum(caveats.has_mixed_ties(retrieved, relevant[case]) for case, retrieved in given.items())
     rule = "here the order in which the system gave them counts"
     return [
-        *caveats.ranking_caveats(sheet.measured[0], sheet.ranking_specs, level),
+        *caveats.ranking_caveats(sheet.measured[0], sheet.ranking_specs),
         *([caveats.tie_caveat(tied, len(given), rule=rule)] if tied else []),
     ]

@@ -14,7 +14,7 @@ import anyio
 from anyio import from_thread, to_thread
 
 from assay.errors import ServerBusy
-from assay.mcp.policies import MEASURE, Access, Grant
+from assay.mcp.policies import Access, Grant
 from assay.mcp.tool import Calling, Progress, Result, Tool
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Host:
             read_only=self.read_only,
             progress=_progress(report),
         )
-        if tool.policy is not MEASURE:
+        if not tool.policy.takes_long:
             return tool.call(calling, arguments)  # type: ignore[no-any-return] # as the table of tools has it
         return self._measure(tool, calling, arguments)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from assay.errors import BadValue
-from assay.mcp.policies import ADD, Policy
+from assay.mcp.policies import Act, acts
 
 LONGEST_TOPIC = 1_000
 
@@ -17,7 +17,8 @@ SAVE = Prompt(
     description="Keep the decisions, facts and lessons of this conversation in the memory.",
     arguments=[PromptArgument(name="topic", description="Only what concerns this.", required=False)],
 )
-PROMPTS: Mapping[str, tuple[Prompt, Policy]] = {SAVE.name: (SAVE, ADD)}
+PROMPTS: Mapping[str, tuple[Prompt, Act]] = {SAVE.name: (SAVE, acts.MEMORY_SAVE)}
+"""Each prompt with the act it leads to."""
 
 _TEXT = """\
 Look back over this conversation{about} and save what will matter later.

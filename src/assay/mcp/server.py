@@ -127,12 +127,12 @@ class _Answers:
     ) -> types.ListPromptsResult:
         _no_cursor(params)
         grant = self._grant(context)
-        shown = [prompt for prompt, policy in prompts.PROMPTS.values() if grant.allows(policy)]
+        shown = [prompt for prompt, act in prompts.PROMPTS.values() if grant.allows(act.policy)]
         return types.ListPromptsResult(prompts=shown)
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         grant = self._grant(context)
-        known = [name for name, (_, policy) in prompts.PROMPTS.items() if grant.allows(policy)]
+        known = [name for name, (_, act) in prompts.PROMPTS.items() if grant.allows(act.policy)]
         if params.name not in known:
             raise _unknown("prompt", params.name, known)
         try:

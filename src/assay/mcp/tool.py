@@ -1,4 +1,4 @@
-"""What a tool is: name, policy, arguments, result, and the function between. Also what every call shares.
+"""What a tool is: name, act, arguments, result, and the function between. Also what every call shares.
 
 Arguments are read strictly from JSON: a text is no number, an unknown field is refused. What is wrong is told by the
 field's name, with the field's own description as the remedy. Every field states its limits in its schema.
@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import ErrorDetails
 
 from assay.errors import BadValue
-from assay.mcp.policies import Policy
+from assay.mcp.policies import Act, Policy
 from assay.records import Scope
 
 if TYPE_CHECKING:
@@ -66,12 +66,18 @@ class Tool(Generic[A, R]):
     name: str
     title: str
     description: str
-    policy: Policy
+    act: Act
+    """What it does, from the table of acts; the policy is the act's."""
     arguments: type[A]
     result: type[R]
     call: Callable[[Calling, A], R]
     readable: Callable[[R], str] | None = None
     """How a result reads; None: as the JSON it is."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of its act, the same as on every other surface."""
+        return self.act.policy
 
     def described(self) -> Described:
         """What a client is told of it."""

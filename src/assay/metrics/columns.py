@@ -75,24 +75,34 @@ class Columns:
             self.memo[name] = make()
         return self.memo[name]
 
-    def pooled(self, grade: int) -> Columns:
-        """Return the columns as if every unjudged document that was retrieved had this grade."""
-        if grade not in self._pools:
-            self._pools[grade] = self._pool(grade)
-        return self._pools[grade]
+    def pooled(self, grade: int, *, first: int | None = None, found: bool = True) -> Columns:
+        """Return the columns as if unjudged documents that were retrieved had this grade.
+
+        `first` takes only those among the first ranks. With `found=False` they are in the judgments and not in the
+        ranking: what the topics look like to a run that does not retrieve them.
+        """
+        key = (grade, first, found)
+        if key not in self._pools:
+            self._pools[key] = self._pool(*key)
+        return self._pools[key]
 
     @cached_property
-    def _pools(self) -> dict[int, Columns]:
-        """Pooled columns by grade: several metrics ask for the same ones."""
+    def _pools(self) -> dict[tuple[int, int | None, bool], Columns]:
+        """Pooled columns by how they were asked for: several metrics ask for the same ones."""
         return {}
 
-    def _pool(self, grade: int) -> Columns:
+    def _pool(self, grade: int, first: int | None, found: bool) -> Columns:
+        concerned = self.grades == UNJUDGED
+        if first is not None:
+            concerned[first:] = False
+        added = self.unjudged if first is None else concerned.sum(axis=0)
         scale = np.union1d(self.scale, np.array([grade], dtype=np.int16)).astype(np.int16)
         counts = np.zeros((len(scale), self.topics), dtype=np.int64)
         counts[np.searchsorted(scale, self.scale)] = self.counts
-        counts[np.searchsorted(scale, grade)] += self.unjudged
-        grades = np.where(self.grades == UNJUDGED, np.int16(grade), self.grades)
-        return replace(self, grades=grades, scale=scale, counts=counts, unjudged=np.zeros_like(self.unjudged), memo={})
+        counts[np.searchsorted(scale, grade)] += added
+        grades = np.where(concerned, np.int16(grade), self.grades) if found else self.grades
+        left = self.unjudged - added if found else self.unjudged
+        return replace(self, grades=grades, scale=scale, counts=counts, unjudged=left, memo={})
 
 
 def columns_of(

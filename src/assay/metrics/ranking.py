@@ -43,8 +43,11 @@ _FEW = 16
 def answer(name: str, columns: Columns, question: Question) -> Found:
     """One metric of every topic. `unjudged` changes what is looked at, never how."""
     rule = question.parameters.get("unjudged", "0")
-    if rule != "0":
-        columns = columns.pooled(POOLED_GRADE if rule == "1" else max(POOLED_GRADE, question.level))
+    relevant = max(POOLED_GRADE, question.level)
+    if rule in ("1", "relevant"):
+        columns = columns.pooled(POOLED_GRADE if rule == "1" else relevant)
+    elif rule in ("in_view", "missed"):
+        columns = columns.pooled(relevant, first=question.cutoff, found=rule == "in_view")
     return KERNELS[name](columns, question)
 
 

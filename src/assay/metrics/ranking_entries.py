@@ -11,9 +11,11 @@ from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
 _UNJUDGED = Parameter(
     name="unjudged",
     meaning="the grade of a retrieved document that nobody judged; 1 is the pooled rule, which adds those documents to"
-    " the judgments as marginal; `relevant` gives them the lowest grade that is relevant",
+    " the judgments as marginal; `relevant` gives them the lowest grade that is relevant; `in_view` does so only down"
+    " to the cutoff; `missed` adds the documents of `in_view` to the judgments and not to the ranking: what they"
+    " would cost a run that does not find them",
     default="0",
-    choices=("0", "1", "relevant"),
+    choices=("0", "1", "relevant", "in_view", "missed"),
 )
 _VACUOUS = Parameter(
     name="vacuous",

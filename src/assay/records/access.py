@@ -16,6 +16,8 @@ class Access(StrEnum):
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
+    OPERATOR = "operator"
+    """Above the admins of tenants: acts that touch the whole store, such as restoring a checkpoint, need it."""
 
     def includes(self, other: Access) -> bool:
         """Whether whoever has this may do what needs the other."""

@@ -6,27 +6,29 @@ application, and whatever is added later without a policy is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from assay.access import Access, Grant
+from assay.access import Access, Grant, acts
 from assay.server import errors
 from assay.server.idempotency import Repeats
 from assay.server.lifespan import lifespan
 from assay.server.parameters import refuse_unknown_parameters
 from assay.server.routers import RESOURCES
-from assay.server.routing import with_policy
+from assay.server.routing import SECURITY_SCHEMES, with_act
 from assay.server.security.callers import Callers
 from assay.server.security.csrf import Csrf
 from assay.server.security.guard import LOGIN, Gates, Guard
 from assay.server.security.hosts import Hosts
 from assay.server.security.login import add_login
-from assay.server.security.policies import READ, Table
+from assay.server.security.policies import Table
 from assay.server.security.rates import Rates
 from assay.server.services import Services
 
@@ -56,6 +58,7 @@ def application(services: Services, *, pages: bool = True) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.services = services
+    app.openapi = partial(_describe, app, app.openapi)  # type: ignore[method-assign] # FastAPI's own way to extend it
     errors.add_handlers(app)
     for resource in RESOURCES:
         resource.add_to(app)
@@ -81,7 +84,7 @@ def build(
     `secret` is for processes that serve together: a form of one is taken by the others.
     """
     app = application(services, pages=pages)
-    local = Grant(services.own_scope, Access.ADMIN) if open_to_this_machine else None
+    local = Grant(services.own_scope, Access.OPERATOR) if open_to_this_machine else None
     clock = services.clock
     gates = Gates(
         hosts=Hosts(names),
@@ -96,7 +99,15 @@ def build(
     return Guard(app, Table(app.routes), services, gates)
 
 
-@with_policy(READ)
+def _describe(app: FastAPI, generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The description of the API, with the ways a caller can prove who it is."""
+    if app.openapi_schema is None:
+        found = generate()
+        found["components"]["securitySchemes"] = dict(SECURITY_SCHEMES)
+    return generate()
+
+
+@with_act(acts.SERVER_DESCRIBE)
 async def _description(request: Request) -> Response:
     refuse_unknown_parameters(request)
     return JSONResponse(request.app.openapi())

@@ -1,6 +1,6 @@
-"""How a route is declared: method, path, policy, and a function; a plain one runs off the event loop.
+"""How a route is declared: method, path, act, and a function; a plain one runs off the event loop.
 
-A `Resource` collects the routes of one subject. There is no way to add one without a policy, and the guard refuses
+A `Resource` collects the routes of one subject. There is no way to add one without an act, and the guard refuses
 what has none. The function takes `asked` (who calls, and the services) and whatever FastAPI reads from path, query and
 body; it returns a pydantic value, which is written in the same thread. One that takes nothing but a body is called
 without FastAPI when the body is sound (`Straight`): half the time that the event loop has for a request.
@@ -18,7 +18,8 @@ from fastapi import Depends, FastAPI, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
-from assay.access import Grant, Policy
+from assay.access import Act, Grant, Policy
+from assay.access.policies import PUBLIC
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.server.errors import documented
@@ -27,10 +28,25 @@ from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
 """What any route may answer."""
-POLICY = "__assay_policy__"
-"""Where an endpoint says what its policy is."""
+ACT = "__assay_act__"
+"""Where an endpoint says which act of the table it is."""
 STRAIGHT = "__assay_straight__"
 """Where it says how it is called without FastAPI."""
+
+SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of `assay token create`. Its scope must reach the route's `x-assay-access`.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "assay_session",
+        "description": "The cookie that a browser has after signing in at `/login`.",
+    },
+}
+"""How a caller proves who it is; either is enough. A server that is open to its own machine asks for none."""
 
 Handler = Callable[..., Any]
 
@@ -87,7 +103,7 @@ class Route:
 
     method: str
     path: str
-    policy: Policy
+    act: Act
     handler: Handler
     status: int = 200
     fails: tuple[int, ...] = ()
@@ -106,28 +122,28 @@ class Resource:
         self.tag = tag
         self.routes: list[Route] = []
 
-    def get(self, path: str, policy: Policy, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
+    def get(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """A route that reads."""
-        return self.on("GET", path, policy, *fails, **more)
+        return self.on("GET", path, act, *fails, **more)
 
-    def post(self, path: str, policy: Policy, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
+    def post(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """A route that adds or does something."""
-        return self.on("POST", path, policy, *fails, **more)
+        return self.on("POST", path, act, *fails, **more)
 
-    def put(self, path: str, policy: Policy, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
+    def put(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """A route that sets something."""
-        return self.on("PUT", path, policy, *fails, **more)
+        return self.on("PUT", path, act, *fails, **more)
 
-    def delete(self, path: str, policy: Policy, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
+    def delete(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """A route that takes something away."""
-        return self.on("DELETE", path, policy, *fails, **more)
+        return self.on("DELETE", path, act, *fails, **more)
 
-    def on(self, method: str, path: str, policy: Policy, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
+    def on(self, method: str, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """Any route; `more` are further fields of `Route`."""
 
         def register(handler: Handler) -> Handler:
             whole = self.prefix + path
-            self.routes.append(Route(method=method, path=whole, policy=policy, handler=handler, fails=fails, **more))
+            self.routes.append(Route(method=method, path=whole, act=act, handler=handler, fails=fails, **more))
             return handler
 
         return register
@@ -146,6 +162,7 @@ class Resource:
                 operation_id=route.handler.__name__,
                 summary=_first_line(route.handler),
                 description=inspect.getdoc(route.handler),
+                openapi_extra=_authority(route.act),
             )
 
 
@@ -182,28 +199,34 @@ def answering(route: Route) -> Handler:
     shown.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     if not waits and shown.__annotations__.keys() == {"asked", "body"}:
         setattr(shown, STRAIGHT, Straight(route, shown.__annotations__["body"]))
-    return with_policy(route.policy)(shown)
+    return with_act(route.act)(shown)
 
 
 async def _off_the_loop(route: Route, given: dict[str, Any]) -> Response:
     asked: Asking = given["asked"]
-    return await asked.services.run(lambda: written(route.handler(**given), route.status), Lane.of(route.policy))
+    return await asked.services.run(lambda: written(route.handler(**given), route.status), Lane.of(route.act.policy))
 
 
-def with_policy(policy: Policy) -> Callable[[Handler], Handler]:
-    """Name the policy of an endpoint that is not declared by a `Resource`, such as a page."""
+def with_act(act: Act) -> Callable[[Handler], Handler]:
+    """Name the act of an endpoint that is not declared by a `Resource`, such as a page."""
 
     def named(endpoint: Handler) -> Handler:
-        setattr(endpoint, POLICY, policy)
+        setattr(endpoint, ACT, act)
         return endpoint
 
     return named
 
 
-def policy_of(endpoint: object) -> Policy | None:
-    """The policy an endpoint names."""
-    found: Policy | None = getattr(endpoint, POLICY, None)
+def act_of(endpoint: object) -> Act | None:
+    """The act an endpoint names; None: it names none, so nobody may call it."""
+    found: Act | None = getattr(endpoint, ACT, None)
     return found
+
+
+def policy_of(endpoint: object) -> Policy | None:
+    """The policy of the act an endpoint names."""
+    act = act_of(endpoint)
+    return None if act is None else act.policy
 
 
 def straight_of(endpoint: object) -> Straight | None:
@@ -217,6 +240,15 @@ def written(value: Any, status: int = 200) -> Response:
     if isinstance(value, Response):
         return value
     return Response(value.model_dump_json(), status_code=status, media_type="application/json")
+
+
+def _authority(act: Act) -> dict[str, Any]:
+    """What the description of the API says of who may call a route."""
+    said: dict[str, Any] = {"x-assay-act": act.name}
+    if act.policy is PUBLIC:
+        return {**said, "security": []}
+    schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY_SCHEMES]
+    return {**said, "x-assay-access": act.policy.access.value, "security": schemes}
 
 
 def _returned(handler: Handler) -> Any:

@@ -39,6 +39,10 @@ class Backend(Protocol):
         """What the database's own check finds wrong with its files; a server looks after its own."""
         ...
 
+    def foreign_code(self) -> list[str]:
+        """Triggers, rules and views among the store's tables, in words. Assay makes none."""
+        ...
+
     def close(self) -> None:
         """Give everything back."""
         ...

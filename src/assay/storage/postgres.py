@@ -28,6 +28,16 @@ _TAKE_ALL = text("SELECT pg_advisory_xact_lock(:family, :store)")
 OLDEST_SERVER = 140000
 CONNECT_TIMEOUT_S = 10
 
+_FOREIGN_CODE = text("""
+    SELECT 'trigger ' || quote_literal(g.tgname) || ' on ' || t.relname FROM pg_trigger g
+      JOIN pg_class t ON t.oid = g.tgrelid JOIN pg_namespace n ON n.oid = t.relnamespace
+      WHERE n.nspname = :ours AND NOT g.tgisinternal
+    UNION ALL SELECT 'rule ' || quote_literal(rulename) || ' on ' || tablename FROM pg_rules WHERE schemaname = :ours
+    UNION ALL SELECT 'view ' || quote_literal(viewname) FROM pg_views WHERE schemaname = :ours
+    ORDER BY 1
+""")
+"""Code among the tables that runs with, or in the place of, what is saved and read."""
+
 
 class PostgresBackend:
     """An open PostgreSQL schema."""
@@ -95,6 +105,11 @@ class PostgresBackend:
     def damage(self) -> list[str]:
         """Nothing to look at: the server checks its own pages."""
         return []
+
+    def foreign_code(self) -> list[str]:
+        """The triggers, rules and views of the schema, none of which Assay made."""
+        with self.reading() as connection:
+            return [str(line) for line in connection.execute(_FOREIGN_CODE, {"ours": self.schema}).scalars()]
 
     def close(self) -> None:
         """Close every connection that is ours."""

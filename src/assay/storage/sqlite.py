@@ -109,6 +109,11 @@ class SqliteBackend:
         with self.reader_file() as connection:
             return damage_of(connection)
 
+    def foreign_code(self) -> list[str]:
+        """The triggers and views of the file, none of which Assay made."""
+        with self.reader_file() as connection:
+            return foreign_code_in(connection)
+
     def close(self) -> None:
         """Close readers first, so that the writer, closing last and locked, folds the log into the file.
 
@@ -235,6 +240,18 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
     """What SQLite's own check finds, at most a few lines; nothing when the file is whole."""
     found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_MOST_DAMAGE})")]
     return [] if found == ["ok"] else found
+
+
+def foreign_code_in(connection: sqlite3.Connection) -> list[str]:
+    """List the triggers and views of a file. Assay makes none: each was put there by something else.
+
+    A trigger runs with every save that touches its table, so it can copy, change or delete what is saved.
+    """
+    wanted = "SELECT type, name, tbl_name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY type, name"
+    return [
+        f"{kind} {name!r}" + (f" on {table}" if kind == "trigger" else "")
+        for kind, name, table in connection.execute(wanted)
+    ]
 
 
 def _create_file(path: Path) -> None:

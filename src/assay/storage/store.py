@@ -121,6 +121,10 @@ class Store:
         """What the database itself finds wrong with its files. Reads all of it."""
         return self._backend.damage()
 
+    def foreign_code(self) -> list[str]:
+        """Triggers, rules and views among the tables, in words. Assay makes none, so each is somebody else's."""
+        return self._backend.foreign_code()
+
     def problems(self) -> list[str]:
         """Where the tables disagree with each other, in words."""
         with self._backend.reading() as connection:

@@ -14,10 +14,11 @@ from starlette.testclient import TestClient
 from tests.server.pages.looking import Visitor
 from tests.server.serving import HERE, bearer, reaching, served, services_at
 
+from assay.access import acts
 from assay.records.access import Access
 from assay.server.application import build
-from assay.server.routing import with_policy
-from assay.server.security.policies import READ, Table
+from assay.server.routing import with_act
+from assay.server.security.policies import Table
 from assay.server.services import Services
 from assay.testing import FixedClock
 
@@ -118,7 +119,7 @@ def test_an_address_that_only_takes_forms_says_so(services: Services) -> None:
 
 
 def test_a_bug_is_shown_without_its_inside(services: Services, caplog: pytest.LogCaptureFixture) -> None:
-    @with_policy(READ)
+    @with_act(acts.SERVER_METRICS)
     async def broken() -> str:
         raise RuntimeError("the password is swordfish")
 

@@ -42,11 +42,12 @@ def register(app: typer.Typer) -> None:
 
     @command(group, "restore")
     def restore(surface: Surface, wanted: Wanted) -> None:
-        """Bring the store back to a checkpoint; what is there now is kept aside."""
+        """Bring the store back to a checkpoint; what is there now is kept aside, and tokens stay as they are."""
         done = wiring.restore_checkpoint(surface.settings, wanted)
+        told = [f"Restored {done.checkpoint.id} ({done.checkpoint.name}). The state from before: {done.kept_aside}"]
         surface.result(
-            {"restored": done.checkpoint.as_json(), "kept_aside": done.kept_aside},
-            f"Restored {done.checkpoint.id} ({done.checkpoint.name}). The state from before: {done.kept_aside}",
+            {"restored": done.checkpoint.as_json(), "kept_aside": done.kept_aside, "note": done.note},
+            "\n".join([*told, done.note] if done.note else told),
         )
 
     @command(group, "delete")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +11,7 @@ import typer
 
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
-from assay.errors import InputError
+from assay.errors import AssayError, InputError
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from assay.evaluation.lookup import Lookup
     from assay.evaluation.readings import Reading
 
+COMMAND = "gate"
+"""What the command is called."""
 BaselineOption = Annotated[
     str, typer.Option("--baseline", "-b", metavar="FILE|RUN", help="What the run is held against.")
 ]
@@ -51,7 +55,7 @@ ReplaysOption = Annotated[int, typer.Option("--replays", min=10, help="Of the se
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "gate")
+    @command(app, COMMAND)
     def gate(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
         run: RunArgument = "latest",
@@ -103,6 +107,33 @@ def register(app: typer.Typer) -> None:
         surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
         surface.caveats(verdict.caveats)
         raise typer.Exit(verdict.exit_code)
+
+
+def tell_files_of_usage_error(arguments: Sequence[str], problem: AssayError) -> None:
+    """Replace the files of an earlier gate when this command line could not be read at all.
+
+    A workflow that publishes them would otherwise show the verdict of another run.
+    """
+    from assay.evaluation.ci.outputs import Outputs  # noqa: PLC0415 - numpy is not for the help
+
+    named = {name: _file_after(f"--{name}", arguments) for name in ("junit", "comment", "sarif")}
+    wanted = Outputs(**{name: path for name, path in named.items() if path is not None})
+    if wanted == Outputs():
+        return
+    with suppress(AssayError), wanted.replacing(run="not read", baseline=None):
+        raise problem
+
+
+def _file_after(option: str, arguments: Sequence[str]) -> Path | None:
+    """The file an option names, as `--junit FILE` or `--junit=FILE`; the last one counts."""
+    found = None
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name == option and equals:
+            found = value
+        elif argument == option and place + 1 < len(arguments):
+            found = arguments[place + 1]
+    return Path(found) if found else None
 
 
 def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:

@@ -95,4 +95,4 @@ def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with wiring.serving(surface.settings, create=not read_only) as engine:
-        yield Host(engine, surface.settings, read_only=read_only), Grant(surface.scope, Access.ADMIN)
+        yield Host(engine, surface.settings, read_only=read_only), Grant(surface.scope, Access.OPERATOR)

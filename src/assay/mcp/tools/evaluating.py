@@ -13,7 +13,7 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from assay import wiring
-from assay.mcp.policies import MEASURE, READ
+from assay.access import acts
 from assay.mcp.tool import Arguments, Calling, Result, Tool
 from assay.records import Mode
 from assay.records.caveats import Caveat
@@ -239,7 +239,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Measure retrieval",
         description="Run Assay over a dataset with known answers and measure how well it finds them, with intervals. "
         "Never touches the memory itself. Tells progress; may take minutes.",
-        policy=MEASURE,
+        act=acts.RUN_START,
         arguments=RunArguments,
         result=RunFound,
         call=_run,
@@ -248,7 +248,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="eval_compare",
         title="Compare two runs",
         description="Compare two runs over the same cases: differences with intervals, and the cases that moved most.",
-        policy=READ,
+        act=acts.RUN_READ,
         arguments=CompareArguments,
         result=ComparisonFound,
         call=_compare,

@@ -1,6 +1,6 @@
 """Tools that look after the store: `memory_health`, `checkpoint_create|list|restore|delete`.
 
-A checkpoint is a copy of the whole store, of every tenant: to restore or delete one needs the highest access.
+A checkpoint is a copy of the whole store, of every tenant: everything about checkpoints needs an operator.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from assay.mcp.policies import ADD, READ, REPLACE
+from assay.access import acts
 from assay.mcp.tool import Arguments, Calling, Result, Tool
 from assay.memory.health import Condition, HealthReport
 from assay.storage import Checkpoint
@@ -118,7 +118,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_health",
         title="Health of the memory",
         description="Whether every way of searching finds what it must, and how indexes, gate and log are.",
-        policy=READ,
+        act=acts.MEMORY_HEALTH,
         arguments=NoArguments,
         result=HealthFound,
         call=_health,
@@ -127,7 +127,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="checkpoint_create",
         title="Make a checkpoint",
         description="Copy the whole store as it is now; everything goes on meanwhile. Do it before a large change.",
-        policy=ADD,
+        act=acts.CHECKPOINT_CREATE,
         arguments=CreateArguments,
         result=CheckpointFound,
         call=_create,
@@ -136,7 +136,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="checkpoint_list",
         title="List checkpoints",
         description="The copies of the store there are, the newest last.",
-        policy=READ,
+        act=acts.CHECKPOINT_READ,
         arguments=NoArguments,
         result=Checkpoints,
         call=_list,
@@ -145,7 +145,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="checkpoint_restore",
         title="Restore a checkpoint",
         description="Bring the whole store back to a checkpoint; what is there now is kept aside. Ask the user first.",
-        policy=REPLACE,
+        act=acts.CHECKPOINT_RESTORE,
         arguments=WantedArguments,
         result=RestoredTo,
         call=_restore,
@@ -154,7 +154,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="checkpoint_delete",
         title="Delete a checkpoint",
         description="Delete one copy of the store for good. Ask the user first.",
-        policy=REPLACE,
+        act=acts.CHECKPOINT_DELETE,
         arguments=WantedArguments,
         result=CheckpointFound,
         call=_delete,

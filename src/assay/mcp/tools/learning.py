@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from assay.mcp.policies import ADD_ONCE
+from assay.access import acts
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, SessionId, Tool
 from assay.records import Tier
 from assay.records.learning import Observation
@@ -139,7 +139,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_validate",
         title="Say whether a memory helped",
         description="Tell whether a memory was useful. It moves how much the memory is trusted and where it ranks.",
-        policy=ADD_ONCE,
+        act=acts.MEMORY_VALIDATE,
         arguments=ValidateArguments,
         result=ValidatedMemory,
         call=_validate,
@@ -149,7 +149,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Tell what was read or written",
         description="Tell that a memory or its file was read, or a text written. For hooks: what was of use is learnt "
         "without anybody being asked.",
-        policy=ADD_ONCE,
+        act=acts.MEMORY_VALIDATE,
         arguments=ObserveArguments,
         result=ObservedEvents,
         call=_observe,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from assay.access import acts
 from assay.mcp.framing import NOTICE, About
-from assay.mcp.policies import READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, SessionId, Tool
 from assay.memory.rights import check_readable
 from assay.records import MemoryRecord, Tier
@@ -119,7 +119,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_load",
         title="Load a memory",
         description="One memory as a whole, with what it is joined to. Counts as having read it.",
-        policy=READ,
+        act=acts.MEMORY_READ,
         arguments=LoadArguments,
         result=Loaded,
         call=_load,

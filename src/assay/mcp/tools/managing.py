@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from assay.access import acts
 from assay.mcp.framing import NOTICE, About, neutral
-from assay.mcp.policies import ADD_ONCE, CHANGE, CHANGE_ONCE, READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Moment, Result, Tool
 from assay.mcp.tools.saving import LONGEST_BODY, MOST_LABELS, TIERS, Label, Saved, check_agent_tier, describe_save
 from assay.records import MemoryFilter, MemoryRecord, MemoryStatus, Tier
@@ -182,7 +182,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_list",
         title="List memories",
         description="The memories there are, newest first, with their status and how many there are in all.",
-        policy=READ,
+        act=acts.MEMORY_LIST,
         arguments=ListArguments,
         result=Listed,
         call=_list,
@@ -192,7 +192,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Update a memory",
         description="Change a memory that you saved: a new version takes its place and keeps what you do not give. "
         "The old version can be restored by a person.",
-        policy=CHANGE,
+        act=acts.MEMORY_CHANGE,
         arguments=UpdateArguments,
         result=Saved,
         call=_update,
@@ -202,7 +202,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Forget a memory",
         description="Hide a memory that you saved from every search, when the user asks to forget it. It can be "
         "restored until a person erases it for good.",
-        policy=CHANGE_ONCE,
+        act=acts.MEMORY_FORGET,
         arguments=ForgetArguments,
         result=Forgotten,
         call=_forget,
@@ -211,7 +211,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_restore",
         title="Restore a forgotten memory",
         description="Bring back a memory that you forgot with memory_forget.",
-        policy=ADD_ONCE,
+        act=acts.MEMORY_BRING_BACK,
         arguments=RestoreArguments,
         result=Restored,
         call=_restore,

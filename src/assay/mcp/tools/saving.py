@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from assay.access import acts
 from assay.mcp.framing import NOTICE, About
-from assay.mcp.policies import ADD, ADD_ONCE, READ
 from assay.mcp.tool import Arguments, Calling, MemoryId, Result, Tool
 from assay.memory.graph import Reason
 from assay.records import EdgeKind, Format, SaveDecision, SaveOutcome, Tier, make_draft
@@ -251,7 +251,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Save a memory",
         description="Keep one decision, fact or lesson. It is masked, scored and compared with what is there; the "
         "answer says whether it was stored, merged, took another's place or was turned away, and why.",
-        policy=ADD,
+        act=acts.MEMORY_SAVE,
         arguments=SaveArguments,
         result=Saved,
         call=_save,
@@ -260,7 +260,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_causal_link",
         title="Link two memories",
         description="Say how one memory bears on another: it caused, enabled, supports, contradicts it, ...",
-        policy=ADD_ONCE,
+        act=acts.MEMORY_LINK,
         arguments=LinkArguments,
         result=Linked,
         call=_link,
@@ -269,7 +269,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_causal_why",
         title="Why is it so?",
         description="What caused, enabled or supports a memory, and what stands behind that in turn.",
-        policy=READ,
+        act=acts.MEMORY_READ,
         arguments=WhyArguments,
         result=Reasons,
         call=_why,

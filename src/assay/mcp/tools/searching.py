@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
+from assay.access import acts
 from assay.mcp.framing import NOTICE, About
-from assay.mcp.policies import READ
 from assay.mcp.tool import Arguments, Calling, Moment, Result, SessionId, Tool
 from assay.records import (
     Channel,
@@ -331,7 +331,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="memory_search",
         title="Search the memory",
         description="Find what the memory knows: a ranked list of memories with the passages that match.",
-        policy=READ,
+        act=acts.MEMORY_SEARCH,
         arguments=SearchArguments,
         result=Found,
         call=_search,
@@ -342,7 +342,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Context for a task",
         description="Everything to know for a task, packed into a token budget: standing rules first, then what is "
         "relevant of a search.",
-        policy=READ,
+        act=acts.MEMORY_SEARCH,
         arguments=ContextArguments,
         result=Context,
         call=_context,
@@ -353,7 +353,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         title="Match trigger phrases",
         description="Memories one of whose trigger phrases stands in a text word for word. Cheap: ask with what the "
         "user just said.",
-        policy=READ,
+        act=acts.MEMORY_SEARCH,
         arguments=TriggerArguments,
         result=Found,
         call=_match,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from assay.mcp.policies import ADD_ONCE
+from assay.access import acts
 from assay.mcp.tool import Arguments, Calling, Result, SessionId, Tool
 from assay.records.sessions import TaskReport
 
@@ -126,7 +126,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="task_preflight",
         title="Before a task",
         description="Say what you know before a task, so that what it taught can be told afterwards.",
-        policy=ADD_ONCE,
+        act=acts.TASK_RECORD,
         arguments=PreflightArguments,
         result=TaskBegun,
         call=_preflight,
@@ -135,7 +135,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
         name="task_postflight",
         title="After a task",
         description="Say what you know after a task and which memories helped; the answer lists what is left to judge.",
-        policy=ADD_ONCE,
+        act=acts.TASK_RECORD,
         arguments=PostflightArguments,
         result=TaskDone,
         call=_postflight,

@@ -13,6 +13,7 @@ from functools import partial
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, answer
 from assay.server.pages import (
@@ -30,8 +31,7 @@ from assay.server.pages import (
     wrong,
 )
 from assay.server.pages.kept import LastFew
-from assay.server.routing import with_policy
-from assay.server.security.policies import READ
+from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
 
 __all__ = ["add_pages"]
@@ -50,7 +50,7 @@ def add_pages(app: FastAPI) -> None:
     app.add_api_route(assets.FOLDER + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None)
 
 
-@with_policy(READ)
+@with_act(acts.PAGE_ASSET)
 async def _asset(request: Request, name: str) -> Response:
     try:
         found = assets.read(name)

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.responses import Response, StreamingResponse
 
+from assay.access import acts
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
 from assay.research.choosing import chosen_answer_in, chosen_plan_in
@@ -22,8 +23,7 @@ from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestion, LiveQuestions, stream
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
-from assay.server.routing import with_policy
-from assay.server.security.policies import ADD, MEASURE, READ
+from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, scope_of, services_of
 from assay.wiring.research import open_research
 
@@ -41,7 +41,7 @@ def _live(view: View) -> LiveQuestions:
     return services_of(view.request).live
 
 
-@pages.get("/")
+@pages.get("/", acts.ANSWER_READ)
 def front(view: View) -> Page:
     """The question, and what was asked last."""
     with view.engine.store.reading(view.scope) as work:
@@ -50,7 +50,7 @@ def front(view: View) -> Page:
     return Page(template="ask.html", context={"recent": recent, "memories": memories, "question": view.asked("q")})
 
 
-@pages.post("/ask", MEASURE)
+@pages.post("/ask", acts.ANSWER_ASK)
 def ask(view: View) -> Response:
     """Begin to answer."""
     question = view.filled("question").strip()
@@ -59,7 +59,7 @@ def ask(view: View) -> Response:
     return go_to(f"/ask/{live.ticket}")
 
 
-@pages.post("/answers/{log_id}/retry", MEASURE)
+@pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
 def retry(view: View) -> Response:
     """Search wider for an earlier question and answer it anew."""
     log_id = view.path["log_id"]
@@ -71,7 +71,7 @@ def retry(view: View) -> Response:
     return go_to(f"/ask/{live.ticket}")
 
 
-@pages.get("/ask/{ticket}")
+@pages.get("/ask/{ticket}", acts.ANSWER_READ)
 def watch(view: View) -> Page | Response:
     """A question on its way; one that has arrived is shown at its own address."""
     live = _live(view).get(view.scope, view.path["ticket"])
@@ -80,7 +80,7 @@ def watch(view: View) -> Page | Response:
     return Page(template="ask_live.html", context={"live": live})
 
 
-@pages.get("/ask/{ticket}/answer")
+@pages.get("/ask/{ticket}/answer", acts.ANSWER_READ)
 def arrived(view: View) -> Page:
     """What the page takes over when a question is answered."""
     live = _live(view).get(view.scope, view.path["ticket"])
@@ -91,13 +91,13 @@ def arrived(view: View) -> Page:
     return Page(template="answer_part.html", context=_shown(view, live.log_id))
 
 
-@pages.get("/answers/{log_id}")
+@pages.get("/answers/{log_id}", acts.ANSWER_READ)
 def answered(view: View) -> Page:
     """A kept answer."""
     return Page(template="answer.html", context=_shown(view, view.path["log_id"]))
 
 
-@pages.post("/answers/{log_id}/rating", ADD)
+@pages.post("/answers/{log_id}/rating", acts.ANSWER_RATE)
 def rated(view: View) -> Response:
     """Say that an answer was useful, or that it was not."""
     log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
@@ -152,7 +152,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
     }
 
 
-@with_policy(READ)
+@with_act(acts.ANSWER_READ)
 async def _events(request: Request, ticket: str) -> Response:
     try:
         live = services_of(request).live.get(scope_of(request), ticket)

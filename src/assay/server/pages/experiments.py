@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
 from assay.online.ladder import LadderPage
@@ -17,7 +18,6 @@ from assay.records.checked import one_of
 from assay.records.online import VoteKind
 from assay.server.pages import charts
 from assay.server.pages.viewing import Page, Pages, View, go_to
-from assay.server.security.policies import GOVERN
 from assay.storage import Work
 
 pages = Pages("experiments")
@@ -29,7 +29,7 @@ SHARES = (0, 5, 25, 50, 100)
 _SEED = 0
 
 
-@pages.get("/evaluation/experiments")
+@pages.get("/evaluation/experiments", acts.FLAG_READ)
 def listed(view: View) -> Page:
     """Every flag with its last step and its test, and the book of offline experiments."""
     with view.engine.store.reading(view.scope) as work:
@@ -64,7 +64,7 @@ def _tried() -> dict[str, Any]:
     return {"tried": list(reversed(known))[:TRIED], "tries": count_tries(known)}
 
 
-@pages.get("/evaluation/experiments/{flag}")
+@pages.get("/evaluation/experiments/{flag}", acts.FLAG_READ)
 def one_change(view: View) -> Page:
     """One change: its steps, the evidence of its test, and what graduation still asks for."""
     page = _page(view)
@@ -104,7 +104,7 @@ def _page(view: View) -> LadderPage:
     return view.services.ladder.page(view.scope, flag, rng=np.random.default_rng(_SEED))
 
 
-@pages.post("/evaluation/experiments/{flag}/turn", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/turn", acts.FLAG_CHANGE)
 def turn(view: View) -> Response:
     """Switch a flag. A field that was left as the page showed it changes nothing."""
     view.filled("value")
@@ -122,7 +122,7 @@ def _changed(view: View, name: str) -> str | None:
     return None if sent == view.form.get(f"{name}_shown") else sent
 
 
-@pages.post("/evaluation/experiments/{flag}/begin", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/begin", acts.FEATURE_TEST)
 def begin(view: View) -> Response:
     """Begin a sequential test."""
     flag = view.path["flag"]
@@ -131,7 +131,7 @@ def begin(view: View) -> Response:
     return _back(flag, f"Attempt {test.attempt} began")
 
 
-@pages.post("/evaluation/experiments/{flag}/pause", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/pause", acts.FEATURE_TEST)
 def pause(view: View) -> Response:
     """Stop taking votes."""
     flag = view.path["flag"]
@@ -139,7 +139,7 @@ def pause(view: View) -> Response:
     return _back(flag, "Paused")
 
 
-@pages.post("/evaluation/experiments/{flag}/resume", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/resume", acts.FEATURE_TEST)
 def resume(view: View) -> Response:
     """Go on with a paused test and the votes it has."""
     flag = view.path["flag"]
@@ -147,14 +147,14 @@ def resume(view: View) -> Response:
     return _back(flag, f"Attempt {test.attempt} goes on with {test.sample_count} votes")
 
 
-@pages.post("/evaluation/experiments/{flag}/graduate", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/graduate", acts.FEATURE_TEST)
 def graduate(view: View) -> Response:
     """Give a change to everybody; refused while a condition does not hold."""
     flag = view.path["flag"]
     return _back(flag, view.services.ladder.graduate(view.scope, flag).sentence)
 
 
-@pages.post("/evaluation/experiments/{flag}/rollback", GOVERN)
+@pages.post("/evaluation/experiments/{flag}/rollback", acts.FEATURE_TEST)
 def rollback(view: View) -> Response:
     """Take a graduated change back."""
     flag = view.path["flag"]

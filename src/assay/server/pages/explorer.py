@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.access import acts
 from assay.records.research import Dimension
 from assay.server.pages import asking_for, charts
 from assay.server.pages.ask import told_of
@@ -13,7 +14,7 @@ LISTED = 50
 _MOST_ID = 2**62
 
 
-@pages.get("/evaluation/queries")
+@pages.get("/evaluation/queries", acts.ANSWER_READ)
 def listed(view: View) -> Page:
     """The newest first."""
     chosen = asking_for.time_range(view.query, view.clock.now(), default="all")
@@ -41,7 +42,7 @@ def listed(view: View) -> Page:
 _FILTERS = ("text", "least", "most", "passed", "failure", "dimension", "escalated", "iterations", "severe", "prompt")
 
 
-@pages.get("/evaluation/queries/search")
+@pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)
 def explained(view: View) -> Page:
     """One search, explained: what every step did, and where each score comes from."""
     words = view.asked("q")
@@ -50,7 +51,7 @@ def explained(view: View) -> Page:
     return Page(template="explain.html", context={"words": words, "found": found, "steps": steps})
 
 
-@pages.get("/evaluation/queries/{log_id}")
+@pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)
 def one_question(view: View) -> Page:
     """One question: plan attempts, passages, answer, and every score with who gave it."""
     with view.engine.store.reading(view.scope) as work:

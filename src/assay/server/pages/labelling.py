@@ -12,20 +12,20 @@ from urllib.parse import quote, urlencode
 import numpy as np
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.datasets.bundled import bundled_names
 from assay.evaluation.labelling import LabelJournal, LabelSession, Task, agreement, standing, tasks_of
 from assay.evaluation.labelling.session import KEYS, SKIP, UNDO
 from assay.server.pages.viewing import Page, Pages, View, go_to
-from assay.server.security.policies import ADD
 
 pages = Pages("label")
 FOLDER = "labels"
 _SEED = 0
 
 
-@pages.get("/evaluation/label")
+@pages.get("/evaluation/label", acts.LABEL_READ)
 def datasets(view: View) -> Page:
     """Which datasets can be labelled, and how far people have come."""
     found = [_progress(view, name) for name in _names(view)]
@@ -43,7 +43,7 @@ def _progress(view: View, name: str) -> dict[str, Any] | None:
     return {"name": name, "pairs": len(tasks), "done": done}
 
 
-@pages.get("/evaluation/label/{dataset}")
+@pages.get("/evaluation/label/{dataset}", acts.LABEL_READ)
 def one_pair(view: View) -> Page:
     """The next pair of whoever looks."""
     name = _known(view)
@@ -71,7 +71,7 @@ def _agreed(journal: LabelJournal) -> Any:
         return None
 
 
-@pages.post("/evaluation/label/{dataset}", ADD)
+@pages.post("/evaluation/label/{dataset}", acts.LABEL_WRITE)
 def press(view: View) -> Response:
     """Do what a key says, to the pair that was on the screen: a second tab answers nothing it did not show."""
     name, key = _known(view), view.filled("key")

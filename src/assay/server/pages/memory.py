@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.memory.showing import show
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import asking_for, charts
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
-from assay.server.security.policies import ADD
 from assay.storage import Work
 
 pages = Pages("memory")
@@ -24,7 +24,7 @@ _NOT_A_SIEVE = ("folder-choice", "boost")
 """Steps whose count is not of passages that are left."""
 
 
-@pages.get("/memory")
+@pages.get("/memory", acts.MEMORY_LIST)
 def browse(view: View) -> Page:
     """Everything, by folder; or what a search finds, with why."""
     words, folder = view.asked("q"), view.asked("folder") or None
@@ -74,7 +74,7 @@ def steps_of(found: SearchResult) -> Sequence[tuple[str, int]]:
     return [(f"{one.name} ({one.duration_ms:.1f} ms)", one.outputs) for one in kept]
 
 
-@pages.get("/memory/{memory_id}")
+@pages.get("/memory/{memory_id}", acts.MEMORY_READ)
 def one_memory(view: View) -> Page:
     """One memory: its text, neighbours, what it learned, and who did what to it."""
     memory_id = view.path["memory_id"]
@@ -93,7 +93,7 @@ def one_memory(view: View) -> Page:
     return Page(template="memory_one.html", context=context)
 
 
-@pages.post("/memory/{memory_id}/validate", ADD)
+@pages.post("/memory/{memory_id}/validate", acts.MEMORY_VALIDATE)
 def validate(view: View) -> Response:
     """Say that a memory was useful, or that it was not."""
     memory_id = view.path["memory_id"]

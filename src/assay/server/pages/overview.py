@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.access import acts
 from assay.analysis.aggregates import Aggregates, aggregate, summary
 from assay.analysis.trends import Week
 from assay.records.research import DIMENSIONS
@@ -14,7 +15,7 @@ PASSING = 0.7
 """Where the histogram changes its colour: the score from which a plan passes."""
 
 
-@pages.get("/evaluation")
+@pages.get("/evaluation", acts.ANSWER_READ)
 def overview(view: View) -> Page:
     """Everything that was asked in a range of time."""
     chosen = asking_for.time_range(view.query, view.clock.now())

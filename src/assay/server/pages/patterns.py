@@ -7,12 +7,12 @@ from functools import partial
 
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.analysis.offline import Analysis, analyze
 from assay.analysis.prompts import PromptBook
 from assay.server.pages import asking_for
 from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to
-from assay.server.security.policies import SET
 
 pages = Pages("patterns")
 SHOWN = 12
@@ -21,7 +21,7 @@ AT_ONCE = 5_000
 """Sessions that are looked through without being asked twice; more take seconds."""
 
 
-@pages.get("/evaluation/patterns")
+@pages.get("/evaluation/patterns", acts.PATTERN_READ)
 def found(view: View) -> Page:
     """What analysis finds in the questions of a time."""
     chosen = asking_for.time_range(view.query, view.clock.now(), default="90d")
@@ -42,7 +42,7 @@ def found(view: View) -> Page:
     )
 
 
-@pages.post("/evaluation/patterns/apply", SET)
+@pages.post("/evaluation/patterns/apply", acts.PROMPT_CHANGE)
 def apply(view: View) -> Response:
     """Make a suggestion a new version of its prompt, in use from now on."""
     prompt_id = view.filled("prompt_id")

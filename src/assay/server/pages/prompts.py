@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.analysis.offline import compare_prompts
 from assay.analysis.prompt_splits import standing
 from assay.analysis.prompts import PromptBook, diff_of
@@ -14,14 +15,13 @@ from assay.errors import NothingMeasured
 from assay.records.research_log import ResearchFilter
 from assay.server.pages import asking_for, charts
 from assay.server.pages.viewing import Page, Pages, View, go_to
-from assay.server.security.policies import SET
 
 pages = Pages("prompts")
 _MOST_VERSIONS = 1_000_000
 _SEED = 0
 
 
-@pages.get("/evaluation/prompts")
+@pages.get("/evaluation/prompts", acts.PROMPT_READ)
 def listed(view: View) -> Page:
     """What each prompt says now."""
     book = PromptBook(view.engine.store)
@@ -31,7 +31,7 @@ def listed(view: View) -> Page:
     return Page(template="prompts.html", context={"used": used, "counts": counts, "models": models})
 
 
-@pages.get("/evaluation/prompts/{prompt_id}")
+@pages.get("/evaluation/prompts/{prompt_id}", acts.PROMPT_READ)
 def one_prompt(view: View) -> Page:
     """A prompt: its wording, its history, and two versions side by side."""
     prompt_id = view.path["prompt_id"]
@@ -87,7 +87,7 @@ def _compared(view: View, prompt_id: str, first: int, second: int) -> dict[str, 
     return {"compared": found, "figure": charts.changes(shown) if shown else None}
 
 
-@pages.post("/evaluation/prompts/{prompt_id}", SET)
+@pages.post("/evaluation/prompts/{prompt_id}", acts.PROMPT_CHANGE)
 def write(view: View) -> Response:
     """A new version."""
     prompt_id = view.path["prompt_id"]
@@ -99,7 +99,7 @@ def write(view: View) -> Response:
     return go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}&said=Version+{made.version}+is+kept")
 
 
-@pages.post("/evaluation/prompts/{prompt_id}/use", SET)
+@pages.post("/evaluation/prompts/{prompt_id}/use", acts.PROMPT_CHANGE)
 def use(view: View) -> Response:
     """Switch to a version."""
     prompt_id = view.path["prompt_id"]
@@ -108,7 +108,7 @@ def use(view: View) -> Response:
     return go_to(f"/evaluation/prompts/{prompt_id}?said=Version+{version}+is+in+use")
 
 
-@pages.post("/evaluation/prompts/{prompt_id}/split", SET)
+@pages.post("/evaluation/prompts/{prompt_id}/split", acts.PROMPT_CHANGE)
 def split(view: View) -> Response:
     """Ask half of the questions with another version, or end that."""
     prompt_id = view.path["prompt_id"]

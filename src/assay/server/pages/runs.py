@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.errors import AssayError, BadValue, BrokenSeal, RunNotFound
 from assay.evaluation.comparing import Compared, compare_readings, is_loss, leading
 from assay.evaluation.recommending import advise
@@ -48,7 +49,7 @@ class Line(NamedTuple):
     """Whether a file of it was changed after Assay wrote it: none of its numbers is shown."""
 
 
-@pages.get("/evaluation/runs")
+@pages.get("/evaluation/runs", acts.RUN_READ)
 def listed(view: View) -> Page:
     """Every run, or those of a dataset, the newest first, page by page."""
     dataset = view.asked("dataset")
@@ -105,7 +106,7 @@ def _line(path: Path) -> Line | None:
     )
 
 
-@pages.get("/evaluation/runs/compare")
+@pages.get("/evaluation/runs/compare", acts.RUN_READ)
 def compared(view: View) -> Page | Response:
     """Two runs over the same cases."""
     control, treatment = view.asked("control"), view.asked("treatment")
@@ -145,7 +146,7 @@ def _verdict(found: Compared) -> str:
     return withheld.strip() or "No difference that these queries could tell from chance."
 
 
-@pages.get("/evaluation/runs/{run_id}")
+@pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
 def one_run(view: View) -> Page:
     """One run: verdict, numbers, where evidence was lost, every query."""
     report = _report(view)
@@ -196,7 +197,7 @@ def _others(view: View, run_id: str) -> list[Line]:
     ]
 
 
-@pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}")
+@pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}", acts.RUN_READ)
 def one_query(view: View) -> Page | Response:
     """One query of a run: what every step did with each gold item."""
     report = _report(view)

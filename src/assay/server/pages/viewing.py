@@ -1,4 +1,4 @@
-"""How a page is declared and answered: an address, its policy, and a plain function from a `View` to a `Page`.
+"""How a page is declared and answered: an address, its act, and a plain function from a `View` to a `Page`.
 
 The function runs off the event loop, and so does its template. What is wrong in an address or a form is told on a page
 with the same frame as every other, never as a traceback and never as JSON.
@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
-from assay.access import Policy
+from assay.access import Act, Grant
 from assay.clock import Clock
 from assay.errors import AssayError, BadValue
 from assay.memory.engine import Engine
@@ -26,9 +26,8 @@ from assay.records.learning import Validated
 from assay.server.errors import status_of
 from assay.server.pages.rendering import render
 from assay.server.pages.wrong import said_of
-from assay.server.routing import with_policy
-from assay.server.security.policies import READ
-from assay.server.services import REQUEST_ID, Lane, Services, scope_of, services_of
+from assay.server.routing import with_act
+from assay.server.services import REQUEST_ID, Lane, Services, grant_of, scope_of, services_of
 from assay.settings import Settings
 
 SEE_OTHER = 303
@@ -55,6 +54,11 @@ class View:
     def settings(self) -> Settings:
         """What the server was started with."""
         return self.services.settings
+
+    @property
+    def grant(self) -> Grant:
+        """What the caller may do."""
+        return grant_of(self.request)
 
     @property
     def clock(self) -> Clock:
@@ -96,27 +100,27 @@ class Pages:
 
     def __init__(self, here: str) -> None:
         self.here = here
-        self._routes: list[tuple[str, str, Policy, Viewer]] = []
+        self._routes: list[tuple[str, str, Act, Viewer]] = []
 
-    def get(self, path: str, policy: Policy = READ) -> Callable[[Viewer], Viewer]:
+    def get(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
         """An address that shows something."""
-        return self._on("GET", path, policy)
+        return self._on("GET", path, act)
 
-    def post(self, path: str, policy: Policy) -> Callable[[Viewer], Viewer]:
+    def post(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
         """An address that a form is sent to."""
-        return self._on("POST", path, policy)
+        return self._on("POST", path, act)
 
-    def _on(self, method: str, path: str, policy: Policy) -> Callable[[Viewer], Viewer]:
+    def _on(self, method: str, path: str, act: Act) -> Callable[[Viewer], Viewer]:
         def register(viewer: Viewer) -> Viewer:
-            self._routes.append((method, path, policy, viewer))
+            self._routes.append((method, path, act, viewer))
             return viewer
 
         return register
 
     def add_to(self, app: FastAPI) -> None:
         """Let the application answer them."""
-        for method, path, policy, viewer in self._routes:
-            endpoint = with_policy(policy)(_answering(viewer, self.here))
+        for method, path, act, viewer in self._routes:
+            endpoint = with_act(act)(_answering(viewer, self.here))
             app.add_api_route(path, endpoint, methods=[method], include_in_schema=False, response_model=None)
 
 

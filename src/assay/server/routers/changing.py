@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from assay.access import acts
 from assay.records import Format, Tier
 from assay.records.access import Access
 from assay.server.fields import LONGEST_TEXT, IdInPath
 from assay.server.routers.memory import Labels, SaveDone, check_tier, saved
 from assay.server.routing import Asked, Asking, Body, Resource, Result
-from assay.server.security.policies import ADD_ONCE, CHANGE, SET
 
 RESOURCE = Resource("/api/memory", "memory")
 
@@ -35,7 +35,7 @@ class UpdateBody(Body):
     metadata: Annotated[dict[str, Any] | None, Field(description="Instead of all old metadata.")] = None
 
 
-@RESOURCE.post("/{memory_id}/update", CHANGE, 404, 409, 507)
+@RESOURCE.post("/{memory_id}/update", acts.MEMORY_CHANGE, 404, 409, 507)
 def update_memory(asked: Asked, memory_id: IdInPath, body: UpdateBody) -> SaveDone:
     """Save a new version of a memory that takes its place; fields that are not given stay."""
     changes = {name: getattr(body, name) for name in UpdateBody.model_fields}
@@ -64,7 +64,7 @@ class HiddenMemory(Result):
     unchanged: bool = Field(description="It was forgotten already; nothing was written.")
 
 
-@RESOURCE.post("/{memory_id}/forget", SET, 404, 409)
+@RESOURCE.post("/{memory_id}/forget", acts.MEMORY_FORGET, 404, 409)
 def hide_memory(asked: Asked, memory_id: IdInPath, body: ForgetBody) -> HiddenMemory:
     """Hide a memory from every search until it is restored; DELETE erases it for good."""
     done = asked.engine.saver.forget(asked.scope, memory_id, automated=is_program(asked), reason=body.reason)
@@ -75,7 +75,7 @@ class RestoreBody(Body):
     """Nothing to say."""
 
 
-@RESOURCE.post("/{memory_id}/restore", ADD_ONCE, 404)
+@RESOURCE.post("/{memory_id}/restore", acts.MEMORY_BRING_BACK, 404)
 def restore_memory(asked: Asked, memory_id: IdInPath, body: RestoreBody) -> SaveDone:  # noqa: ARG001 - a write has a body
     """Bring back a forgotten memory; with admin access also a quarantined, superseded or merged one."""
     return saved(asked.engine.saver.restore(asked.scope, memory_id, automated=is_program(asked)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from assay import wiring
+from assay.access import acts
 from assay.records.plain import plain
 from assay.server.fields import NameInPath
 from assay.server.routing import Asked, Resource, Result
-from assay.server.security.policies import READ
 
 RESOURCE = Resource("/api/datasets", "datasets")
 
@@ -38,7 +38,7 @@ class DatasetFound(Result):
     overview: dict[str, Any]
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.DATASET_READ)
 def list_datasets(asked: Asked) -> DatasetsFound:
     """Every bundled and every imported dataset."""
     from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - numpy only when asked for
@@ -51,7 +51,7 @@ def list_datasets(asked: Asked) -> DatasetsFound:
     return DatasetsFound(datasets=[*bundled, *imported])
 
 
-@RESOURCE.get("/{name}", READ, 404)
+@RESOURCE.get("/{name}", acts.DATASET_READ, 404)
 def get_dataset(asked: Asked, name: NameInPath) -> DatasetFound:
     """What a dataset holds, counted."""
     from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - numpy only when asked for

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from pydantic import Field
 
+from assay.access import acts
 from assay.errors import InputError
 from assay.records.plain import plain
 from assay.records.research import QuestionKind
@@ -16,7 +17,6 @@ from assay.server.fields import IdInPath, Moment, YesNo
 from assay.server.paging import Cursor, Limit
 from assay.server.routers.research import EvaluationShort, SessionLine, session_line
 from assay.server.routing import Asked, Asking, Body, Resource, Result
-from assay.server.security.policies import MEASURE, READ
 
 RESOURCE = Resource("/api/evaluation", "evaluation")
 LIST = "evaluation"
@@ -78,7 +78,7 @@ class SessionPage(Result):
     next_cursor: str | None
 
 
-@RESOURCE.get("/sessions", READ)
+@RESOURCE.get("/sessions", acts.ANSWER_READ)
 def list_evaluations(asked: Asked, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> SessionPage:
     """Answered questions with their scores, by filter, page by page."""
     after = paging.read(LIST, cursor, paging.number, 0)
@@ -99,7 +99,7 @@ class EvaluationFound(Result):
     notices: list[dict[str, Any]]
 
 
-@RESOURCE.get("/sessions/{log_id}", READ, 404)
+@RESOURCE.get("/sessions/{log_id}", acts.ANSWER_READ, 404)
 def get_evaluation(asked: Asked, log_id: IdInPath) -> EvaluationFound:
     """One question's evaluation: every attempt, every evaluator, every dimension."""
     from assay.records.researched import evaluation_of  # noqa: PLC0415 - small, and only needed here
@@ -123,7 +123,7 @@ class AggregatesFound(Result):
     aggregates: dict[str, Any]
 
 
-@RESOURCE.get("/metrics", READ)
+@RESOURCE.get("/metrics", acts.ANSWER_READ)
 def get_aggregates(asked: Asked, wanted: Wanted) -> AggregatesFound:
     """Pass rate, scores, failures, iterations and the weekly trend over the questions of a filter."""
     from assay.analysis.aggregates import aggregate  # noqa: PLC0415 - numpy only when there is something to compute
@@ -165,7 +165,7 @@ class AnalyzeBody(Body):
     model: Annotated[YesNo, Field(description="Let the configured model word the suggestions.")] = False
 
 
-@RESOURCE.get("/patterns", READ)
+@RESOURCE.get("/patterns", acts.PATTERN_READ)
 def get_patterns(asked: Asked, wanted: Wanted) -> PatternsFound:
     """What low scores have in common more often than chance would have it; nothing when nothing was asked yet."""
     from assay.analysis.offline import MOST_SESSIONS, newest  # noqa: PLC0415 - numpy only when needed
@@ -176,7 +176,7 @@ def get_patterns(asked: Asked, wanted: Wanted) -> PatternsFound:
     return _patterns(find_patterns(sessions), cut=len(sessions) == MOST_SESSIONS)
 
 
-@RESOURCE.post("/analyze", MEASURE, 402, 502)
+@RESOURCE.post("/analyze", acts.PATTERN_ANALYZE, 402, 502)
 def analyze_sessions(asked: Asked, body: AnalyzeBody) -> AnalysisFound:
     """The whole analysis on demand: aggregates, patterns, and what could be changed."""
     from assay.analysis.offline import analyze  # noqa: PLC0415 - numpy only when there is something to compute

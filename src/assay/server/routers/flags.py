@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.flags import FlagState
 from assay.server.fields import IdInPath, YesNo
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import GOVERN, READ
 
 RESOURCE = Resource("/api/flags", "flags")
 
@@ -48,26 +48,26 @@ class FlagBody(Body):
     shadow: Annotated[YesNo | None, Field(description="Whether it also runs unseen; as it was if left out.")] = None
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.FLAG_READ)
 def list_flags(asked: Asked) -> FlagsFound:
     """Every flag with its state and where that comes from."""
     return FlagsFound(flags=[_found(one) for one in asked.engine.flag_states(asked.scope).values()])
 
 
-@RESOURCE.get("/{name}", READ, 404)
+@RESOURCE.get("/{name}", acts.FLAG_READ, 404)
 def get_flag(asked: Asked, name: IdInPath) -> FlagFound:
     """One flag."""
     return _found(asked.engine.flag_states(asked.scope)[name])
 
 
-@RESOURCE.put("/{name}", GOVERN, 404)
+@RESOURCE.put("/{name}", acts.FLAG_CHANGE, 404)
 def set_flag(asked: Asked, name: IdInPath, body: FlagBody) -> FlagFound:
     """Switch a flag for everybody in the tenant."""
     engine = asked.engine
     return _found(engine.flags.turn(engine.store, asked.scope, name, body.percent, shadow=body.shadow))
 
 
-@RESOURCE.post("/{name}/review", GOVERN, 404)
+@RESOURCE.post("/{name}/review", acts.FLAG_CHANGE, 404)
 def review_flag(asked: Asked, name: IdInPath) -> FlagFound:
     """Say that somebody has looked at what a flag did, so that it may act."""
     return _found(asked.engine.flags.review(asked.engine.store, asked.scope, name))

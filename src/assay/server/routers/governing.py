@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.access.tokens import LONGEST_DAYS
 from assay.records.access import Access, AccessToken
 from assay.records.plain import plain
@@ -14,7 +15,6 @@ from assay.server import paging
 from assay.server.fields import IdInPath
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import GOVERN
 
 RESOURCE = Resource("/api", "governing")
 AUDIT = "audit"
@@ -54,23 +54,23 @@ class TokenMade(TokenFound):
     token: str
 
 
-@RESOURCE.get("/tokens", GOVERN)
+@RESOURCE.get("/tokens", acts.TOKEN_READ)
 def list_tokens(asked: Asked) -> TokensFound:
     """Every token of the tenant; revoked and expired ones too."""
     return TokensFound(tokens=[_token(one) for one in asked.services.tokens.all(asked.scope)])
 
 
-@RESOURCE.post("/tokens", GOVERN)
+@RESOURCE.post("/tokens", acts.TOKEN_CHANGE)
 def create_token(asked: Asked, body: TokenBody) -> TokenMade:
-    """Make a token for this tenant. Its text is shown now and never again."""
-    made = asked.services.tokens.create(asked.scope, body.name, body.access, days=body.days)
+    """Make a token for this tenant that reaches no further than your own. Its text is shown now and never again."""
+    made = asked.services.tokens.create(asked.scope, body.name, body.access, days=body.days, by=asked.grant.access)
     return TokenMade(**_token(made.kept).model_dump(), token=made.text)
 
 
-@RESOURCE.delete("/tokens/{token_id}", GOVERN, 404)
+@RESOURCE.delete("/tokens/{token_id}", acts.TOKEN_CHANGE, 404)
 def revoke_token(asked: Asked, token_id: IdInPath) -> TokenFound:
     """Let a token open nothing from now on."""
-    gone = asked.services.tokens.revoke(asked.scope, token_id)
+    gone = asked.services.tokens.revoke(asked.scope, token_id, by=asked.grant.access)
     asked.services.stored_tokens.forget()
     return _token(gone)
 
@@ -92,7 +92,7 @@ class AuditPage(Result):
     next_cursor: str | None
 
 
-@RESOURCE.get("/audit", GOVERN)
+@RESOURCE.get("/audit", acts.AUDIT_READ)
 def list_audit(asked: Asked, cursor: Cursor = None, limit: Limit = 50) -> AuditPage:
     """Who did what to which thing, page by page."""
     before = paging.read(AUDIT, cursor, paging.number, 0)

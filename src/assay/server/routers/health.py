@@ -6,9 +6,9 @@ from datetime import datetime
 
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.memory.health import Condition
 from assay.server.routing import Asked, Resource, Result
-from assay.server.security.policies import PUBLIC, READ
 
 RESOURCE = Resource("", "health")
 
@@ -43,13 +43,13 @@ class HealthFound(Result):
     parts: list[Part]
 
 
-@RESOURCE.get("/healthz", PUBLIC)
+@RESOURCE.get("/healthz", acts.SERVER_PROBE)
 async def get_liveness(asked: Asked) -> Alive:  # noqa: ARG001 - a busy server lives too
     """Whether the process answers."""
     return Alive(status="ok")
 
 
-@RESOURCE.get("/readyz", PUBLIC)
+@RESOURCE.get("/readyz", acts.SERVER_PROBE)
 def get_readiness(asked: Asked) -> Ready:
     """Whether the store can be read; 503 when it cannot."""
     store = asked.engine.store
@@ -58,7 +58,9 @@ def get_readiness(asked: Asked) -> Ready:
     return Ready(status="ok", store=store.backend_name)
 
 
-@RESOURCE.get("/metrics", READ, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
+@RESOURCE.get(
+    "/metrics", acts.SERVER_METRICS, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+)
 def get_server_metrics(asked: Asked) -> Response:
     """The server's own numbers, in the text format of Prometheus."""
     metrics = asked.services.metrics
@@ -68,7 +70,7 @@ def get_server_metrics(asked: Asked) -> Response:
     return Response(metrics.told(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@RESOURCE.get("/api/memory/health", READ)
+@RESOURCE.get("/api/memory/health", acts.MEMORY_HEALTH)
 def get_memory_health(asked: Asked) -> HealthFound:
     """Whether every way of searching finds what it must, and how indexes, gate and log are."""
     report = asked.engine.health(asked.scope)

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.records import Judgment, JudgmentSource
 from assay.records.plain import plain
 from assay.server import paging
 from assay.server.fields import Id, Share
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import ADD_ONCE, READ
 
 RESOURCE = Resource("/api/judgments", "judgments")
 LIST = "judgments"
@@ -69,7 +69,7 @@ class GradesDone(Result):
     annotator: str
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.JUDGMENT_READ)
 def list_judgments(
     asked: Asked,
     cursor: Cursor = None,
@@ -88,7 +88,7 @@ def list_judgments(
     return JudgmentPage(judgments=[_found(one) for one in shown], next_cursor=following)
 
 
-@RESOURCE.post("", ADD_ONCE, 404)
+@RESOURCE.post("", acts.JUDGMENT_WRITE, 404)
 def put_judgments(asked: Asked, body: GradesBody) -> GradesDone:
     """Keep grades that a person gives. Each must be of a logged search and a stored memory."""
     annotator = body.annotator or asked.scope.principal

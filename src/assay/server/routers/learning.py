@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.records import Tier
 from assay.records import learning as validating
 from assay.records.learning import Observation
 from assay.server.fields import EventKey, Id, IdInPath, SessionId, YesNo
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import ADD_ONCE
 
 RESOURCE = Resource("/api/memory", "learning")
 LONGEST_WRITTEN = 200_000
@@ -47,7 +47,7 @@ class Validated(Result):
     event_key: str
 
 
-@RESOURCE.post("/{memory_id}/validate", ADD_ONCE, 404, 409)
+@RESOURCE.post("/{memory_id}/validate", acts.MEMORY_VALIDATE, 404, 409)
 def validate_memory(asked: Asked, memory_id: IdInPath, body: ValidateBody) -> Validated:
     """Tell whether a memory was useful. It moves how much the memory is trusted and where it ranks."""
     done = asked.engine.validate(
@@ -107,7 +107,7 @@ class EventsDone(Result):
     repeated: int = Field(description="Counted before under the same event key.")
 
 
-@RESOURCE.post("/events", ADD_ONCE, 404)
+@RESOURCE.post("/events", acts.MEMORY_VALIDATE, 404)
 def record_events(asked: Asked, body: EventsBody) -> EventsDone:
     """Tell what was read or written: what was of use is learnt without anybody being asked.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.memory.graph import Reason
 from assay.memory.rights import check_readable
 from assay.memory.showing import ShownMemory
@@ -29,7 +30,6 @@ from assay.server.errors import Refused
 from assay.server.fields import LONGEST_TEXT, MOST_LABELS, Id, IdInPath, Label, Moment, YesNo
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Asking, Body, Resource, Result
-from assay.server.security.policies import ADD, GOVERN, READ
 
 RESOURCE = Resource("/api/memory", "memory")
 LIST = "memory"
@@ -128,7 +128,7 @@ class SaveDone(Result):
     )
 
 
-@RESOURCE.post("", ADD, 507)
+@RESOURCE.post("", acts.MEMORY_SAVE, 507)
 def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
     """Keep a memory: the answer says whether it was stored, merged, took another's place or was turned away."""
     check_tier(asked, body.tier)
@@ -210,7 +210,7 @@ class MemoryPage(Result):
     next_cursor: str | None
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.MEMORY_LIST)
 def list_memories(  # noqa: PLR0917 - one parameter of the query each, all given by name
     asked: Asked,
     cursor: Cursor = None,
@@ -247,7 +247,7 @@ class FolderCounts(Result):
     folders: dict[str, int]
 
 
-@RESOURCE.get("/folders", READ)
+@RESOURCE.get("/folders", acts.MEMORY_LIST)
 def list_folders(asked: Asked) -> FolderCounts:
     """Every folder and how many memories are in it."""
     return FolderCounts(folders=dict(asked.engine.folders(asked.scope)))
@@ -283,7 +283,7 @@ class MemoryShown(MemoryLine):
     chunks: int
 
 
-@RESOURCE.get("/{memory_id}", READ, 404)
+@RESOURCE.get("/{memory_id}", acts.MEMORY_READ, 404)
 def get_memory(
     asked: Asked,
     memory_id: IdInPath,
@@ -351,7 +351,7 @@ class Reasons(Result):
     cut: bool = Field(description="Whether the chain goes on beyond what is shown.")
 
 
-@RESOURCE.get("/{memory_id}/why", READ, 404)
+@RESOURCE.get("/{memory_id}/why", acts.MEMORY_READ, 404)
 def explain_memory(asked: Asked, memory_id: IdInPath) -> Reasons:
     """What caused, enabled or supports a memory, and what stands behind that in turn."""
     why = asked.engine.why(asked.scope, memory_id)
@@ -389,7 +389,7 @@ class LinkDone(Result):
     evidence: str
 
 
-@RESOURCE.post("/links", ADD, 404)
+@RESOURCE.post("/links", acts.MEMORY_LINK, 404)
 def link_memories(asked: Asked, body: LinkBody) -> LinkDone:
     """Say how one memory bears on another: it caused, enabled, supports, contradicts it."""
     edge = asked.engine.link(
@@ -412,7 +412,7 @@ class Forgotten(Result):
     left: int = Field(description="Files in which it still stands; 0, or something is wrong.")
 
 
-@RESOURCE.delete("/{memory_id}", GOVERN, 404)
+@RESOURCE.delete("/{memory_id}", acts.MEMORY_ERASE, 404)
 def forget_memory(
     asked: Asked,
     memory_id: IdInPath,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.records.plain import plain
 from assay.records.research_log import LONGEST_PROMPT
 from assay.server.fields import IdInPath, YesNo
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import GOVERN, READ
 
 if TYPE_CHECKING:
     from assay.analysis.prompts import PromptBook
@@ -92,55 +92,55 @@ class PromptsCompared(Result):
     comparison: dict[str, Any]
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.PROMPT_READ)
 def list_prompts(asked: Asked) -> PromptsFound:
     """Every prompt with the version in use."""
     return PromptsFound(prompts=[_found(one) for one in _book(asked).in_use(asked.scope).values()])
 
 
-@RESOURCE.get("/{prompt_id}", READ)
+@RESOURCE.get("/{prompt_id}", acts.PROMPT_READ)
 def get_prompt(asked: Asked, prompt_id: IdInPath) -> PromptVersions:
     """Every version of a prompt."""
     return PromptVersions(versions=[_found(one) for one in _book(asked).versions(asked.scope, prompt_id)])
 
 
-@RESOURCE.put("/{prompt_id}", GOVERN)
+@RESOURCE.put("/{prompt_id}", acts.PROMPT_CHANGE)
 def write_prompt(asked: Asked, prompt_id: IdInPath, body: PromptBody) -> PromptFound:
     """Write a new version of a prompt; earlier ones stay, and can be used again."""
     return _found(_book(asked).write(asked.scope, prompt_id, body.text, note=body.note, active=body.active))
 
 
-@RESOURCE.post("/{prompt_id}/use", GOVERN)
+@RESOURCE.post("/{prompt_id}/use", acts.PROMPT_CHANGE)
 def use_prompt(asked: Asked, prompt_id: IdInPath, body: UseBody) -> PromptFound:
     """Use a version from now on; 0 is the one that came with Assay."""
     return _found(_book(asked).use(asked.scope, prompt_id, body.version))
 
 
-@RESOURCE.get("/{prompt_id}/split", READ)
+@RESOURCE.get("/{prompt_id}/split", acts.PROMPT_READ)
 def get_split(asked: Asked, prompt_id: IdInPath) -> SplitFound:
     """The split that runs, else the one that ended last."""
     return _standing(asked, _book(asked).last_split(asked.scope, prompt_id))
 
 
-@RESOURCE.post("/{prompt_id}/split", GOVERN)
+@RESOURCE.post("/{prompt_id}/split", acts.PROMPT_CHANGE)
 def split_prompt(asked: Asked, prompt_id: IdInPath, body: SplitBody) -> SplitFound:
     """Ask half of the questions with another version than the one in use, from now on."""
     return _standing(asked, _book(asked).split(asked.scope, prompt_id, body.version))
 
 
-@RESOURCE.delete("/{prompt_id}/split", GOVERN)
+@RESOURCE.delete("/{prompt_id}/split", acts.PROMPT_CHANGE)
 def end_split(asked: Asked, prompt_id: IdInPath) -> SplitFound:
     """Ask all questions with the version in use again."""
     return _standing(asked, _book(asked).end_split(asked.scope, prompt_id))
 
 
-@RESOURCE.get("/{prompt_id}/diff", READ)
+@RESOURCE.get("/{prompt_id}/diff", acts.PROMPT_READ)
 def diff_prompt(asked: Asked, prompt_id: IdInPath, first: Version, second: Version) -> PromptDiff:
     """What changed between two versions."""
     return PromptDiff(diff=_book(asked).diff(asked.scope, prompt_id, first, second))
 
 
-@RESOURCE.get("/{prompt_id}/compare", READ)
+@RESOURCE.get("/{prompt_id}/compare", acts.PROMPT_READ)
 def compare_prompt(asked: Asked, prompt_id: IdInPath, first: Version, second: Version) -> PromptsCompared:
     """What sessions came to under two versions, with intervals."""
     import numpy as np  # noqa: PLC0415 - only when there is something to compute

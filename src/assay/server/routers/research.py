@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from assay.access import acts
 from assay.records.plain import plain
 from assay.records.research_log import ResearchSession
 from assay.server.fields import LONGEST_QUERY, MOST_LABELS, IdInPath, Label, SessionId, YesNo
 from assay.server.routers.learning import Validated, verdict
 from assay.server.routing import Asked, Asking, Body, Resource, Result, written
-from assay.server.security.policies import ADD_ONCE, MEASURE, READ
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, streamed
 
@@ -84,7 +84,7 @@ class AnswerFound(Result):
     kept: bool = Field(description="Whether the record is in the store.")
 
 
-@RESOURCE.post("/research/query", MEASURE, 402, 502, 507, response=AnswerFound, responses=STREAMED)
+@RESOURCE.post("/research/query", acts.ANSWER_ASK, 402, 502, 507, response=AnswerFound, responses=STREAMED)
 async def ask_question(asked: Asked, body: QuestionBody) -> Response:
     """Answer a question from the memory, with citations or an honest "not answered", and score every step.
 
@@ -96,7 +96,14 @@ async def ask_question(asked: Asked, body: QuestionBody) -> Response:
 
 
 @RESOURCE.post(
-    "/research/sessions/{log_id}/retry-search", MEASURE, 402, 404, 502, 507, response=AnswerFound, responses=STREAMED
+    "/research/sessions/{log_id}/retry-search",
+    acts.ANSWER_ASK,
+    402,
+    404,
+    502,
+    507,
+    response=AnswerFound,
+    responses=STREAMED,
 )
 async def retry_search(asked: Asked, log_id: IdInPath, body: RetryBody) -> Response:
     """Answer an earlier question again from a wider search: a new session that names the first."""
@@ -123,7 +130,7 @@ class Rated(Result):
     memories: list[Validated]
 
 
-@RESOURCE.post("/research/sessions/{log_id}/rating", ADD_ONCE, 404, 422)
+@RESOURCE.post("/research/sessions/{log_id}/rating", acts.ANSWER_RATE, 404, 422)
 def rate_answer(asked: Asked, log_id: IdInPath, body: RatingBody) -> Rated:
     """Tell whether an answer was useful: it counts, once for each principal, for the memories that it cites."""
     from assay.research.rating import rate  # noqa: PLC0415 - heavy, and only needed here
@@ -217,7 +224,7 @@ class LogFound(Result):
     trace: dict[str, Any] | None = Field(description="The whole record; null when it was erased and the line was not.")
 
 
-@RESOURCE.get("/logs/sessions/{log_id}", READ, 404)
+@RESOURCE.get("/logs/sessions/{log_id}", acts.ANSWER_READ, 404)
 def get_log(asked: Asked, log_id: IdInPath) -> LogFound:
     """Everything that happened to one question."""
     with asked.engine.store.reading(asked.scope) as work:

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from assay import wiring
+from assay.access import acts
 from assay.errors import RunNotFound, ServerBusy
 from assay.records import Mode
 from assay.records.plain import plain
@@ -17,7 +18,6 @@ from assay.server import paging
 from assay.server.fields import NO_PATH, IdInPath
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Asking, Body, Resource, Result
-from assay.server.security.policies import MEASURE, READ
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
@@ -49,7 +49,7 @@ class RunPage(Result):
     next_cursor: str | None
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.RUN_READ)
 def list_runs(asked: Asked, cursor: Cursor = None, limit: Limit = 50) -> RunPage:
     """Every run of this tenant, page by page."""
     before = paging.read(LIST, cursor, paging.number, 0)
@@ -113,7 +113,7 @@ class RunDone(Result):
     result_hash: str
 
 
-@RESOURCE.post("", MEASURE, 404)
+@RESOURCE.post("", acts.RUN_START, 404)
 def make_run(asked: Asked, body: RunBody) -> RunDone:
     """Run Assay over a dataset with known answers and measure how well it finds them, with intervals.
 
@@ -180,7 +180,7 @@ class ComparisonFound(Result):
 RunName = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:#-]*$")]
 
 
-@RESOURCE.get("/compare", READ, 404, 409)
+@RESOURCE.get("/compare", acts.RUN_READ, 404, 409)
 def compare_runs(
     asked: Asked, control: RunName, treatment: RunName, seed: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> ComparisonFound:
@@ -194,7 +194,7 @@ def compare_runs(
     return ComparisonFound.model_validate(to_jsonable_python(compared.as_json()))
 
 
-@RESOURCE.get("/{run_id}", READ, 404)
+@RESOURCE.get("/{run_id}", acts.RUN_READ, 404)
 def get_run(asked: Asked, run_id: IdInPath) -> RunFound:
     """One run: its numbers, and every case's."""
     with asked.engine.store.reading(asked.scope) as work:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.records import (
     Channel,
     Filters,
@@ -23,7 +24,6 @@ from assay.records import (
 from assay.records.plain import plain
 from assay.server.fields import LONGEST_QUERY, MOST_LABELS, Count, Label, Moment, SessionId, YesNo
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import READ
 
 RESOURCE = Resource("/api/memory", "memory")
 
@@ -157,7 +157,7 @@ class SearchFound(Result):
     stages: list[dict[str, Any]] | None = Field(description="With explain: every step, and how long it took.")
 
 
-@RESOURCE.post("/search", READ)
+@RESOURCE.post("/search", acts.MEMORY_SEARCH)
 def search_memory(asked: Asked, body: SearchBody) -> SearchFound:
     """Find what the memory knows: a ranked list of memories with the passages that match."""
     request = body.request(asked.services.settings.search_k, "http search")
@@ -245,7 +245,7 @@ class ContextFound(Result):
     degraded: list[str]
 
 
-@RESOURCE.post("/context", READ)
+@RESOURCE.post("/context", acts.MEMORY_SEARCH)
 def pack_context(asked: Asked, body: ContextBody) -> ContextFound:
     """Everything to know for a task, packed into a token budget."""
     request = SearchRequest(

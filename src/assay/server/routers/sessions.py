@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import Field
 
+from assay.access import acts
 from assay.records import LoggedQuery, Origin
 from assay.records.plain import plain
 from assay.records.sessions import TaskReport
@@ -15,7 +16,6 @@ from assay.server import paging
 from assay.server.fields import Id, IdInPath, SessionId, Share
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import ADD_ONCE, READ
 
 RESOURCE = Resource("/api", "sessions")
 SEARCHES = "searches"
@@ -40,7 +40,7 @@ class SessionsFound(Result):
     sessions: list[SessionLine]
 
 
-@RESOURCE.get("/memory-sessions", READ)
+@RESOURCE.get("/memory-sessions", acts.SESSION_READ)
 def list_sessions(asked: Asked, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> SessionsFound:
     """Recent sessions."""
     found = asked.engine.recent_sessions(asked.scope, limit=limit)
@@ -58,7 +58,7 @@ class SessionFound(Result):
     totals: dict[str, Any]
 
 
-@RESOURCE.get("/memory-sessions/{session_id}", READ, 404)
+@RESOURCE.get("/memory-sessions/{session_id}", acts.SESSION_READ, 404)
 def get_session(asked: Asked, session_id: SessionInPath) -> SessionFound:
     """A session's searches with what came of each, the memories it met, and its tasks."""
     return SessionFound.model_validate(plain(asked.engine.session_summary(asked.scope, session_id)))
@@ -87,7 +87,7 @@ class SearchPage(Result):
     next_cursor: str | None
 
 
-@RESOURCE.get("/searches", READ)
+@RESOURCE.get("/searches", acts.SEARCH_READ)
 def list_searches(
     asked: Asked,
     cursor: Cursor = None,
@@ -112,7 +112,7 @@ class SearchLogged(SearchLine):
     candidates: list[dict[str, Any]]
 
 
-@RESOURCE.get("/searches/{query_id}", READ, 404)
+@RESOURCE.get("/searches/{query_id}", acts.SEARCH_READ, 404)
 def get_search(asked: Asked, query_id: IdInPath) -> SearchLogged:
     """One logged search: enough to replay any fusion of it."""
     asked.engine.store.log.make_sure_of(query_id)
@@ -152,7 +152,7 @@ class TaskBegun(Result):
     begun_at: datetime
 
 
-@RESOURCE.post("/tasks/preflight", ADD_ONCE, 409)
+@RESOURCE.post("/tasks/preflight", acts.TASK_RECORD, 409)
 def begin_task(asked: Asked, body: PreflightBody) -> TaskBegun:
     """Say what is known before a task, so that what it taught can be told afterwards."""
     task = asked.engine.preflight(asked.scope, TaskReport(**body.model_dump()))
@@ -192,7 +192,7 @@ class TaskDone(Result):
     to_validate: list[Unjudged]
 
 
-@RESOURCE.post("/tasks/postflight", ADD_ONCE, 404, 409)
+@RESOURCE.post("/tasks/postflight", acts.TASK_RECORD, 404, 409)
 def end_task(asked: Asked, body: PostflightBody) -> TaskDone:
     """Say what is known after a task and which memories helped; the answer lists what is left to judge."""
     ended = asked.engine.postflight(asked.scope, TaskReport(**body.model_dump()))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from assay.access import acts
 from assay.records.online import LadderStep, VoteKind
 from assay.records.plain import plain
 from assay.server.fields import IdInPath
 from assay.server.routing import Asked, Body, Resource, Result
-from assay.server.security.policies import GOVERN, READ
 
 if TYPE_CHECKING:
     from assay.online.ladder import LadderPage
@@ -114,7 +114,7 @@ class Collected(Result):
     step: StepFound | None
 
 
-@RESOURCE.get("", READ)
+@RESOURCE.get("", acts.FLAG_READ)
 def list_tests(asked: Asked) -> TestsFound:
     """Every change on the ladder, and where it stands."""
     with asked.engine.store.reading(asked.scope) as work:
@@ -122,7 +122,7 @@ def list_tests(asked: Asked) -> TestsFound:
     return TestsFound(tests=[step_found(one) for one in last])
 
 
-@RESOURCE.get("/{feature_id}", READ, 404)
+@RESOURCE.get("/{feature_id}", acts.FLAG_READ, 404)
 def get_test(asked: Asked, feature_id: IdInPath) -> ChangeFound:
     """Everything known of a change: its steps, its test, and the four conditions of graduation."""
     import numpy as np  # noqa: PLC0415 - only when there is something to compute
@@ -130,28 +130,28 @@ def get_test(asked: Asked, feature_id: IdInPath) -> ChangeFound:
     return _change(asked.services.ladder.page(asked.scope, feature_id, rng=np.random.default_rng(SEED)))
 
 
-@RESOURCE.post("/{feature_id}/begin", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/begin", acts.FEATURE_TEST, 404, 409)
 def begin_test(asked: Asked, feature_id: IdInPath, body: BeginBody) -> TestState:
     """Begin a sequential test, or a new attempt after one that ended."""
     test = asked.services.ladder.trials.begin(asked.scope, feature_id, kind=body.kind)
     return TestState(feature_id=feature_id, attempt=test.attempt, status=str(test.status))
 
 
-@RESOURCE.post("/{feature_id}/pause", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/pause", acts.FEATURE_TEST, 404, 409)
 def pause_test(asked: Asked, feature_id: IdInPath, body: WhyBody) -> TestState:
     """Stop taking votes."""
     test = asked.services.ladder.trials.pause(asked.scope, feature_id, body.why)
     return TestState(feature_id=feature_id, attempt=test.attempt, status=str(test.status))
 
 
-@RESOURCE.post("/{feature_id}/resume", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/resume", acts.FEATURE_TEST, 404, 409)
 def resume_test(asked: Asked, feature_id: IdInPath) -> TestState:
     """Go on with a paused test and the votes it has."""
     test = asked.services.ladder.trials.resume(asked.scope, feature_id)
     return TestState(feature_id=feature_id, attempt=test.attempt, status=str(test.status))
 
 
-@RESOURCE.post("/{feature_id}/collect", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/collect", acts.FEATURE_TEST, 404, 409)
 def collect_votes(asked: Asked, feature_id: IdInPath) -> Collected:
     """Turn what was seen since the last time into votes, and decide what can be decided."""
     from assay.online.collecting import collect  # noqa: PLC0415 - numpy only when there is something to compute
@@ -162,13 +162,13 @@ def collect_votes(asked: Asked, feature_id: IdInPath) -> Collected:
     return Collected(votes=counted, step=None if step is None else step_found(step))
 
 
-@RESOURCE.post("/{feature_id}/graduate", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/graduate", acts.FEATURE_TEST, 404, 409)
 def graduate_change(asked: Asked, feature_id: IdInPath) -> StepFound:
     """Give a change to everybody; refused while one of the four conditions does not hold."""
     return step_found(asked.services.ladder.graduate(asked.scope, feature_id))
 
 
-@RESOURCE.post("/{feature_id}/rollback", GOVERN, 404, 409)
+@RESOURCE.post("/{feature_id}/rollback", acts.FEATURE_TEST, 404, 409)
 def roll_back_change(asked: Asked, feature_id: IdInPath, body: WhyBody) -> StepFound:
     """Set a flag back to what it was before it graduated."""
     return step_found(asked.services.ladder.rollback(asked.scope, feature_id, body.why))

@@ -12,10 +12,10 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from assay.server.routing import with_policy
+from assay.access import acts
+from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE
 from assay.server.security.guard import LOGIN
-from assay.server.security.policies import PUBLIC, READ
 from assay.server.services import services_of
 
 LOGOUT = "/logout"
@@ -46,12 +46,12 @@ def inside(path: str) -> str:
     return path if fine else "/"
 
 
-@with_policy(PUBLIC)
+@with_act(acts.LOGIN_OPEN)
 async def _page(request: Request) -> Response:
     return HTMLResponse(_filled(request.query_params.get("next", "/")))
 
 
-@with_policy(PUBLIC)
+@with_act(acts.LOGIN_OPEN)
 async def _sign_in(request: Request) -> Response:
     form = _read_form(await request.body())
     token, after = form.get("token", [""])[0].strip(), inside(form.get("next", ["/"])[0])
@@ -73,7 +73,7 @@ def _read_form(body: bytes) -> dict[str, list[str]]:
         return {}
 
 
-@with_policy(READ)
+@with_act(acts.LOGIN_CLOSE)
 async def _sign_out(request: Request) -> Response:  # noqa: ARG001 - as FastAPI calls it
     answer = RedirectResponse(LOGIN, status_code=303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")

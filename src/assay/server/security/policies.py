@@ -1,4 +1,4 @@
-"""The policies that routes have, and what the guard knows of a route before it is called."""
+"""What the guard knows of a route before it is called: its path and the policy of the act it names."""
 
 from __future__ import annotations
 
@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 
 from starlette.routing import BaseRoute, Match, Mount, Route
 
-from assay.access import Access, Policy
-from assay.server.routing import Straight, policy_of, straight_of
+from assay.access import Act, Policy
+from assay.access.policies import PUBLIC
+from assay.server.routing import Straight, act_of, straight_of
 
-PUBLIC = Policy(name="public", access=Access.READ, idempotent=True)
-"""For everybody, also without a token. There are three such addresses: see `application.PUBLIC_PATHS`."""
-READ = Policy(name="read", access=Access.READ, idempotent=True)
-ADD = Policy(name="add", access=Access.WRITE)
-ADD_ONCE = Policy(name="add once", access=Access.WRITE, idempotent=True)
-SET = Policy(name="set", access=Access.WRITE, destructive=True, idempotent=True)
-CHANGE = Policy(name="change", access=Access.WRITE, destructive=True)
-MEASURE = Policy(name="measure", access=Access.WRITE, takes_long=True)
-"""Costs time and leaves something behind: a run, a researched answer, an analysis."""
-GOVERN = Policy(name="govern", access=Access.ADMIN, destructive=True, idempotent=True)
-"""Switches what everybody in the tenant sees, or says who may come in."""
+__all__ = ["PUBLIC", "Found", "Table", "described"]
 
 
 class Found(NamedTuple):
@@ -28,11 +19,16 @@ class Found(NamedTuple):
 
     path: str
     """As it was declared, with its parameters."""
-    policy: Policy | None
-    """None: the route named none, so nobody may call it."""
+    act: Act | None
+    """None: the route names none, so nobody may call it."""
     takes_method: bool
     straight: Straight | None = None
     """How it is called without FastAPI, if it can be."""
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy of its act."""
+        return None if self.act is None else self.act.policy
 
 
 class Table:
@@ -41,7 +37,7 @@ class Table:
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = list(routes)
         self._exact: Mapping[tuple[str, str], Found] = {
-            (method, one.path): Found(one.path, policy_of(one.endpoint), True, straight_of(one.endpoint))
+            (method, one.path): Found(one.path, act_of(one.endpoint), True, straight_of(one.endpoint))
             for one in self._routes
             if isinstance(one, Route) and "{" not in one.path
             for method in one.methods or ()
@@ -65,6 +61,6 @@ class Table:
 def described(route: BaseRoute, *, takes_method: bool = True) -> Found:
     """What is known of a route."""
     if isinstance(route, Mount):
-        return Found(route.path, policy_of(route.app), takes_method=takes_method)
+        return Found(route.path, act_of(route.app), takes_method=takes_method)
     endpoint = getattr(route, "endpoint", None)
-    return Found(getattr(route, "path", "?"), policy_of(endpoint), takes_method=takes_method)
+    return Found(getattr(route, "path", "?"), act_of(endpoint), takes_method=takes_method)

@@ -54,6 +54,8 @@ class Restored(NamedTuple):
     checkpoint: Checkpoint
     kept_aside: str
     """Where the state from before is: a checkpoint, a file or a schema."""
+    note: str = ""
+    """What else whoever restored it must know; empty: nothing."""
 
 
 def read(path: Path) -> Checkpoint:

@@ -2,7 +2,8 @@
 
 New checkpoints are copies of the tables, which need no program (`postgres_tables`). Restoring a dump runs as one
 transaction: writers are locked out, the present schema is renamed and kept, the dump takes its place with an epoch of
-its own. Nothing is replaced unless all of it succeeded.
+its own and without any token. Nothing is replaced unless all of it succeeded. A second transaction brings the schema up
+to date and carries the present tokens and audit log over; until then no token opens the store.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from sqlalchemy import text
 
 from assay.clock import Clock
 from assay.errors import CheckpointFailed
-from assay.hashing import canonical_json
 from assay.records import IdFactory, Scope
 from assay.storage import schema
+from assay.storage.checkpoints.carrying import carry_between_schemas
 from assay.storage.checkpoints.manifest import Checkpoint
 from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.types import write_moment
+from assay.storage.work import Work
 
 DUMP_SUFFIX = ".dump"
 
@@ -43,12 +45,15 @@ class Dumps:
     def restore(self, copy: Path, found: Checkpoint, scope: Scope, aside: str) -> None:
         """Put a dump in the place of the present schema, which is kept under another name."""
         dumped = self._run("pg_restore", "--no-owner", "--file=-", str(copy))
-        script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch(found, scope)])
+        script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch()])
         flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
         self._run("psql", *flags, script=script)
-        if found.schema != schema.CURRENT.newest:
-            with self._backend.writing("(schema)") as connection:
+        with self._backend.writing("(schema)") as connection:
+            if found.schema != schema.CURRENT.newest:
                 schema.upgrade(connection, self._backend.place, within=self._backend.schema)
+            carry_between_schemas(connection, aside, self._backend.schema)
+            work = Work(connection, scope, self._clock)
+            work.audit.append("checkpoint.restored", found.id, {"name": found.name})
 
     def _make_room(self, aside: str) -> str:
         ours = self._backend.schema
@@ -63,18 +68,20 @@ class Dumps:
         )
         return "\n".join([*turn, *locks, f'ALTER SCHEMA "{ours}" RENAME TO "{aside}";'])
 
-    def _begin_new_epoch(self, found: Checkpoint, scope: Scope) -> str:
+    def _begin_new_epoch(self) -> str:
+        """A new epoch, and no token that a dump brought back: psql knows the table only if the dump has it."""
         now = write_moment(self._clock.now())
         epoch = self._ids.new("ep")
-        # Ids and times are ours and hold no quotes; the actor and the name are anybody's text.
-        actor = scope.principal.replace("'", "''")
-        detail = canonical_json({"name": found.name}).replace("'", "''")
+        # Ids and times are ours and hold no quotes.
         ours = self._backend.schema
         return f"""
             SET standard_conforming_strings = on;
             UPDATE "{ours}".meta SET value = '{epoch}', updated_at = '{now}' WHERE key = '{EPOCH}';
-            INSERT INTO "{ours}".audit (tenant, action, target, actor, at, detail)
-            VALUES ('{scope.tenant}', 'checkpoint.restored', '{found.id}', '{actor}', '{now}', '{detail}');
+            DO $$ BEGIN
+              IF to_regclass('"{ours}".access_tokens') IS NOT NULL THEN
+                DELETE FROM "{ours}".access_tokens;
+              END IF;
+            END $$;
         """  # noqa: S608 - see above
 
     def _run(self, program: str, *arguments: str, script: str | None = None) -> str:

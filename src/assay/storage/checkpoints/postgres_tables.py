@@ -5,8 +5,9 @@ that make a new store. A copy is a ZIP file with the rows of each table in Postg
 which says what is in it.
 
 Restoring runs as one transaction: writers are locked out, the present schema is renamed and kept, a new one is made and
-filled, and gets an epoch of its own. Nothing is replaced unless all of it succeeded. Checkpoints that earlier versions
-made with pg_dump are restored with PostgreSQL's programs, see `postgres_dumps`.
+filled, and gets the present tokens and audit log (see `carrying`) and an epoch of its own. Nothing is replaced unless
+all of it succeeded. Checkpoints that earlier versions made with pg_dump are restored with PostgreSQL's programs, see
+`postgres_dumps`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from sqlalchemy import Connection, text
 
 from assay.clock import Clock
 from assay.errors import CheckpointFailed, SettingError, StorageError
-from assay.hashing import canonical_json
 from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.checkpoints import manifest
+from assay.storage.checkpoints.carrying import carry_between_schemas
 from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
 from assay.storage.checkpoints.holding import dump_holds
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
@@ -37,7 +38,7 @@ from assay.storage.marks import Marks
 from assay.storage.postgres import PostgresBackend
 from assay.storage.repositories import vector_search
 from assay.storage.repositories.meta import EPOCH
-from assay.storage.types import write_moment
+from assay.storage.work import Work
 
 SUFFIX = ".tables"
 CONTENTS = "schema.json"
@@ -144,9 +145,10 @@ class PostgresCheckpoints(KeptInFolder):
             with self._backend.restoring() as connection, _problems_told(found):
                 _set_aside(connection, self._backend.schema, aside)
                 _fill(connection, self._backend, found, archive, contents)
-                self._begin_new_epoch(connection, found, scope)
                 if found.schema != schema.CURRENT.newest:
                     schema.upgrade(connection, self._backend.place, within=self._backend.schema)
+                carry_between_schemas(connection, aside, self._backend.schema)
+                self._begin_new_epoch(connection, found, scope)
         return Restored(found, f"schema {aside}")
 
     def _check_ours(self, found: Checkpoint, contents: Contents) -> None:
@@ -158,24 +160,9 @@ class PostgresCheckpoints(KeptInFolder):
             )
 
     def _begin_new_epoch(self, connection: Connection, found: Checkpoint, scope: Scope) -> None:
-        now = write_moment(self._clock.now())
-        connection.execute(
-            text("UPDATE meta SET value = :epoch, updated_at = :now WHERE key = :key"),
-            {"epoch": self._ids.new("ep"), "now": now, "key": EPOCH},
-        )
-        connection.execute(
-            text(
-                "INSERT INTO audit (tenant, action, target, actor, at, detail)"
-                " VALUES (:tenant, 'checkpoint.restored', :target, :actor, :now, :detail)"
-            ),
-            {
-                "tenant": scope.tenant,
-                "target": found.id,
-                "actor": scope.principal,
-                "now": now,
-                "detail": canonical_json({"name": found.name}),
-            },
-        )
+        work = Work(connection, scope, self._clock)
+        work.meta.put(EPOCH, self._ids.new("ep"))
+        work.audit.append("checkpoint.restored", found.id, {"name": found.name})
 
 
 def table_folder(folder: Path | None) -> CheckpointFolder:

@@ -1,9 +1,10 @@
 """Checkpoints of a SQLite file: the online backup, both ways.
 
 Creating reads one snapshot through a read-only connection while others go on writing. Restoring prepares a private
-copy (verified, migrated, given a new epoch), keeps the present state as a checkpoint of its own, and then lets SQLite
-write the copy over the live database in one transaction under the write lock: other processes see the old state or the
-new one, also when the restore is killed. Only a live file that cannot be read at all is moved aside instead.
+copy (verified and migrated), keeps the present state as a checkpoint of its own, puts the present tokens and audit log
+into the copy (see `carrying`) with a new epoch, and then lets SQLite write the copy over the live database in one
+transaction under the write lock: other processes see the old state or the new one, also when the restore is killed.
+Only a live file that cannot be read at all is moved aside instead.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from sqlalchemy import create_engine
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import StaticPool
 
 from assay.clock import Clock
-from assay.errors import CheckpointFailed
+from assay.errors import CheckpointFailed, StorageError
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.checkpoints import manifest
+from assay.storage.checkpoints.carrying import carry_rows, revoke_tokens
 from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
 from assay.storage.checkpoints.holding import copy_holds
 from assay.storage.checkpoints.manifest import Checkpoint, Restored
@@ -37,6 +40,10 @@ from assay.storage.sqlite import SqliteBackend
 from assay.storage.work import Work
 
 SUFFIX = ".db"
+TOKENS_REVOKED = (
+    "The tokens of the damaged store could not be read, so every token of the checkpoint is revoked. "
+    "Make new ones: assay token create"
+)
 
 
 class SqliteCheckpoints(KeptInFolder):
@@ -82,24 +89,28 @@ class SqliteCheckpoints(KeptInFolder):
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the store back to a checkpoint; the state from before becomes a checkpoint itself."""
         found = self._folder.find(wanted)
-        with (
-            prepared(self._folder, found, scope, self._clock, self._ids) as ready,
-            closing(sqlite3.connect(ready)) as source,
-            self._backend.writer_file() as live,
-        ):
-            # Under the lock: a save between this copy and the restore would be in neither.
+        by = _Restoring(found, scope, self._clock, self._ids)
+        with prepared(self._folder, by) as ready, self._backend.writer_file() as live:
+            # Under the lock: a save between this copy and the restore would be in neither, and a token that is
+            # revoked between the carrying and the restore would come back.
             aside = self.create(f"before restore of {found.name[:80]}")
-            source.backup(live)
+            _begin_new_epoch(ready, by, live)
+            with closing(sqlite3.connect(ready)) as source:
+                source.backup(live)
         return Restored(found, aside.id)
 
 
 def restore_over_damage(
     path: Path, wanted: str, scope: Scope, *, folder: Path | None, lock: WriteLock, clock: Clock, ids: IdFactory
 ) -> Restored:
-    """Bring back a store whose own file cannot be opened: that file is moved aside, never deleted."""
+    """Bring back a store whose own file cannot be opened: that file is moved aside, never deleted.
+
+    Its tokens are carried over if they can still be read, and otherwise those of the checkpoint are revoked.
+    """
     checkpoints = copy_folder(path, folder)
-    found = checkpoints.find(wanted)
-    with prepared(checkpoints, found, scope, clock, ids) as ready, lock.held():
+    by = _Restoring(checkpoints.find(wanted), scope, clock, ids)
+    with prepared(checkpoints, by) as ready, lock.held():
+        carried = _carry_from_wreck(path, ready, by)
         aside = path.with_name(f"{path.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}")
         for ending in ("-shm", "-wal", ""):
             part = path.with_name(path.name + ending)
@@ -110,7 +121,7 @@ def restore_over_damage(
         beside.chmod(0o600)
         _sync(beside)
         beside.replace(path)
-    return Restored(found, str(aside))
+    return Restored(by.checkpoint, str(aside), "" if carried else TOKENS_REVOKED)
 
 
 def copy_folder(path: Path, folder: Path | None) -> CheckpointFolder:
@@ -122,14 +133,22 @@ def copy_folder(path: Path, folder: Path | None) -> CheckpointFolder:
     return CheckpointFolder(folder / f"{path.name}-{place}", suffix=SUFFIX)
 
 
+class _Restoring(NamedTuple):
+    """Which checkpoint is restored, and by whom."""
+
+    checkpoint: Checkpoint
+    scope: Scope
+    clock: Clock
+    ids: IdFactory
+
+
 @contextmanager
-def prepared(
-    folder: CheckpointFolder, checkpoint: Checkpoint, scope: Scope, clock: Clock, ids: IdFactory
-) -> Iterator[Path]:
-    """A private copy of a checkpoint that is proven whole, has the newest schema and an epoch of its own."""
+def prepared(folder: CheckpointFolder, by: _Restoring) -> Iterator[Path]:
+    """A private copy of a checkpoint that is proven whole and has the newest schema."""
+    checkpoint = by.checkpoint
     copy = folder.verify_content(checkpoint)
     # A name of its own: two processes may restore the same checkpoint, and each deletes what it prepared.
-    ready = copy.with_name(f"{checkpoint.id}.{ids.new('rs')}.restoring")
+    ready = copy.with_name(f"{checkpoint.id}.{by.ids.new('rs')}.restoring")
     ready.touch(mode=0o600)
     try:
         with (
@@ -139,9 +158,8 @@ def prepared(
         ):
             source.backup(target)
             _check_whole(target, checkpoint)
-        with translated(str(ready)):
-            _begin_new_epoch(ready, checkpoint, scope, clock, ids)
-        _sync(ready)
+        with translated(str(ready)), _transaction(ready) as connection:
+            _bring_up_to_date(connection, checkpoint)
         yield ready
     finally:
         ready.unlink(missing_ok=True)
@@ -173,28 +191,65 @@ def _check_whole(copy: sqlite3.Connection, checkpoint: Checkpoint) -> None:
         raise CheckpointFailed(
             f"checkpoint {checkpoint.id} is not a copy of an Assay store", remedy="Choose another checkpoint."
         )
+    foreign = sqlite.foreign_code_in(copy)
+    if foreign:
+        raise CheckpointFailed(
+            f"checkpoint {checkpoint.id} holds a {foreign[0]}, which Assay did not make",
+            remedy="Choose another checkpoint; nothing was replaced. Such code runs with every save.",
+        )
 
 
-def _begin_new_epoch(ready: Path, checkpoint: Checkpoint, scope: Scope, clock: Clock, ids: IdFactory) -> None:
+@contextmanager
+def _transaction(ready: Path) -> Iterator[Connection]:
+    """One transaction on a private copy."""
     connect = lambda: sqlite3.connect(ready, isolation_level=None)  # noqa: E731 - a one-line factory
     engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            schema.check_known(schema.revision(connection) or "", f"checkpoint {checkpoint.id}")
-            schema.upgrade(connection, f"checkpoint {checkpoint.id}")
-            broken = problems(connection)
-            if broken:
-                raise CheckpointFailed(
-                    f"checkpoint {checkpoint.id} does not agree with itself: {broken[0]}",
-                    remedy="Choose another checkpoint; nothing was replaced.",
-                )
-            work = Work(connection, scope, clock)
-            work.meta.put(EPOCH, ids.new("ep"))
-            work.audit.append("checkpoint.restored", checkpoint.id, {"name": checkpoint.name})
+            yield connection
             connection.exec_driver_sql("COMMIT")
     finally:
         engine.dispose()
+
+
+def _bring_up_to_date(connection: Connection, checkpoint: Checkpoint) -> None:
+    schema.check_known(schema.revision(connection) or "", f"checkpoint {checkpoint.id}")
+    schema.upgrade(connection, f"checkpoint {checkpoint.id}")
+    broken = problems(connection)
+    if broken:
+        raise CheckpointFailed(
+            f"checkpoint {checkpoint.id} does not agree with itself: {broken[0]}",
+            remedy="Choose another checkpoint; nothing was replaced.",
+        )
+
+
+def _begin_new_epoch(ready: Path, by: _Restoring, live: sqlite3.Connection | None) -> None:
+    """Make a copy ready to take the store's place: with the tokens of the live store, or with none that opens."""
+    with translated(str(ready)), _transaction(ready) as connection:
+        copy: Any = connection.connection.driver_connection
+        if live is None:
+            revoke_tokens(copy, by.clock.now())
+        else:
+            carry_rows(live, copy)
+        work = Work(connection, by.scope, by.clock)
+        work.meta.put(EPOCH, by.ids.new("ep"))
+        work.audit.append("checkpoint.restored", by.checkpoint.id, {"name": by.checkpoint.name})
+    _sync(ready)
+
+
+def _carry_from_wreck(path: Path, ready: Path, by: _Restoring) -> bool:
+    """Carry the tokens of a store that cannot be opened if they can still be read; whether they could."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as wreck:
+            # All of it or nothing: a damaged page may hide the row that revokes a token.
+            if sqlite.damage_of(wreck) or wreck.execute("SELECT count(*) FROM access_tokens").fetchone() is None:
+                raise sqlite3.DatabaseError("damaged")
+            _begin_new_epoch(ready, by, wreck)
+    except (sqlite3.Error, StorageError):
+        _begin_new_epoch(ready, by, None)
+        return False
+    return True
 
 
 def _sync(path: Path) -> None:

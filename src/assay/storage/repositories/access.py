@@ -34,10 +34,15 @@ class AccessTokens(Repository):
         table = access_tokens
         mine = (self._mine(table), table.c.token_id == token_id)
         self._connection.execute(update(table).where(*mine, table.c.revoked_at.is_(None)).values(revoked_at=at))
-        row = self._connection.execute(select(table).where(*mine)).one_or_none()
+        return self.get(token_id)
+
+    def get(self, token_id: str) -> AccessToken:
+        """One token of the tenant."""
+        wanted = self._select(access_tokens, access_tokens.c.token_id == token_id)
+        row = self._connection.execute(wanted).one_or_none()
         if row is None:
             raise RecordNotFound(f"there is no token {token_id!r}", remedy="See `assay token list`.")
-        return from_row(AccessToken, row, table)
+        return from_row(AccessToken, row, access_tokens)
 
     def exist(self) -> bool:
         """Whether there is a token that was not revoked, in whatever tenant."""
