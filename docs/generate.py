@@ -140,7 +140,7 @@ def _settings() -> str:
             "the user's data folder"
             if one.key == "db"
             else ""
-            if one.default is None
+            if one.default is None or one.default == ()
             else f"`{fit_to_show(one.default)}`"
         )
         # A KeyError here means: add the new setting to APPROVALS.

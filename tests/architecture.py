@@ -53,6 +53,7 @@ LAYERS = (
     _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),
     _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log", "text"),
     _layer("access", "who may do what: grants, policies, tokens", "storage"),
+    _layer("gateway", "what both HTTP servers do before they know who calls", "settings"),
     _layer("flags", "registry with documented defaults, rollout, activation rows", "storage"),
     _layer("index", "derived lexical and vector indexes that follow the change log", "storage", "text"),
     _layer(
@@ -141,10 +142,11 @@ LAYERS = (
         "wiring",
         "doctor",
         "testing",
+        "gateway",
         "server",
         "mcp",
     ),
     _layer("pytest_plugin", "the gate as tests of pytest; thin", "api", "evaluation"),
-    _layer("server", "REST API and dashboard; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
-    _layer("mcp", "MCP server; thin", *_USE_CASES, "metrics", "settings", "wiring", "doctor"),
+    _layer("server", "REST API and dashboard; thin", *_USE_CASES, "gateway", "metrics", "settings", "wiring", "doctor"),
+    _layer("mcp", "MCP server; thin", *_USE_CASES, "gateway", "metrics", "settings", "wiring", "doctor"),
 )

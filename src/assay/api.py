@@ -475,8 +475,15 @@ def gate(
     return judge(place.run(run), None if baseline is None else place.baseline(baseline), options)
 
 
+def _option(value: Any) -> str | None:
+    """A setting as an option of the command line would give it."""
+    if value is None:
+        return None
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def _settings(db: str | Path | None, given: Mapping[str, Any]) -> Settings:
     """File, environment and what the program says, the last winning. Names are those of `Settings`."""
     keys = {one.name: one.key for one in KNOWN}
-    options = {keys.get(name, name): None if value is None else str(value) for name, value in given.items()}
+    options = {keys.get(name, name): _option(value) for name, value in given.items()}
     return load_settings(options={**options, "db": None if db is None else str(db)}).settings

@@ -73,12 +73,18 @@ def asking(
 
 @contextmanager
 def serving_http(
-    folder: Path, authoriser: Authoriser | None = None, *, read_only: bool = False, also: tuple[str, ...] = ()
+    folder: Path,
+    authoriser: Authoriser | None = None,
+    *,
+    read_only: bool = False,
+    also: tuple[str, ...] = (),
+    **settings: Any,
 ) -> Iterator[str]:
     """A server at a free port of this machine, by its address."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
-        app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), host="127.0.0.1", also=also)
-        running = uvicorn.Server(http.configured(app))
+        chosen = replace(host.settings, **settings)
+        app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also))
+        running = uvicorn.Server(http.configured(app, chosen))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)
         thread.start()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from assay.errors import SettingError
 from assay.mcp import http
 from assay.mcp.policies import Access, Everybody, Grant, OneToken
 from assay.mcp.server import GRANT
+from assay.records import Scope
+from assay.settings import Settings
+from assay.testing import FixedClock
 from mcp import Client
 
 TOKEN = "a-token-of-some-length"
@@ -47,7 +51,7 @@ def test_a_client_saves_searches_validates_looks_after_and_copies(tmp_path: Path
         anyio.run(main, address)
 
 
-def guarded(**headers: str) -> int:
+def guarded(method: str = "GET", **headers: str) -> int:
     """The status a request with these headers gets from the guard; 200 when it is let through."""
     sent: list[dict[str, Any]] = []
 
@@ -56,16 +60,19 @@ def guarded(**headers: str) -> int:
         await send({"type": "http.response.start", "status": 200})
 
     async def receive() -> Any:
-        raise AssertionError("the guard reads no body")
+        assert method == "POST", "the guard reads no body"
+        return {"type": "http.request", "body": b""}
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    guard = http.Guard(inside, Everybody(ADMIN), {*http.LOOPBACK, "memory.example"})
+    settings = replace(Settings(), mcp_allowed_origins=("http://localhost:6274",))
+    guard = http.Guard(inside, Everybody(ADMIN), http.gates_of(settings, ["memory.example"], FixedClock()))
     given = [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
 
     async def main() -> None:
-        await guard({"type": "http", "headers": given}, receive, send)
+        scope = {"type": "http", "method": method, "scheme": "http", "client": ("127.0.0.1", 1), "headers": given}
+        await guard(scope, receive, send)
 
     anyio.run(main)
     return int(sent[0]["status"])
@@ -100,27 +107,74 @@ def test_no_host_and_two_hosts_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "status"),
+    ("host", "origin", "status"),
     [
-        ("http://localhost:3000", 200),
-        ("https://127.0.0.1", 200),
-        ("https://memory.example", 200),
-        ("http://evil.example", 403),
-        ("http://localhost.evil.example", 403),
-        ("http://localhost@evil.example", 403),
-        ("null", 403),
-        ("", 403),
+        ("localhost:8765", "http://localhost:8765", 200),
+        ("127.0.0.1:8765", "http://127.0.0.1:8765", 200),
+        ("localhost", "http://localhost:80", 200),
+        ("memory.example", "https://memory.example", 200),
+        ("localhost:8765", "http://localhost:6274", 200),
+        ("localhost:8765", "http://localhost:3000", 403),
+        ("localhost:8765", "http://127.0.0.1:8765", 403),
+        ("localhost:8765", "http://localhost", 403),
+        ("localhost", "https://localhost", 403),
+        ("memory.example", "https://memory.example:8443", 403),
+        ("localhost", "http://evil.example", 403),
+        ("localhost", "http://localhost.evil.example", 403),
+        ("localhost", "http://localhost@evil.example", 403),
+        ("localhost", "null", 403),
+        ("localhost", "", 403),
     ],
 )
-def test_only_known_origins_are_answered(origin: str, status: int) -> None:
-    assert guarded(host="localhost", origin=origin) == status
+def test_only_pages_of_its_own_origin_and_allowed_ones_are_answered(host: str, origin: str, status: int) -> None:
+    assert guarded(host=host, origin=origin) == status
 
 
 @pytest.mark.parametrize(
-    ("length", "status"), [("0", 200), ("4194304", 200), ("4194305", 413), ("-1", 413), ("9" * 99, 413), ("x", 413)]
+    ("length", "status"), [("0", 200), ("4194304", 200), ("4194305", 413), ("-1", 400), ("9" * 99, 413), ("x", 400)]
 )
 def test_only_lengths_within_the_limit_are_let_through(length: str, status: int) -> None:
-    assert guarded(host="localhost", content_length=length) == status
+    assert guarded("POST", host="localhost", content_length=length) == status
+
+
+def test_a_wrong_token_on_open_loopback_is_not_the_local_user(tmp_path: Path) -> None:
+    with serving_http(tmp_path) as address:
+        assert asked(address) == 200
+        for shown in ("Bearer wrong", "Bearer assay_" + "x" * 43, "Basic dXNlcjpwYXNz", "Bearer", "x"):
+            assert asked(address, Authorization=shown) == 401, shown
+        # Who comes through a proxy does not sit at this machine.
+        assert asked(address, **{"X-Forwarded-For": "192.0.2.7"}) == 401
+
+
+def test_tokens_that_open_nothing_are_limited_and_the_good_one_is_let_in(tmp_path: Path) -> None:
+    with serving_http(tmp_path, OneToken(TOKEN, ADMIN)) as address:
+        seen = [httpx2.post(address, json=HELLO, headers={**ACCEPT, "Authorization": f"Bearer {n}"}) for n in range(30)]
+        assert seen[0].status_code == 401
+        assert seen[-1].status_code == 429
+        assert int(seen[-1].headers["retry-after"]) >= 1
+        assert asked(address, Authorization=f"Bearer {TOKEN}") == 200
+
+
+class Several:
+    """Lets in whoever shows a name, as that principal."""
+
+    def grant(self, token: str | None) -> Grant | None:
+        return None if token is None else Grant(Scope(tenant="acme", principal=token), Access.READ)
+
+
+def test_one_principal_does_not_use_up_the_sessions_of_others(tmp_path: Path) -> None:
+    with serving_http(tmp_path, Several(), mcp_sessions_per_principal=3) as address:
+        begun = [httpx2.post(address, json=HELLO, headers={**ACCEPT, "Authorization": "Bearer one"}) for _ in range(5)]
+        assert [answer.status_code for answer in begun] == [200] * 5
+        assert asked(address, Authorization="Bearer two") == 200
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        seen = []
+        for answer in begun:
+            session = {"Mcp-Session-Id": answer.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
+            headers = {**ACCEPT, **session, "Authorization": "Bearer one"}
+            seen.append(httpx2.post(address, json=ping, headers=headers).status_code)
+        # The oldest idle ones of the same principal gave way to the last three.
+        assert seen == [404, 404, 200, 200, 200]
 
 
 def test_the_guard_stands_before_every_path_of_a_real_server(tmp_path: Path) -> None:

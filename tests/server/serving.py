@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from assay import wiring
 from assay.clock import Clock
+from assay.gateway.serving import configured
 from assay.records import Scope
 from assay.records.access import Access
 from assay.server import serving
@@ -61,11 +62,11 @@ def bearer(services: Services, access: Access = Access.ADMIN, scope: Scope = OWN
 
 
 @contextmanager
-def served(services: Services, *, local: bool = True, pages: bool = False) -> Iterator[str]:
-    """A real server at a free port of this machine, by its address."""
+def served(services: Services, *, local: bool = True, pages: bool = False, quick: bool | None = None) -> Iterator[str]:
+    """A real server at a free port of this machine, by its address; `quick`: which parser reads HTTP."""
     app = build(services, open_to_this_machine=local, pages=pages)
     with serving.listen("127.0.0.1", 0) as at:
-        running = uvicorn.Server(serving.configured(app))
+        running = uvicorn.Server(configured(app, services.settings, goodbye_s=serving.GOODBYE_S, quick=quick))
         thread = threading.Thread(target=lambda: anyio.run(_run, running, at), daemon=True)
         thread.start()
         try:

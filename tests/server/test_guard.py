@@ -11,11 +11,11 @@ from starlette.testclient import TestClient
 from tests.server.serving import HERE, bearer, reaching, services_at
 
 from assay.access import acts
-from assay.server import limits
+from assay.gateway import bodies
+from assay.gateway.hosts import authority, is_loopback
 from assay.server.application import build
 from assay.server.routing import with_act
 from assay.server.security.csrf import FIELD, token_of
-from assay.server.security.hosts import authority, is_loopback
 from assay.server.security.login import inside
 from assay.server.security.policies import Table
 from assay.server.services import Services
@@ -93,7 +93,7 @@ def test_a_body_that_no_store_could_keep_is_refused_and_named(client: TestClient
     assert said in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b"\xff\xfe", 400), (b"x" * (limits.LONGEST_BODY + 1), 413)])
+@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b"\xff\xfe", 400), (b"x" * (bodies.LONGEST_BODY + 1), 413)])
 def test_what_cannot_be_read_at_all_is_refused(client: TestClient, body: bytes, status: int) -> None:
     answer = client.post("/api/memory/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_at_all_is_refused(client: TestClient, body: bytes, 
 
 def test_a_body_without_a_stated_length_is_cut_off_too(client: TestClient) -> None:
     def endless() -> Iterator[bytes]:
-        for _ in range(limits.LONGEST_BODY // 65_536 + 2):
+        for _ in range(bodies.LONGEST_BODY // 65_536 + 2):
             yield b" " * 65_536
 
     answer = client.post("/api/memory/search", content=endless(), headers={"Content-Type": "application/json"})

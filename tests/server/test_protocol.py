@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.serving import served, services_at
 
-from assay.server.limits import LONGEST_HEAD
+from assay.gateway.protocol import LONGEST_HEAD
 
 BOUND_S = 20.0
 SEARCH = b"POST /api/memory/search HTTP/1.1\r\nHost: %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"

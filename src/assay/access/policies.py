@@ -78,14 +78,14 @@ class Authoriser(Protocol):
 
 
 class Everybody:
-    """Whoever reaches the server may do everything: for stdio, and for loopback without a token."""
+    """Whoever reaches the server and shows no token may do everything: for stdio, and for open loopback."""
 
     def __init__(self, grant: Grant) -> None:
         self._grant = grant
 
-    def grant(self, token: str | None) -> Grant | None:  # noqa: ARG002 - there is no token to look at
-        """The one grant."""
-        return self._grant
+    def grant(self, token: str | None) -> Grant | None:
+        """The one grant; whoever shows a token wants to be somebody else, and is nobody here."""
+        return self._grant if token is None else None
 
 
 class OneToken:

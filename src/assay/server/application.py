@@ -17,6 +17,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from assay.access import Access, Grant, acts
+from assay.gateway.bodies import BodyRoom
+from assay.gateway.hosts import Hosts
+from assay.gateway.proxies import Proxies
+from assay.gateway.rates import Rates
 from assay.server import errors
 from assay.server.idempotency import Repeats
 from assay.server.lifespan import lifespan
@@ -26,16 +30,12 @@ from assay.server.routing import SECURITY_SCHEMES, with_act
 from assay.server.security.callers import Callers
 from assay.server.security.csrf import Csrf
 from assay.server.security.guard import LOGIN, Gates, Guard
-from assay.server.security.hosts import Hosts
 from assay.server.security.login import add_login
 from assay.server.security.policies import Table
-from assay.server.security.rates import Rates
 from assay.server.services import Services
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
 """The addresses that need no token, all of them."""
-FAILURES_PER_MINUTE = 60
-"""Tokens that open nothing, from one address."""
 DESCRIPTION = (
     "Measure, explain and safely improve what an agent remembers and what a RAG system retrieves. Every error has one "
     "shape; every write takes an `Idempotency-Key`; long lists come in pages, each with the cursor of the next."
@@ -90,7 +90,9 @@ def build(
         hosts=Hosts(names),
         callers=Callers(services.stored_tokens, local),
         rates=Rates(clock, services.settings.server_requests_per_minute),
-        failures=Rates(clock, FAILURES_PER_MINUTE),
+        failures=services.failures,
+        proxies=Proxies(services.settings.server_trusted_proxies),
+        room=BodyRoom(),
         csrf=Csrf(secret),
         repeats=Repeats(services.engine.store, clock),
         metrics=services.metrics,

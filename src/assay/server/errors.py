@@ -18,6 +18,7 @@ from starlette.types import Scope
 
 from assay import errors
 from assay.errors import AssayError, BadValue
+from assay.gateway.refusal import Refused as Refused  # noqa: PLC0414 - whoever tells errors finds it here too
 from assay.server.services import REQUEST_ID
 
 SHOWN = 60
@@ -86,24 +87,6 @@ class ErrorBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     error: Fault
-
-
-class Refused(Exception):
-    """A request that goes no further: a matter of HTTP alone, so no part of the error tree, and of the same shape."""
-
-    def __init__(
-        self, status: int, code: str, message: str, *, remedy: str, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.remedy = remedy
-        self.headers = dict(headers or {})
-
-    def as_json(self) -> dict[str, dict[str, str]]:
-        """The one shape an error has on every surface."""
-        return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
 
 
 def status_of(problem: AssayError | Refused) -> int:

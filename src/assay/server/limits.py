@@ -11,17 +11,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.types import Message, Receive
-
+from assay.gateway.hosts import Headers
+from assay.gateway.refusal import Refused
 from assay.records.repeats import first_repeated
 from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
-from assay.server.errors import Refused
-from assay.server.security.hosts import Headers
 
-LONGEST_HEAD = 65_536
-"""Bytes of a request line with its headers."""
-LONGEST_BODY = 4 * 1024 * 1024
-"""Bytes of one request."""
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
@@ -30,39 +24,6 @@ def kind_of(headers: Headers) -> str:
     """The kind of body a request says it has."""
     found = next((value for name, value in headers if name == "content-type"), "")
     return found.partition(";")[0].strip().lower()
-
-
-async def read_body(headers: Headers, receive: Receive) -> bytes:
-    """The whole body, or a refusal as soon as it is too long."""
-    said = next((value for name, value in headers if name == "content-length"), "0")
-    if not said.isascii() or not said.isdigit() or int(said[:20]) > LONGEST_BODY:
-        raise _too_long()
-    parts: list[bytes] = []
-    length = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refused(400, "cut_off", "the request ended in the middle of its body", remedy="Send it again.")
-        parts.append(message.get("body", b""))
-        length += len(parts[-1])
-        if length > LONGEST_BODY:
-            raise _too_long()
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-def replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body that was read already, then whatever comes after it."""
-    told = False
-
-    async def again() -> Message:
-        nonlocal told
-        if told:
-            return await receive()
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 def check_body(kind: str, body: bytes, *, forms: bool) -> Any:
@@ -159,9 +120,3 @@ def _bad(message: str, remedy: str) -> Refused:
 
 def _too_deep() -> Refused:
     return Refused(422, "bad_value", f"the body is nested deeper than {MAX_NESTING} levels", remedy="Flatten it.")
-
-
-def _too_long() -> Refused:
-    return Refused(
-        413, "too_large", f"the request is over {LONGEST_BODY:,} bytes", remedy="Send less at a time, or save by file."
-    )

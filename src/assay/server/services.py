@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay import wiring
 from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
+from assay.gateway.rates import Failures
 from assay.records import Scope
 from assay.server.crews import Crew
 from assay.server.live import LiveQuestions
@@ -68,6 +69,8 @@ class Services:
         self.settings = settings
         self.tokens = Tokens(engine.store, engine.clock)
         self.metrics = ServerMetrics()
+        self.failures = Failures(engine.clock)
+        """Tokens that opened nothing, in a header, a cookie or the login form."""
         self.live = LiveQuestions(engine.store.ids)
         self.measuring = threading.Lock()
         """Held by whoever measures: two at once would distort each other's times."""

@@ -96,6 +96,13 @@ _PLAIN = (
     "server.threads",
     "server.own_core",
     "server.requests_per_minute",
+    "server.connections",
+    "server.connections_per_address",
+    "server.head_s",
+    "server.body_s",
+    "server.idle_s",
+    "server.stalled_s",
+    "mcp.sessions_per_principal",
     "shadow.percent",
     "datasets.folder",
     "runs.folder",
@@ -114,6 +121,9 @@ APPROVALS: Mapping[str, Approval] = {
     "model.key_variable": Approval.ALWAYS,
     "otel.endpoint": Approval.BEYOND_LOOPBACK,
     "network.allow": Approval.ALWAYS,
+    # Whose word about callers is believed, and whose pages may use a server.
+    "server.trusted_proxies": Approval.ALWAYS,
+    "mcp.allowed_origins": Approval.ALWAYS,
 }
 """Every setting by its key. A new setting has to be added here: a key that is missing counts as `ALWAYS`."""
 

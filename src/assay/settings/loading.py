@@ -341,6 +341,14 @@ def _path(value: Any, key: str, folder: Path) -> Path:
     return folder / Path(values.label(value, key)).expanduser()
 
 
+def _texts(value: Any, key: str, folder: Path) -> tuple[str, ...]:  # noqa: ARG001 - one shape for all converters
+    """A list, or a text with commas between its items; an empty text is an empty list."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise BadValue(f"{key} {value!r} is not a list", remedy=f'Write it like {key} = ["first", "second"].')
+    return tuple(values.label(item.strip() if isinstance(item, str) else item, key) for item in items if item != "")
+
+
 def _positive(number: float, key: str) -> None:
     if number <= 0:
         raise BadValue(f"{key} {number} is not above zero", remedy=f"Give {key} a number above zero.")
@@ -370,6 +378,7 @@ def _truth(value: Any, key: str, folder: Path) -> bool:  # noqa: ARG001 - one sh
 _CONVERTERS = {
     "bool": _truth,
     "str": _text,
+    "tuple[str, ...]": _texts,
     "float": _real,
     "float | None": _real,
     "int": _whole,

@@ -24,7 +24,7 @@ def fit_to_show(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    text = ", ".join(value) if isinstance(value, tuple) else str(value)
     if "://" not in text:
         return text
     try:

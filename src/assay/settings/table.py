@@ -208,6 +208,34 @@ class Settings:
     server_requests_per_minute: int = _setting(
         "server.requests_per_minute", "Requests that one caller may send in a minute.", 12_000
     )
+    server_trusted_proxies: tuple[str, ...] = _setting(
+        "server.trusted_proxies",
+        "Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed. With any, a token "
+        "is needed on loopback too.",
+        (),
+    )
+    server_connections: int = _setting(
+        "server.connections", "Connections that a serving process keeps open; at most what the system lets it.", 1_000
+    )
+    server_connections_per_address: int = _setting(
+        "server.connections_per_address", "Of them, from one address; trusted proxies may have all.", 500
+    )
+    server_head_s: float = _setting(
+        "server.head_s", "Seconds that a client may take for the head of a request, or to begin one.", 10.0
+    )
+    server_body_s: float = _setting(
+        "server.body_s", "Seconds that a body may take, besides one for each 16 KiB of it.", 20.0
+    )
+    server_idle_s: float = _setting("server.idle_s", "Seconds that a connection may wait for its next request.", 30.0)
+    server_stalled_s: float = _setting(
+        "server.stalled_s", "Seconds for which a client may stop reading its answer.", 30.0
+    )
+    mcp_allowed_origins: tuple[str, ...] = _setting(
+        "mcp.allowed_origins", "Origins of other pages that may use assay mcp --http: http://localhost:6274.", ()
+    )
+    mcp_sessions_per_principal: int = _setting(
+        "mcp.sessions_per_principal", "Of 200 sessions of assay mcp --http, how many one principal may have.", 100
+    )
     shadow_percent: int = _setting(
         "shadow.percent", "How many of a hundred searches are also asked of flags that run in the shadow.", 10
     )

@@ -60,7 +60,7 @@ def _write_settings(path: Path) -> str | None:
         if before != section:
             section = before
             lines += ["", f"[{section}]"]
-        default = "" if one.default is None else one.default
+        default = "" if one.default is None else list(one.default) if isinstance(one.default, tuple) else one.default
         shown = f'"{default}"' if isinstance(default, str) else fit_to_show(default)
         lines += [f"# {one.meaning}", f"# {name} = {shown}"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -80,11 +80,13 @@ def _over_http(surface: Surface, address: str, port: int, names: list[str], *, r
     with _serving(surface, read_only=read_only) as (host, grant), http.listen(address, port) as at:
         stored = StoredTokens(host.engine.store, host.engine.clock)
         http.need_token(address, token, stored=stored.exist())
-        here = Everybody(grant) if token is None and http.is_loopback(address) else None
+        # Behind a proxy everybody seems to be on this machine.
+        alone = http.is_loopback(address) and not surface.settings.server_trusted_proxies
+        here = Everybody(grant) if token is None and alone else None
         authoriser = stored.or_else(here if token is None else OneToken(token, grant))
-        app = http.guarded(build_server(host), authoriser, host=address, also=names)
+        app = http.guarded(build_server(host), authoriser, surface.settings, names=(address, *names))
         surface.note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
-        anyio.run(http.serve, app, at)
+        anyio.run(http.serve, app, surface.settings, at)
 
 
 @contextmanager

@@ -74,10 +74,11 @@ class _Where(NamedTuple):
 
 
 def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
+    from assay.gateway.hosts import is_loopback  # noqa: PLC0415 - the same
     from assay.server import serving, workers  # noqa: PLC0415 - the extra "serve"
-    from assay.server.security.hosts import is_loopback  # noqa: PLC0415 - the same
 
-    open_here = is_loopback(where.host) and not where.require_token
+    # Behind a proxy everybody seems to be on this machine.
+    open_here = is_loopback(where.host) and not where.require_token and not settings.server_trusted_proxies
     how = workers.Serving(settings=settings, open_here=open_here, names=(where.host, *where.names))
     with ExitStack() as held:
         at = [held.enter_context(one) for one in serving.listen_together(where.host, where.port, where.workers)]

@@ -70,7 +70,4 @@ def _known(view: View) -> list[tuple[Any, str]] | None:
 
 def _value(settings: Any, one: Any) -> str:
     """As it may be shown: a store's address without its password."""
-    value = getattr(settings, one.name)
-    if one.name == "db":
-        return fit_to_show(str(value))
-    return "" if value is None else str(value)
+    return fit_to_show(getattr(settings, one.name))

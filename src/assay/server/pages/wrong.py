@@ -14,11 +14,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
 from assay.errors import AssayError
+from assay.gateway.hosts import SAFE, authority
 from assay.server.errors import Refused, status_of
 from assay.server.pages.assets import read
 from assay.server.pages.rendering import environment, render
 from assay.server.security.guard import LOGIN
-from assay.server.security.hosts import SAFE, authority
 from assay.server.security.login import inside
 from assay.server.services import GRANT
 

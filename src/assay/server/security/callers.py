@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from assay.access import Authoriser, Grant
-from assay.server.security.hosts import Headers
+from assay.gateway.hosts import Headers
 
 COOKIE = "assay_session"
 

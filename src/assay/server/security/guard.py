@@ -20,22 +20,29 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.access import Access
 from assay.errors import AssayError
+from assay.gateway.bodies import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, replayed
+from assay.gateway.framing import check_framing
+from assay.gateway.hosts import SAFE, Headers, Hosts
+from assay.gateway.protocol import note_known
+from assay.gateway.proxies import UNKNOWN, Peer, Proxies, key_of
+from assay.gateway.rates import Failures, Rates
+from assay.gateway.refusal import Refused
 from assay.server import errors, idempotency, limits
-from assay.server.errors import ErrorPage, Refused
+from assay.server.errors import ErrorPage
 from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.metrics import ServerMetrics
 from assay.server.routing import Asking
 from assay.server.security import csrf, headers
 from assay.server.security.callers import Caller, Callers, shown_by
 from assay.server.security.csrf import CSRF, Csrf
-from assay.server.security.hosts import SAFE, Headers, Hosts
 from assay.server.security.policies import PUBLIC, Found, Table
-from assay.server.security.rates import Rates
 from assay.server.services import GRANT, REQUEST_ID, Services
 
 LOGIN = "/login"
 LONGEST_QUERY = 16_384
 """Bytes after the question mark."""
+QUICKLY_READ = 65_536
+"""Bytes of a body that are checked on the event loop: a millisecond or two."""
 
 
 _log = logging.getLogger(__name__)
@@ -47,8 +54,9 @@ class Gates(NamedTuple):
     hosts: Hosts
     callers: Callers
     rates: Rates
-    failures: Rates
-    """Of tokens that open nothing, by address."""
+    failures: Failures
+    proxies: Proxies
+    room: BodyRoom
     csrf: Csrf
     repeats: Repeats
     metrics: ServerMetrics
@@ -64,6 +72,8 @@ class _Way(NamedTuple):
     sent: Any = None
     """What its body says, if that is JSON."""
     named: Named | None = None
+    reader: BodyReader | None = None
+    """Holds the memory of its body."""
 
 
 class Guard:
@@ -87,10 +97,12 @@ class Guard:
     async def admit(self, scope: Scope, receive: Receive, found: Found | None) -> _Way:
         """Where a request goes; raises what it is refused with."""
         given = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-        self._gates.hosts.check(scope["method"], given)
+        check_framing(given)
+        peer = self._note_peer(scope, given)
+        self._gates.hosts.check(scope["method"], given, peer.scheme)
         if len(scope["query_string"]) > LONGEST_QUERY:
             raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
-        caller = await self._caller(scope, given, found)
+        caller = await self._caller(scope, given, found, peer)
         grant = None if caller is None else caller.grant
         scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant})
         if found is None:
@@ -100,42 +112,70 @@ class Guard:
         if found.takes_method:
             _may(caller, found)
         if caller is not None:
-            self._gates.rates.spend(caller.token or _address(scope))
+            self._gates.rates.spend(caller.token or key_of(peer.address))
         return await self._with_body(scope, receive, given, caller, found)
 
-    async def _caller(self, scope: Scope, given: Headers, found: Found | None) -> Caller | None:
+    def _note_peer(self, scope: Scope, given: Headers) -> Peer:
+        """Who really asks; left in the scope, as everybody behind reads it there."""
+        client = scope.get("client")
+        peer = self._gates.proxies.peer(client[0] if client else None, scope["scheme"], given)
+        if self._gates.proxies:
+            scope.update(client=(peer.address, 0), scheme=peer.scheme)
+        return peer
+
+    async def _caller(self, scope: Scope, given: Headers, found: Found | None, peer: Peer) -> Caller | None:
+        """The caller; a good token is let in however many others failed from the same address."""
         public = found is not None and found.policy is PUBLIC
-        address = _address(scope)
         shown = shown_by(given)
-        if shown.token is not None and self._gates.failures.is_empty(address):
-            self._gates.failures.spend(address)
         find = partial(self._gates.callers.find, shown)
         caller = find() if shown.token is None else await self._services.run(find)
+        if caller is not None and caller.token is None and peer.forwarded:
+            # Whoever came through a proxy does not sit at this machine.
+            caller = None
         if caller is None and shown.token is not None and not public:
-            self._gates.failures.spend(address)
+            self._gates.failures.count(key_of(peer.address), shown.token)
         if caller is None and not public:
             raise _unknown()
+        if caller is not None:
+            note_known(scope)
         return caller
 
     async def _with_body(
         self, scope: Scope, receive: Receive, given: Headers, caller: Caller | None, found: Found
     ) -> _Way:
-        method = scope["method"]
-        if method in SAFE:
+        if scope["method"] in SAFE:
             return _Way(scope, receive)
-        body = await limits.read_body(given, receive)
-        kind = limits.kind_of(given)
-        sent = limits.check_body(kind, body, forms=not scope["path"].startswith("/api/"))
-        again = limits.replayed(body, receive)
+        reader = self._reader(scope, caller, found)
+        try:
+            body = await reader.read(given, receive)
+            way = _Way(scope, replayed(body, receive), reader=reader)
+            return await self._with_read_body(way, body, given, caller, found)
+        except BaseException:
+            reader.release()
+            raise
+
+    def _reader(self, scope: Scope, caller: Caller | None, found: Found) -> BodyReader:
+        """What reads a body: a small one until the caller is known, and for addresses that ask nobody who they are."""
+        if caller is None or found.policy is PUBLIC:
+            return BodyReader(self._gates.room, address_key(scope), LONGEST_UNKNOWN_BODY)
+        return BodyReader(self._gates.room, caller.token or address_key(scope), LONGEST_BODY)
+
+    async def _with_read_body(
+        self, way: _Way, body: bytes, given: Headers, caller: Caller | None, found: Found
+    ) -> _Way:
+        scope, kind = way.scope, limits.kind_of(given)
+        check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
+        # A long body would keep the event loop, and everybody, waiting.
+        way = way._replace(sent=check() if len(body) <= QUICKLY_READ else await self._services.run(check))
         if caller is None:
-            return _Way(scope, again, sent)
+            return way
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
             self._gates.csrf.check(_name(caller), csrf.shown_in(dict(given).get(csrf.HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
-            return _Way(scope, again, sent)
-        asked = f"{method} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        return _Way(scope, again, sent, idempotency.named(caller.grant.scope, key, asked, body))
+            return way
+        asked = f"{scope['method']} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
+        return way._replace(named=idempotency.named(caller.grant.scope, key, asked, body))
 
 
 class _Answering:
@@ -178,10 +218,14 @@ class _Answering:
             self._gates.metrics.refused.labels(problem.code).inc()
             await self._tell(self._refusal(problem))
             return
-        if way.named is None:
-            await self._pass_on(way, self.send)
-        else:
-            await self._once(way, way.named)
+        try:
+            if way.named is None:
+                await self._pass_on(way, self.send)
+            else:
+                await self._once(way, way.named)
+        finally:
+            if way.reader is not None:
+                way.reader.release()
 
     async def _pass_on(self, way: _Way, send: Send) -> None:
         """Let the application answer, or the route itself when it needs nothing of it."""
@@ -270,6 +314,7 @@ def _unknown() -> Refused:
     )
 
 
-def _address(scope: Any) -> str:
+def address_key(scope: Any) -> str:
+    """The name under which requests from the caller's address are counted."""
     client = scope.get("client")
-    return f"address {client[0]}" if client else "address unknown"
+    return key_of(client[0] if client else UNKNOWN)

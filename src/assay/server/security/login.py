@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from assay.access import acts
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE
-from assay.server.security.guard import LOGIN
+from assay.server.security.guard import LOGIN, address_key
 from assay.server.services import services_of
 
 LOGOUT = "/logout"
@@ -57,6 +57,7 @@ async def _sign_in(request: Request) -> Response:
     token, after = form.get("token", [""])[0].strip(), inside(form.get("next", ["/"])[0])
     services = services_of(request)
     if await services.run(lambda: services.stored_tokens.grant(token)) is None:
+        services.failures.count(address_key(request.scope), token)
         problem = "<p role='alert'>That token opens nothing here.</p>"
         return HTMLResponse(_filled(after, problem), status_code=401)
     answer = RedirectResponse(after, status_code=303)

@@ -1,0 +1,183 @@
+"""HTTP as it is read from a connection, with limits that uvicorn's parsers do not have.
+
+A head that does not end is refused and the connection closed. Each connection tells `connections` whom it waits for,
+so that deadlines and the number of connections are kept. Both parsers of uvicorn are covered: the quick one
+(`httptools`), where it is installed, and the one in Python (`h11`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assay.gateway.connections import Connection, Connections, Phase
+
+LONGEST_HEAD = 32_768
+"""Bytes of a request line with its headers."""
+CONNECTION = "assay.connection"
+"""Where a request's scope holds its `Connection`."""
+_TOO_SLOW = b"The request took too long to arrive."
+_NO_PLACE = b"Every connection of this server is in use; try again in a few seconds."
+
+
+def note_known(scope: Any) -> None:
+    """Remember that a caller who may come in uses the connection of this request."""
+    connection: Connection | None = scope.get(CONNECTION)
+    if connection is not None:
+        connection.known = True
+
+
+def has_quick_parser() -> bool:
+    """Whether `httptools` is installed."""
+    return find_spec("httptools") is not None
+
+
+def protocol_for(connections: Connections, *, quick: bool) -> type[asyncio.Protocol]:
+    """The protocol that uvicorn makes for each connection, with the limits of `connections`."""
+    parser = _quick_parser() if quick else H11Bounded
+
+    class Served(parser):  # type: ignore[misc, valid-type] # one of two classes with the same methods
+        all_connections = connections
+
+    return Served
+
+
+class _Bounded:
+    """What both parsers share. Comes before one of uvicorn's protocols among the bases of a class."""
+
+    all_connections: Connections
+    if TYPE_CHECKING:
+        transport: asyncio.Transport
+        flow: Any
+        cycle: Any
+        scope: Any
+        client: tuple[str, int] | None
+        loop: asyncio.AbstractEventLoop
+
+        def _phase(self) -> Phase: ...
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._connection: Connection | None = None
+        self._last_cycle: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Take the connection on, or refuse it."""
+        super().connection_made(transport)  # type: ignore[misc] # uvicorn's
+        connections = self.all_connections
+        if not connections.sweeping:
+            _begin_sweeping(self.loop, connections)
+        address = self.client[0] if self.client else ""
+        self._connection = connections.admit(address, self._end)
+        if self._connection is None:
+            self._write_and_close(503, _NO_PLACE)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        if self._connection is not None:
+            self._connection.leave()
+        super().connection_lost(exc)  # type: ignore[misc] # uvicorn's
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        connection = self._connection
+        if connection is None or connection.phase is Phase.CLOSING:
+            return
+        super().data_received(data)  # type: ignore[misc] # uvicorn's
+        self._follow()
+        if connection.phase is Phase.BODY:
+            connection.received += len(data)
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request."""
+        super().on_response_complete()  # type: ignore[misc] # uvicorn's
+        self._follow()
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as it is answered."""
+        if self._connection is not None:
+            self._connection.set_stalled(stalled=True)
+        super().pause_writing()  # type: ignore[misc] # uvicorn's
+
+    def resume_writing(self) -> None:
+        """It reads on."""
+        if self._connection is not None:
+            self._connection.set_stalled(stalled=False)
+        super().resume_writing()  # type: ignore[misc] # uvicorn's
+
+    def _follow(self) -> None:
+        """Let the connection be in the phase that the parser is in."""
+        connection = self._connection
+        if connection is None or connection.phase is Phase.CLOSING:
+            return
+        phase = self._phase()
+        if phase is not connection.phase or self.cycle is not self._last_cycle:
+            self._last_cycle = self.cycle
+            connection.enter(phase)
+
+    def _end(self, phase: Phase, *, at_once: bool) -> bool:
+        """End the connection, as its deadline or another connection wants it."""
+        stalled = self._connection is not None and self._connection.stalled_since is not None
+        if stalled or self.transport.is_closing():
+            # What is still to be sent waits for a client that does not read.
+            self.transport.abort()
+            return True
+        if phase is Phase.BODY and self.flow.read_paused:
+            return False
+        answered = self.cycle is not None and self.cycle.response_started
+        if phase is Phase.IDLE or (phase is Phase.BODY and answered):
+            self.transport.close()
+        else:
+            self._write_and_close(408, _TOO_SLOW)
+        if at_once and self.transport.get_write_buffer_size():
+            self.transport.abort()
+        return True
+
+    def _write_and_close(self, status: int, text: bytes) -> None:
+        """Tell a client why its connection ends, past the parser: no request of it is being answered."""
+        reason = {408: b"Request Timeout", 503: b"Service Unavailable"}[status]
+        head = b"HTTP/1.1 %d %b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+        closing = b"Connection: close\r\n" + (b"Retry-After: 1\r\n" if status == 503 else b"")
+        self.transport.write(head % (status, reason, len(text)) + closing + b"\r\n" + text)
+        self.transport.close()
+
+
+def _begin_sweeping(loop: asyncio.AbstractEventLoop, connections: Connections) -> None:
+    """Look at the deadlines now and then, for as long as there are connections."""
+
+    def sweep() -> None:
+        connections.end_overdue()
+        connections.sweeping = len(connections) > 0
+        if connections.sweeping:
+            loop.call_later(connections.limits.sweep_s, sweep)
+
+    connections.sweeping = True
+    loop.call_later(connections.limits.sweep_s, sweep)
+
+
+class H11Bounded(_Bounded, H11Protocol):
+    """A connection read by `h11`, which bounds heads by itself."""
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        # The request is answered in the next round of the event loop at the earliest.
+        if self.scope is not None:
+            self.scope.setdefault(CONNECTION, self._connection)
+
+    def _phase(self) -> Phase:
+        if self.conn.their_state is h11.SEND_BODY:
+            return Phase.BODY
+        if self.cycle is not None and not self.cycle.response_complete:
+            return Phase.ANSWER
+        return Phase.HEAD if self.cycle is None or self.conn.trailing_data[0] else Phase.IDLE
+
+
+def _quick_parser() -> type[asyncio.Protocol]:
+    from assay.gateway.quick_protocol import HttpToolsBounded  # noqa: PLC0415 - where httptools is installed
+
+    return HttpToolsBounded

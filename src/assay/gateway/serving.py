@@ -1,0 +1,74 @@
+"""Sockets, and how uvicorn is set up around an application."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from assay.clock import SystemClock
+from assay.errors import SettingError
+from assay.gateway.connections import ConnectionLimits, Connections, raise_file_limit, within_files
+from assay.gateway.protocol import LONGEST_HEAD, has_quick_parser, protocol_for
+from assay.gateway.proxies import Proxies
+from assay.settings import Settings
+
+BACKLOG = 1_024
+"""Connections that the kernel keeps until they are taken on."""
+
+
+def limits_of(settings: Settings) -> ConnectionLimits:
+    """What the settings say of connections."""
+    return ConnectionLimits(
+        connections=settings.server_connections,
+        per_address=settings.server_connections_per_address,
+        head_s=settings.server_head_s,
+        body_s=settings.server_body_s,
+        idle_s=settings.server_idle_s,
+        stalled_s=settings.server_stalled_s,
+    )
+
+
+def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
+    """A socket at that address; port 0 takes any that is free. `beside_others`: several may be at one address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        at = socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=beside_others)
+    except (OSError, OverflowError) as problem:
+        raise SettingError(f"cannot listen at {host}:{port}: {problem}", remedy="Give another --port.") from problem
+    # Connections inherit it. Without, the end of an answer waits until its beginning was acknowledged: 40 ms.
+    at.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return at
+
+
+def configured(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool | None = None) -> uvicorn.Config:
+    """How an application is served.
+
+    `goodbye_s`: how long requests may go on after the server was told to stop. `quick`: whether HTTP is read by
+    `httptools`; None: where it is installed.
+    """
+    limits = within_files(limits_of(settings), raise_file_limit())
+    connections = Connections(limits, SystemClock(), Proxies(settings.server_trusted_proxies))
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=goodbye_s,
+        lifespan="on",
+        server_header=False,
+        # The gateway itself decides whose word about callers counts (`proxies`).
+        proxy_headers=False,
+        # A connection that became a websocket would have no limits, and nothing here answers one.
+        ws="none",
+        http=protocol_for(connections, quick=has_quick_parser() if quick is None else quick),
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        backlog=BACKLOG,
+        timeout_keep_alive=limits.idle_s,  # type: ignore[arg-type] # a float does as well
+    )
+
+
+def address_of(at: socket.socket) -> str:
+    """Where clients find a socket."""
+    host, port = at.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -1,0 +1,121 @@
+"""Who holds which session of `assay mcp --http`, so that no principal takes those of the others.
+
+Every principal has a share. One that is at its share and opens another session loses its own oldest idle one; when all
+of its sessions are in use, the new one is refused. When all sessions of the server are taken, whoever has most of them
+gives one back to a principal that has fewer. The SDK ends sessions by itself after half an hour without a request;
+those are forgotten here when their place is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from assay.clock import Clock
+from assay.gateway.refusal import Refused
+
+SESSIONS = 200
+"""Sessions that may be open at once."""
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Session:
+    """One session, or one that is being opened."""
+
+    owner: str
+    used_at: float
+    """When a request of it last began or ended."""
+    session_id: str | None = None
+    """None while it is being opened."""
+    requests: int = 0
+    """Requests being answered, streams among them."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether ending it interrupts nothing."""
+        return self.session_id is not None and self.requests == 0
+
+
+EndSession = Callable[[Session], Awaitable[None]]
+
+
+class Sessions:
+    """All sessions of one server. Used from one event loop."""
+
+    def __init__(self, clock: Clock, share: int, total: int = SESSIONS) -> None:
+        self._clock = clock
+        self._share = min(share, total)
+        self._total = total
+        self._sessions: list[Session] = []
+
+    def count(self, owner: str) -> int:
+        """How many a principal has."""
+        return sum(session.owner == owner for session in self._sessions)
+
+    async def open(self, owner: str, end: EndSession) -> Session:
+        """A place for a new session; `end` ends the one whose place it takes. Refuses when there is none."""
+        displaced = self._displaced_by(owner)
+        session = Session(owner=owner, used_at=self._clock.monotonic(), requests=1)
+        # Both before anything is awaited, so that two callers never get the same place.
+        self._sessions.append(session)
+        if displaced is not None:
+            self._sessions.remove(displaced)
+            try:
+                await end(displaced)
+            except BaseException:
+                self.forget(session)
+                raise
+        return session
+
+    def find(self, session_id: str, owner: str) -> Session | None:
+        """The session with this id, if it is this principal's."""
+        found = (session for session in self._sessions if session.session_id == session_id and session.owner == owner)
+        return next(found, None)
+
+    def begin(self, session: Session) -> None:
+        """Note that a request of a session is being answered."""
+        session.requests += 1
+        session.used_at = self._clock.monotonic()
+
+    def finish(self, session: Session) -> None:
+        """Note that it was answered."""
+        session.requests -= 1
+        session.used_at = self._clock.monotonic()
+
+    def forget(self, session: Session) -> None:
+        """It has ended, or was not opened after all."""
+        if session in self._sessions:
+            self._sessions.remove(session)
+
+    def _displaced_by(self, owner: str) -> Session | None:
+        """The session that has to end for a new one of this principal; None: there is room."""
+        if self.count(owner) >= self._share:
+            return self._oldest_idle(owner)
+        if len(self._sessions) < self._total:
+            return None
+        largest, most = Counter(session.owner for session in self._sessions).most_common(1)[0]
+        if most <= self.count(owner) + 1:
+            if self.count(owner):
+                return self._oldest_idle(owner)
+            raise _too_many(f"all {self._total} sessions of the server are open")
+        open_ones = [session for session in self._sessions if session.owner == largest and session.session_id]
+        if not open_ones:
+            raise _too_many(f"all {self._total} sessions of the server are being opened")
+        return min(open_ones, key=lambda session: (not session.is_idle, session.used_at))
+
+    def _oldest_idle(self, owner: str) -> Session:
+        idle = [session for session in self._sessions if session.owner == owner and session.is_idle]
+        if not idle:
+            raise _too_many(f"{self.count(owner)} sessions of one principal are open, and all of them are in use")
+        return min(idle, key=lambda session: session.used_at)
+
+
+def _too_many(message: str) -> Refused:
+    return Refused(
+        503,
+        "too_many_sessions",
+        message,
+        remedy="End sessions that are no longer needed (DELETE with their Mcp-Session-Id), or try again later.",
+        headers={"Retry-After": "10"},
+    )
