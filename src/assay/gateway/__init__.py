@@ -1,7 +1,7 @@
 """What both HTTP servers (`assay serve`, `assay mcp --http`) do before they know who calls.
 
 - `connections`: how many there may be, and how long each may keep the server waiting.
-- `protocol`: tells `connections` what the HTTP parser sees on each connection.
+- `protocol`, `plain_protocol`, `quick_protocol`: tell `connections` what the HTTP parser sees on each connection.
 - `serving`: sockets, open files, and how uvicorn is set up.
 - `proxies`: the address and scheme of a caller behind a trusted proxy.
 - `framing`: requests whose end could be read in two ways.

@@ -2,17 +2,13 @@
 
 A head that does not end is refused and the connection closed. Each connection tells `connections` whom it waits for,
 so that deadlines and the number of connections are kept. Both parsers of uvicorn are covered: the quick one
-(`httptools`), where it is installed, and the one in Python (`h11`).
+(`quick_protocol`), where it is installed, and the one in Python (`plain_protocol`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assay.gateway.connections import Connection, Connections, Phase
 
@@ -31,22 +27,7 @@ def note_known(scope: Any) -> None:
         connection.known = True
 
 
-def has_quick_parser() -> bool:
-    """Whether `httptools` is installed."""
-    return find_spec("httptools") is not None
-
-
-def protocol_for(connections: Connections, *, quick: bool) -> type[asyncio.Protocol]:
-    """The protocol that uvicorn makes for each connection, with the limits of `connections`."""
-    parser = _quick_parser() if quick else H11Bounded
-
-    class Served(parser):  # type: ignore[misc, valid-type] # one of two classes with the same methods
-        all_connections = connections
-
-    return Served
-
-
-class _Bounded:
+class BoundedProtocol:
     """What both parsers share. Comes before one of uvicorn's protocols among the bases of a class."""
 
     all_connections: Connections
@@ -157,27 +138,3 @@ def _begin_sweeping(loop: asyncio.AbstractEventLoop, connections: Connections) -
 
     connections.sweeping = True
     loop.call_later(connections.limits.sweep_s, sweep)
-
-
-class H11Bounded(_Bounded, H11Protocol):
-    """A connection read by `h11`, which bounds heads by itself."""
-
-    def data_received(self, data: bytes) -> None:
-        """Read on."""
-        super().data_received(data)
-        # The request is answered in the next round of the event loop at the earliest.
-        if self.scope is not None:
-            self.scope.setdefault(CONNECTION, self._connection)
-
-    def _phase(self) -> Phase:
-        if self.conn.their_state is h11.SEND_BODY:
-            return Phase.BODY
-        if self.cycle is not None and not self.cycle.response_complete:
-            return Phase.ANSWER
-        return Phase.HEAD if self.cycle is None or self.conn.trailing_data[0] else Phase.IDLE
-
-
-def _quick_parser() -> type[asyncio.Protocol]:
-    from assay.gateway.quick_protocol import HttpToolsBounded  # noqa: PLC0415 - where httptools is installed
-
-    return HttpToolsBounded

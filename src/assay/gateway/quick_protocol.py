@@ -7,10 +7,10 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from assay.gateway.connections import Phase
-from assay.gateway.protocol import CONNECTION, LONGEST_HEAD, _Bounded
+from assay.gateway.protocol import CONNECTION, LONGEST_HEAD, BoundedProtocol
 
 
-class HttpToolsBounded(_Bounded, HttpToolsProtocol):
+class HttpToolsBounded(BoundedProtocol, HttpToolsProtocol):
     """One connection."""
 
     def __init__(self, *given: Any, **named: Any) -> None:

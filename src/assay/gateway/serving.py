@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from importlib.util import find_spec
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -10,7 +12,8 @@ from starlette.types import ASGIApp
 from assay.clock import SystemClock
 from assay.errors import SettingError
 from assay.gateway.connections import ConnectionLimits, Connections, raise_file_limit, within_files
-from assay.gateway.protocol import LONGEST_HEAD, has_quick_parser, protocol_for
+from assay.gateway.plain_protocol import H11Bounded
+from assay.gateway.protocol import LONGEST_HEAD
 from assay.gateway.proxies import Proxies
 from assay.settings import Settings
 
@@ -40,6 +43,27 @@ def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socke
     # Connections inherit it. Without, the end of an answer waits until its beginning was acknowledged: 40 ms.
     at.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return at
+
+
+def has_quick_parser() -> bool:
+    """Whether `httptools` is installed."""
+    return find_spec("httptools") is not None
+
+
+def protocol_for(connections: Connections, *, quick: bool) -> type[asyncio.Protocol]:
+    """The protocol that uvicorn makes for each connection, with the limits of `connections`."""
+    parser = _quick_parser() if quick else H11Bounded
+
+    class Served(parser):  # type: ignore[misc, valid-type] # one of two classes with the same methods
+        all_connections = connections
+
+    return Served
+
+
+def _quick_parser() -> type[asyncio.Protocol]:
+    from assay.gateway.quick_protocol import HttpToolsBounded  # noqa: PLC0415 - where httptools is installed
+
+    return HttpToolsBounded
 
 
 def configured(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool | None = None) -> uvicorn.Config:
