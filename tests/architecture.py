@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "records"})
+OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "private_files", "records"})
 """Any folder may import these."""
 
 
@@ -43,6 +43,7 @@ LAYERS = (
     _layer("extras", "the optional parts, and the error that names a missing one", "errors"),
     _layer("clock", "Clock protocol, SystemClock"),
     _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
+    _layer("private_files", "files and folders that only their owner can read"),
     _layer("records", "frozen values of the domain, checked when made"),
     _layer("text", "Markdown headings and anchors, chunking, token counts"),
     _layer("formats", "TREC, BEIR, golden JSON, JSONL and other files"),

@@ -9,19 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.private_files import make_private_folder, open_private
 
 
 def write_lines(path: Path, lines: Iterable[str], *, private: bool = False) -> None:
     """Write a text file under a passing name and put it in place at the end; packed when it is named .gz.
 
-    A `private` file can be read by its owner alone.
+    A `private` file can be read by its owner alone, and so can folders that are made for it.
     """
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
         passing = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             if private:
-                os.close(os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                os.close(open_private(passing, os.O_WRONLY | os.O_EXCL))
             _write(passing, lines, packed=path.suffix == ".gz")
             passing.replace(path)
         finally:

@@ -61,12 +61,12 @@ def read_golden(
         raise top.refused(problem.message, problem.remedy) from problem
 
 
-def write_golden(path: Path, dataset: Dataset) -> None:
+def write_golden(path: Path, dataset: Dataset, *, private: bool = False) -> None:
     """One file with everything."""
     head = header_fields(dataset)
     head["entities"] = [entity_fields(one) for one in dataset.documents]
     head["queries"] = [query_fields(one, dataset.relevance_level) for one in dataset.cases]
-    write_lines(path, [indented(head)])
+    write_lines(path, [indented(head)], private=private)
 
 
 def write_golden_files(folder: Path, dataset: Dataset) -> None:
@@ -82,13 +82,14 @@ def write_golden_files(folder: Path, dataset: Dataset) -> None:
     write_lines(folder / FILE_NAME, [indented(head)])
 
 
-def write_golden_lines(folder: Path, dataset: Dataset) -> None:
+def write_golden_lines(folder: Path, dataset: Dataset, *, private: bool = False) -> None:
     """A golden file with entities and queries beside it, one a line: a corpus of any size."""
-    write_lines(folder / ENTITIES, (one_line(entity_fields(one)) for one in dataset.documents))
+    entities = (one_line(entity_fields(one)) for one in dataset.documents)
+    write_lines(folder / ENTITIES, entities, private=private)
     level = dataset.relevance_level
-    write_lines(folder / QUERIES, (one_line(query_fields(one, level)) for one in dataset.cases))
+    write_lines(folder / QUERIES, (one_line(query_fields(one, level)) for one in dataset.cases), private=private)
     head = {**header_fields(dataset), "entities_file": ENTITIES, "queries_file": QUERIES}
-    write_lines(folder / FILE_NAME, [indented(head)])
+    write_lines(folder / FILE_NAME, [indented(head)], private=private)
 
 
 def header_fields(dataset: Dataset) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from uuid import uuid4
 from assay.index.base import Base, open_base
 from assay.index.manifest import FORMAT, NAME, Manifest, file_sizes, read_manifest
 from assay.index.options import IndexOptions
+from assay.private_files import make_private_folder
 from assay.records import LogPosition
 from assay.text.terms import ANALYSIS_VERSION
 
@@ -82,7 +83,7 @@ class Generations:
     @contextmanager
     def locked(self) -> Iterator[bool]:
         """Whether this process alone may fold, for the time of the body."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.folder)
         file = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -114,7 +115,7 @@ class Generations:
     @contextmanager
     def making(self) -> Iterator[Path]:
         """A folder to write a new generation into; gone again when the body raises."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.folder)
         folder = self.folder / f"{_UNFINISHED}{uuid4().hex}"
         folder.mkdir(mode=0o700)
         try:

@@ -19,6 +19,7 @@ from assay.errors import InputError
 from assay.formats.files import writing
 from assay.memory.portable import Exported, export_jsonl
 from assay.memory.saving.structure import RESERVED
+from assay.private_files import make_private_folder
 from assay.records import Format, MemoryFilter, MemoryRecord, MemoryStatus, Scope
 from assay.records.importing import ExportFormat
 from assay.storage import Store, Work
@@ -41,7 +42,7 @@ def _export_markdown(store: Store, scope: Scope, path: Path) -> Exported:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path} is there and not an empty folder", remedy="Name a folder that is new or empty.")
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         passing = path.parent / f".{path.name}.{uuid4().hex[:8]}.part"
         passing.mkdir(mode=0o700)
         try:
@@ -99,7 +100,7 @@ def _write_notes(work: Work, folder: Path, names: Mapping[str, str]) -> int:
         links = [f"[[{names[edge.target_id].removesuffix('.md')}]]" for edge in joined]
         edges += len(links)
         file = folder / names[memory.id]
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(file.parent)
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
             opened.write(_front_matter(memory, links) + _body(memory))
     return edges

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.private_files import make_private_folder, open_new_private
 from assay.records import values
 
 FOLDER = "evaluations"
@@ -24,9 +25,10 @@ def export(trace: Mapping[str, Any], folder: Path) -> Path:
     try:
         for name, content in _files(trace):
             file = place / name
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(file.parent)
             text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-            file.write_text(text + "\n", encoding="utf-8")
+            with open_new_private(file) as opened:
+                opened.write(text + "\n")
     except OSError as problem:
         raise InputError(f"cannot write to {place}: {problem}", remedy="Name a folder you can write.") from problem
     return place

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from assay.errors import MalformedFile
 from assay.hashing import HASH_PREFIX, canonical_json
+from assay.private_files import make_private_folder
 from assay.storage.failures import of_file
 
 FORMAT = 1
@@ -40,7 +41,7 @@ def write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> Archive
     """Write an archive; when this returns it is durable and was read back."""
     beside = path.with_name(path.name + UNFINISHED)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         try:
             _write(beside, tenant, rows)
             made = verify(beside)

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from assay.errors import AssayError, NotAStore, StoreClosed, StoreNotFound, StoreUnavailable
+from assay.private_files import make_private_folder
 from assay.storage.failures import of_file, translated
 from assay.storage.lock import WriteLock
 
@@ -256,7 +257,7 @@ def foreign_code_in(connection: sqlite3.Connection) -> list[str]:
 
 def _create_file(path: Path) -> None:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         # Another process was faster; or a parent is a file, which the next look at the path will say.

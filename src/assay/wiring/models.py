@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from assay.clock import Clock, SystemClock
 from assay.errors import SettingError
+from assay.private_files import make_private_folder, open_new_private
 from assay.settings import Settings, default_db
 from assay.wiring.network import gatekeeper_of
 
@@ -133,9 +134,10 @@ def hold_to_host(variable: str, url: str, environment: Mapping[str, str]) -> Non
             remedy=f"If you moved it yourself, take {variable} out of {file}.",
         )
     if variable not in known:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         beside = file.with_name(f".{file.name}.{os.getpid()}")
-        beside.write_text(json.dumps({**known, variable: host}, indent=1) + "\n", encoding="utf-8")
+        with open_new_private(beside) as opened:
+            opened.write(json.dumps({**known, variable: host}, indent=1) + "\n")
         beside.replace(file)
 
 

@@ -90,7 +90,7 @@ def _register_build(group: typer.Typer) -> None:
         )
         with wiring.open_engine(surface.settings, create=False) as engine:
             found = build_it(engine, surface.scope, options)
-        export_dataset(found.dataset, to)
+        export_dataset(found.dataset, to, private=True)
         if found.tasks:
             write_tasks(to / FILE_NAME, found.tasks)
         surface.result(_built_json(found, to), "\n".join(_built_lines(found, to)))

@@ -11,7 +11,7 @@ from assay.evaluation.datasets.checking import Checked, check_dataset, check_pat
 from assay.evaluation.datasets.findings import Finding, Severity
 from assay.evaluation.datasets.fixing import ForScoring, apply_relocations, for_scoring
 from assay.evaluation.datasets.importing import Import, import_dataset, keep_fixed
-from assay.evaluation.datasets.loading import FORMATS, Source, export_dataset, load_dataset
+from assay.evaluation.datasets.loading import FORMATS, Source, export_dataset, load_dataset, load_named
 from assay.evaluation.datasets.registry import Imported, Registry
 from assay.evaluation.datasets.showing import Overview, show
 from assay.evaluation.datasets.splitting import split_dataset
@@ -37,6 +37,7 @@ __all__ = [
     "import_dataset",
     "keep_fixed",
     "load_dataset",
+    "load_named",
     "show",
     "split_dataset",
 ]

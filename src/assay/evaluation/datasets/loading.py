@@ -65,6 +65,14 @@ def load_dataset(
     return read_path(path, source=source or Source(), refuse=refuse, on_read=on_read)
 
 
+def load_named(name: str, registry: Registry) -> Dataset:
+    """Load a bundled or an imported dataset by its name; never a path, whatever the name looks like."""
+    if bundled_path(name) is None and registry.path_of(name) is None:
+        known = ", ".join(dict.fromkeys([*bundled_names(), *registry.names()]))
+        raise RecordNotFound(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
+    return load_dataset(name, registry=registry)
+
+
 def read_path(
     path: Path,
     *,
@@ -134,16 +142,25 @@ def _told_by_keys(path: Path, *, whole: bool) -> str:
 
 
 def export_dataset(
-    dataset: Dataset, path: Path, *, kind: str = "golden", split: str | None = None, encode_ids: bool = False
+    dataset: Dataset,
+    path: Path,
+    *,
+    kind: str = "golden",
+    split: str | None = None,
+    encode_ids: bool = False,
+    private: bool = False,
 ) -> Path:
-    """Write a dataset; gives back the file or folder that holds it. What is there already is replaced, file by file."""
+    """Write a dataset; gives back the file or folder that holds it. What is there already is replaced, file by file.
+
+    With `private` the files of the kinds `golden` and `golden-lines` can be read by their owner alone.
+    """
     if any(case.save is not None for case in dataset.cases):
         raise InputError(f"{dataset.name} holds saves, which no format has", remedy="Export a dataset of questions.")
     file = _file_for(path, kind)
     writers: dict[str, Callable[[], None]] = {
-        "golden": lambda: golden.write_golden(file, dataset),
+        "golden": lambda: golden.write_golden(file, dataset, private=private),
         "golden-files": lambda: golden.write_golden_files(path, dataset),
-        "golden-lines": lambda: golden.write_golden_lines(path, dataset),
+        "golden-lines": lambda: golden.write_golden_lines(path, dataset, private=private),
         "anchored": lambda: anchored.write_anchored(path, dataset),
         "beir": lambda: write_beir(path, dataset, split=split),
         "trec": lambda: write_trec(path, dataset, encode_ids=encode_ids),

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import BadValue, MalformedFile, RecordExists
-from assay.formats.files import writing
+from assay.formats.files import write_lines, writing
 from assay.formats.golden import write_golden_lines
 from assay.formats.strict_json import indented
+from assay.private_files import make_private_folder
 from assay.records.datasets import Dataset
 
 CARD = "import.json"
@@ -48,10 +49,16 @@ class Imported:
 
 
 class Registry:
-    """Imported datasets by name and version."""
+    """Imported datasets by name and version, in one folder or several.
 
-    def __init__(self, folder: Path) -> None:
+    New ones go into `folder`. With `shows` only the versions count whose folder it says yes to; the others are treated
+    as if they were not there.
+    """
+
+    def __init__(self, folder: Path, *, more: Sequence[Path] = (), shows: Callable[[Path], bool] | None = None) -> None:
         self.folder = folder
+        self._folders = (folder, *more)
+        self._shows = shows
 
     def names(self) -> list[str]:
         """Every name, in order."""
@@ -59,15 +66,16 @@ class Registry:
 
     def entries(self) -> Iterator[Imported]:
         """Every version of every dataset, oldest version first."""
-        for card in sorted(self.folder.glob(f"*/*/{CARD}"), key=lambda one: (one.parts[-3], _ordered(one.parts[-2]))):
-            yield _read_card(card)
+        kept = {place.parts[-2:]: place for place in self._places("*")}
+        for name, version in sorted(kept, key=lambda key: (key[0], _ordered(key[1]))):
+            yield _read_card(kept[name, version] / CARD)
 
     def path_of(self, asked: str) -> Path | None:
         """Where `name` (its newest version) or `name@version` is kept."""
         name, _, version = asked.partition("@")
         if not _NAME.fullmatch(name):
             return None
-        kept = {card.parent.name: card.parent for card in (self.folder / name).glob(f"*/{CARD}")}
+        kept = {place.name: place for place in self._places(name)}
         if version:
             return kept.get(version)
         return kept[max(kept, key=_ordered)] if kept else None
@@ -94,12 +102,19 @@ class Registry:
             self._put(dataset, card)
         return card, True
 
+    def _places(self, name: str) -> Iterator[Path]:
+        """Return the folder of each version that is shown; those of the first folder come last, and so win."""
+        for folder in reversed(self._folders):
+            for card in folder.glob(f"{name}/*/{CARD}"):
+                if self._shows is None or self._shows(card.parent):
+                    yield card.parent
+
     def _put(self, dataset: Dataset, card: Imported) -> None:
-        card.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(card.path.parent)
         passing = Path(tempfile.mkdtemp(prefix=".import-", dir=card.path.parent))
         try:
-            write_golden_lines(passing / "kept", dataset)
-            (passing / "kept" / CARD).write_text(indented(_card_fields(card)), encoding="utf-8")
+            write_golden_lines(passing / "kept", dataset, private=True)
+            write_lines(passing / "kept" / CARD, [indented(_card_fields(card))], private=True)
             if card.path.exists():
                 card.path.rename(passing / ".before")
             (passing / "kept").rename(card.path)

@@ -18,6 +18,7 @@ from typing import Any
 from assay.clock import Clock
 from assay.errors import MalformedFile
 from assay.formats.files import writing
+from assay.private_files import make_private_folder, open_private
 from assay.records import values
 from assay.records.checked import allow, one_of, require
 from assay.records.evidence import HIGHEST_GRADE
@@ -74,8 +75,8 @@ class LabelJournal:
         )
         line = json.dumps(_fields(label), ensure_ascii=False, allow_nan=False).encode() + b"\n"
         with writing(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            make_private_folder(self.path.parent)
+            descriptor = open_private(self.path, os.O_RDWR | os.O_APPEND)
             try:
                 # A torn line before this one must not swallow it.
                 os.write(descriptor, b"\n" + line if _is_torn(descriptor) else line)

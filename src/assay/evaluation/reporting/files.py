@@ -21,6 +21,7 @@ from assay.evaluation.reporting.judges import NOBODY, ReportedJudge, judges_of
 from assay.evaluation.results import RunResult, latency_json, rate_json
 from assay.evaluation.running.lines import manifest_json
 from assay.evaluation.waterfall import Waterfall
+from assay.private_files import make_private_folder, open_new_private
 
 DEFAULT_FOLDER = Path("reports")
 METRICS = "metrics.json"
@@ -51,8 +52,8 @@ def _staged(path: Path, text: str) -> Iterator[Path]:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with _naming(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("w", encoding="utf-8", newline="\n") as file:
+            make_private_folder(path.parent)
+            with open_new_private(beside) as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -18,6 +18,7 @@ from typing import Any, Self
 from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
 from assay.evaluation.running import seals
 from assay.evaluation.running.lines import Plain, case_line, manifest_json, read_case, read_manifest
+from assay.private_files import make_private_folder, open_new_private
 from assay.records.evaluations import CaseResult, RunManifest
 
 DEFAULT_RUNS = Path(".assay/runs")
@@ -42,7 +43,7 @@ class RunFolder:
     def write_manifest(self, manifest: RunManifest) -> None:
         """Fix what is run over what; makes the folder."""
         with naming_the_file(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path)
         sealed = seals.add_seal(manifest_json(manifest))
         write_whole(self.manifest, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
 
@@ -112,7 +113,7 @@ def write_whole(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with naming_the_file(path):
         try:
-            with beside.open("w", encoding="utf-8", newline="\n") as file:
+            with open_new_private(beside) as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -20,6 +20,7 @@ from assay.errors import RunFailed
 from assay.evaluation.running.folder import RunFolder, naming_the_file
 from assay.evaluation.running.lines import case_line
 from assay.evaluation.running.seals import seal_line
+from assay.private_files import open_private
 from assay.records.evaluations import CaseResult
 
 SYNC_S = 0.25
@@ -33,7 +34,7 @@ class Journal:
         self._clock = clock
         self._lock = threading.Lock()
         with naming_the_file(self._files.cases):
-            self._descriptor = os.open(self._files.cases, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._descriptor = open_private(self._files.cases, os.O_RDWR | os.O_APPEND)
         self._claim()
         with naming_the_file(self._files.cases):
             self._whole = _cut_torn_line(self._descriptor)

@@ -27,6 +27,7 @@ from assay.evaluation.running.folder import RunFolder, naming_the_file
 from assay.evaluation.running.journal import Journal
 from assay.evaluation.running.planning import RunOptions, guard_coverage, plan_run, tasks_of
 from assay.evaluation.scoring import score_run
+from assay.private_files import make_private_folder
 from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.ids import IdFactory
@@ -87,7 +88,7 @@ def _begun(dataset: Dataset, system: System, options: RunOptions, running: Runni
         return planned, None
     folder = running.runs / run_id
     with naming_the_file(folder):
-        folder.mkdir(parents=True)
+        make_private_folder(folder, exist_ok=False)
     RunFolder(folder).write_manifest(planned)
     return planned, folder
 

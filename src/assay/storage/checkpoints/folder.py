@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.errors import CheckpointFailed, CheckpointNotFound, StoreFull, StoreReadOnly
+from assay.private_files import make_private_folder
 from assay.storage.checkpoints import manifest
 from assay.storage.checkpoints.manifest import Checkpoint
 
@@ -81,7 +82,7 @@ class CheckpointFolder:
         """A path to write a new copy to; gone again when the body raises."""
         copy = self.path / f"{checkpoint_id}{self._suffix}"
         with _file_problems(self.path):
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path)
             os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             try:
                 yield copy
