@@ -17,7 +17,7 @@ OTHER = Scope(tenant="other", principal="eve")
 def test_a_new_token_opens_its_tenant_in_its_own_name(store: Store, scope: Scope, clock: FixedClock) -> None:
     made = Tokens(store, clock).create(scope, "ci", Access.WRITE)
     assert StoredTokens(store, clock).grant(made.text) == Grant(
-        Scope(tenant=scope.tenant, principal="token:ci"), Access.WRITE
+        Scope(tenant=scope.tenant, principal="token:ci", principal_id=made.kept.token_id), Access.WRITE
     )
 
 

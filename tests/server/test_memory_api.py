@@ -183,7 +183,7 @@ def test_datasets_are_listed_and_counted_and_a_path_is_none(client: TestClient) 
     assert {"hotel", "vault"} <= set(names)
     assert client.get("/api/datasets/hotel").json()["overview"]["cases"] > 50
     assert client.get("/api/datasets/.hidden").status_code == 422
-    assert client.get("/api/datasets/nope").status_code == 422
+    assert client.get("/api/datasets/nope").status_code == 404
     assert client.post("/api/runs", json={"dataset": "../etc"}).status_code == 422
 
 

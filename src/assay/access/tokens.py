@@ -137,7 +137,7 @@ class StoredTokens:
         if found is None or not found[1].is_good(self._clock.now()):
             return None
         tenant, token = found
-        return Grant(Scope(tenant=tenant, principal=f"token:{token.name}"), token.access)
+        return Grant(Scope(tenant=tenant, principal=f"token:{token.name}", principal_id=token.token_id), token.access)
 
 
 def _check_reach(by: Access, access: Access, verb: str) -> None:

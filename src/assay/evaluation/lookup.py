@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.errors import AssayError, RunNotFound
 from assay.evaluation.baselines import FILE_NAME, load_baseline, no_baseline
-from assay.evaluation.datasets import Registry, load_dataset
+from assay.evaluation.datasets import Registry, load_dataset, load_named
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.folder import DEFAULT_RUNS, LATEST, find_run, run_names
@@ -26,6 +26,8 @@ class Lookup:
 
     runs: Path = DEFAULT_RUNS
     registry: Registry | None = None
+    only_named: bool = False
+    """Take what a run calls its dataset for a name and never for a path: for callers who may not read any file."""
 
     def run(self, named: Named = LATEST) -> Reading:
         """A run, read, with the texts of its cases."""
@@ -78,6 +80,8 @@ class Lookup:
     def dataset(self, name: str) -> Dataset | None:
         """The dataset of that name, where it is at hand."""
         try:
+            if self.only_named and self.registry is not None:
+                return load_named(name, self.registry)
             return load_dataset(name, registry=self.registry)
         except AssayError:
             return None

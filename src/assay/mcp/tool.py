@@ -18,11 +18,13 @@ from mcp_types import ToolAnnotations
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from assay import wiring
 from assay.errors import BadValue
 from assay.mcp.policies import Act, Policy
 from assay.records import Scope
 
 if TYPE_CHECKING:
+    from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.settings import Settings
 
@@ -57,6 +59,11 @@ class Calling(NamedTuple):
     """Whose rows: the server's word, never the client's."""
     read_only: bool
     progress: Progress
+
+    @property
+    def shelf(self) -> Shelf:
+        """The runs, datasets and labels that the caller may see: there is no other way to them."""
+        return wiring.shelf_of(self.settings, self.engine, self.scope)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from fastapi import Depends, FastAPI, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -25,6 +25,9 @@ from assay.records import Scope
 from assay.server.errors import documented
 from assay.server.parameters import refuse_unknown_parameters
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
+
+if TYPE_CHECKING:
+    from assay.evaluation.shelf import Shelf
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
 """What any route may answer."""
@@ -87,6 +90,11 @@ class Asking(NamedTuple):
     def scope(self) -> Scope:
         """Whose rows: the server's word, never the client's."""
         return self.grant.scope
+
+    @property
+    def shelf(self) -> Shelf:
+        """The runs, datasets and labels that the caller may see."""
+        return self.services.shelf(self.scope)
 
 
 async def _asking(request: Request) -> Asking:

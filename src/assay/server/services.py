@@ -25,8 +25,7 @@ from assay.server.metrics import ServerMetrics
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from assay.evaluation.datasets import Registry
-    from assay.evaluation.lookup import Lookup
+    from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.online.ladder import Ladder
     from assay.settings import Settings
@@ -100,15 +99,9 @@ class Services:
         """The ladder of the engine's flags."""
         return wiring.ladder_of(self.engine)
 
-    @cached_property
-    def lookup(self) -> Lookup:
-        """Finished runs and their datasets."""
-        return wiring.lookup_of(self.settings)
-
-    @cached_property
-    def registry(self) -> Registry:
-        """Imported datasets."""
-        return wiring.registry_of(self.settings)
+    def shelf(self, scope: Scope) -> Shelf:
+        """The runs, datasets and labels that a caller may see: there is no other way to them."""
+        return wiring.shelf_of(self.settings, self.engine, scope)
 
     @cached_property
     def stored_tokens(self) -> StoredTokens:

@@ -25,6 +25,7 @@ from assay.storage.repositories.listing import Lists
 from assay.storage.repositories.memories import Memories
 from assay.storage.repositories.meta import Meta
 from assay.storage.repositories.online import Interleavings, LadderSteps, Votes
+from assay.storage.repositories.owned_files import OwnedFiles
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prompts import PromptRows
 from assay.storage.repositories.queries import Queries
@@ -226,6 +227,11 @@ class Work:
     def request_keys(self) -> RequestKeys:
         """Writes that callers named."""
         return RequestKeys(self._bound)
+
+    @cached_property
+    def owned_files(self) -> OwnedFiles:
+        """Runs, datasets, label journals and reports that belong to this tenant."""
+        return OwnedFiles(self._bound)
 
     @cached_property
     def erasure(self) -> Erasure:

@@ -2,9 +2,9 @@
 
 `stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `tuning` what
 is tuned, `keeping` how long what is kept, `online` what runs beside a memory in use, `tracing` spans of what it does,
-`server` a memory that serves others, `measuring` a run that others ask for, `research` what answers questions. What is
-heavy or optional is imported inside the function that needs it: the base install has no SQLAlchemy, and `assay --help`
-must not wait for it.
+`server` a memory that serves others, `shelves` the files that a caller may see, `measuring` a run that others ask for,
+`research` what answers questions. What is heavy or optional is imported inside the function that needs it: the base
+install has no SQLAlchemy, and `assay --help` must not wait for it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from assay.wiring.embedders import configured_embedder, load_embedder
 from assay.wiring.engines import flags_of, open_engine
 from assay.wiring.keeping import create_checkpoint, delete_checkpoint, restore_archive, run_retention
-from assay.wiring.measuring import Measured, Measurement, known_dataset, measure
+from assay.wiring.measuring import Measured, Measurement, measure
 from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
 from assay.wiring.online import interleaved_search, ladder_of, shadow_of, treatment_of
 from assay.wiring.research import open_research
 from assay.wiring.server import serving
+from assay.wiring.shelves import claim_files, shelf_of
 from assay.wiring.simulating import open_simulation
 from assay.wiring.stores import list_checkpoints, open_store, restore_checkpoint, scope_of, store_options
 from assay.wiring.systems import corpus_settings, lookup_of, open_system, registry_of
@@ -27,6 +28,7 @@ __all__ = [
     "JudgeChoice",
     "Measured",
     "Measurement",
+    "claim_files",
     "configured_embedder",
     "corpus_settings",
     "create_checkpoint",
@@ -34,7 +36,6 @@ __all__ = [
     "flags_of",
     "has_model",
     "interleaved_search",
-    "known_dataset",
     "ladder_of",
     "list_checkpoints",
     "load_embedder",
@@ -56,6 +57,7 @@ __all__ = [
     "scope_of",
     "serving",
     "shadow_of",
+    "shelf_of",
     "store_options",
     "trace",
     "treatment_of",

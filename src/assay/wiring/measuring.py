@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.clock import Clock
-from assay.errors import InputError, RunFailed
+from assay.errors import RunFailed
 from assay.records import Mode, Scope
 from assay.settings import Settings
-from assay.wiring.systems import lookup_of, open_system, registry_of
+from assay.wiring.shelves import shelf_of
+from assay.wiring.systems import open_system
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
@@ -52,8 +53,7 @@ def measure(
     settings: Settings, engine: Engine, scope: Scope, wanted: Measurement, progress: Progress | None = None
 ) -> Measured:
     """Run Assay over a dataset, keep the run and a row of it; raises `NothingMeasured` when nothing was scored."""
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - see the package's docstring
-    from assay.evaluation.running.budget import Budget  # noqa: PLC0415 - the same
+    from assay.evaluation.running.budget import Budget  # noqa: PLC0415 - see the package's docstring
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
     from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
@@ -61,8 +61,8 @@ def measure(
 
     told = progress or (lambda *_: None)
     time = _Time(engine.clock, engine.clock.monotonic() + wanted.max_seconds)
-    lookup = lookup_of(settings)
-    dataset = load_dataset(known_dataset(settings, wanted.dataset), registry=lookup.registry)
+    shelf = shelf_of(settings, engine, scope)
+    dataset = shelf.load_dataset(wanted.dataset)
     spec = "assay" if wanted.mode is Mode.AUTO else f"assay:mode={wanted.mode.value}"
     options = RunOptions(
         metrics=parse_specs(list(wanted.metrics)) if wanted.metrics else None, k=wanted.k, name=wanted.name, spec=spec
@@ -70,9 +70,10 @@ def measure(
 
     def start() -> Running:
         return Running(
-            runs=lookup.runs,
+            runs=shelf.runs_folder,
             budget=Budget(seconds=time.left()),
             clock=engine.clock,
+            on_start=lambda manifest, _: shelf.claim_run(manifest.run_id),
             on_case=lambda done, of, _: told(done, of, "cases"),
         )
 
@@ -83,17 +84,6 @@ def measure(
     note = keep_row(result, dataset, lambda: engine.store.writing(scope))
     refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
     return Measured(result, (note,) if note else ())
-
-
-def known_dataset(settings: Settings, name: str) -> str:
-    """A dataset's name, when there is one of that name: a path is none."""
-    from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - see the package's docstring
-
-    registry = registry_of(settings)
-    if name in bundled_names() or registry.path_of(name) is not None:
-        return name
-    known = ", ".join(sorted({*bundled_names(), *registry.names()}))
-    raise InputError(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
 
 
 @dataclass(frozen=True, slots=True)

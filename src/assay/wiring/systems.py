@@ -10,10 +10,11 @@ from assay.errors import NothingMeasured
 from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
-from assay.settings import Origin, Settings, default_cache, default_db, load_settings
+from assay.settings import Origin, Settings, default_cache, load_settings
 from assay.wiring.engines import ENGINE_MODULES, open_engine
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.saves import open_saves
+from assay.wiring.shelves import datasets_folder, runs_folder
 from assay.wiring.stores import scope_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def registry_of(settings: Settings) -> Registry:
     """Where imported datasets are kept."""
     from assay.evaluation.datasets import Registry  # noqa: PLC0415 - see the package's docstring
 
-    return Registry(settings.datasets_folder or default_db(os.environ).parent / "datasets")
+    return Registry(datasets_folder(settings))
 
 
 def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> System:
@@ -144,6 +145,5 @@ def _tuned(settings: Settings) -> dict[str, Any]:
 def lookup_of(settings: Settings, *, runs: Path | None = None) -> Lookup:
     """Where finished runs and their datasets are looked for."""
     from assay.evaluation.lookup import Lookup  # noqa: PLC0415 - see the package's docstring
-    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
 
-    return Lookup(runs=runs or settings.runs_folder or DEFAULT_RUNS, registry=registry_of(settings))
+    return Lookup(runs=runs or runs_folder(settings), registry=registry_of(settings))

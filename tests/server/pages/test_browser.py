@@ -31,7 +31,7 @@ def inner_pages(services: Services) -> list[str]:
     with services.engine.store.reading(OWN) as work:
         memories = work.memories.page(limit=20)
         asked = next(one.log_id for one in work.research.each() if one.question == QUESTION)
-    runs = sorted(path.name for path in services.lookup.runs.iterdir())
+    runs = [run.path.name for run in services.shelf(OWN).runs()]
     return [
         *(f"/memory/{one.id}" for one in memories if one.folder == "strange"),
         "/memory?q=cancel",
@@ -65,7 +65,7 @@ def test_the_navigation_lights_the_page_that_is_shown(visitor: Visitor) -> None:
 
 
 def test_charts_are_drawn_and_drawn_again_when_the_colours_change(visitor: Visitor, filled: Services) -> None:
-    runs = sorted(path.name for path in filled.lookup.runs.iterdir())
+    runs = [run.path.name for run in filled.shelf(OWN).runs()]
     page = visitor.go(f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}")
     chart, switch = page.locator(".chart .main-svg").first, page.locator("[data-theme-switch]")
     expect(chart).to_be_visible()

@@ -19,7 +19,6 @@ from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessi
 from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
 from assay.analysis.prompts import PromptBook, with_sentence
-from assay.evaluation.running.folder import list_runs
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
 from assay.judging.prompts import bundled_text
@@ -426,7 +425,7 @@ def split_sessions(services: Services) -> None:
 
 
 def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, client: TestClient) -> None:
-    folder = list_runs(filled.lookup.runs)[-1]
+    folder = filled.shelf(OWN).runs()[-1].path
     path = folder / "result.json"
     whole = path.read_text(encoding="utf-8")
     content = json.loads(whole)
@@ -445,7 +444,7 @@ def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, cli
 def test_old_runs_of_a_dataset_are_found_and_every_run_can_be_reached(tmp_path: Path) -> None:
     """A hundred newer runs of another dataset once made the page say that there was none."""
     with services_at(tmp_path) as services, reaching(services, pages=True) as client:
-        runs = services.lookup.runs
+        runs = services.shelf(OWN).runs_folder
         for name, count in (("old", 2), ("new", NEWEST + 1)):
             data = Dataset(
                 name=name,

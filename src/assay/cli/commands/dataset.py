@@ -27,6 +27,7 @@ from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, NothingMeasured
 from assay.formats.grid import grid
+from assay.records.owned_files import FileKind
 
 if TYPE_CHECKING:
     from assay.evaluation.datasets import Checked, Source
@@ -124,8 +125,11 @@ def _register_files(group: typer.Typer) -> None:
                 replacing=replace,
                 on_read=on_read,
             )
+        note = wiring.claim_files(surface.settings, FileKind.DATASET, [done.card.path])
         findings = check_dataset(done.dataset)
         surface.result(imported_json(done, findings), "\n".join(imported_lines(done, findings)))
+        if note:
+            surface.note(note)
 
     @command(group, "export")
     def export(  # noqa: PLR0917 - the same
@@ -273,5 +277,8 @@ def _fix(surface: Surface, name: str, found: Checked, corpus: Path | None, to: P
     fixed, applied = apply_relocations(found.dataset, found.unresolved, corpus)
     registry = wiring.registry_of(surface.settings)
     place = keep_fixed(name, fixed, registry=registry, clock=SystemClock(), to=to) if applied else None
+    kept = None if place is None else registry.path_of(place)
+    if kept is not None and (note := wiring.claim_files(surface.settings, FileKind.DATASET, [kept])):
+        surface.note(note)
     moves = [{"case": one.case_id, "support": one.support, "to": str(move)} for one, move in applied]
     return {"moved": len(applied), "left": len(found.unresolved) - len(applied), "moves": moves, "path": place}

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay import wiring
 from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
+from assay.records.owned_files import FileKind
 
 if TYPE_CHECKING:
     from assay.evaluation.reporting import Report
@@ -65,8 +67,11 @@ def register(app: typer.Typer) -> None:
             _explain(surface, made, why)
             return
         files = write_report(made, output, name=name, html=html)
+        note = wiring.claim_files(surface.settings, FileKind.REPORT, files)
         lacking = missing_from_page() if html else None
         surface.result(_as_json(made, files, lacking), "\n".join(filter(None, [_shown(made, files), lacking])))
+        if note:
+            surface.note(note)
 
 
 def _explain(surface: Surface, made: Report, wanted: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.evaluation.baselines import FILE_NAME
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import GateOptions
-from assay.evaluation.lookup import Lookup
+from assay.evaluation.lookup import Lookup, Named
 from assay.evaluation.reporting.gathering import Around
 from assay.evaluation.results import RunResult
 from assay.records.datasets import Dataset
@@ -24,7 +24,7 @@ def around(
     place: Lookup,
     *,
     dataset: str | None = None,
-    baseline: str | None = None,
+    baseline: Named | None = None,
     floors: Mapping[str, float] | None = None,
     k: int | None = None,
 ) -> Around:

@@ -22,6 +22,7 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.evaluation.running.stored import as_row, evidence_of_run
 from assay.records.datasets import Dataset
+from assay.records.owned_files import FileKind
 from assay.systems.protocol import System
 
 if TYPE_CHECKING:
@@ -58,9 +59,13 @@ def run_dataset(
 
 
 def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:
-    """Write a row of the run to a store. A store that cannot take it costs the note that is returned, not the run."""
+    """Write a row of the run to a store, and whose it is.
+
+    A store that cannot take it costs the note that is returned, not the run.
+    """
     try:
         with writing() as work:
+            work.owned_files.claim(FileKind.RUN, result.run_id)
             work.results.add(as_row(result, evidence_of_run(work, result, dataset)))
     except AssayError as problem:
         return f"The store has no row of this run: {problem.message}."

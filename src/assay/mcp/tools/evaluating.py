@@ -199,8 +199,8 @@ class ComparisonFound(Result):
 def _compare(calling: Calling, given: CompareArguments) -> ComparisonFound:
     from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy only when comparing
 
-    lookup = wiring.lookup_of(calling.settings)
-    return _comparison(compare_two(lookup.run(given.control), lookup.run(given.treatment), seed=given.seed))
+    shelf = calling.shelf
+    return _comparison(compare_two(shelf.read_run(given.control), shelf.read_run(given.treatment), seed=given.seed))
 
 
 def _comparison(found: Compared) -> ComparisonFound:

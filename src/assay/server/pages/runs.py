@@ -7,23 +7,24 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.errors import AssayError, BadValue, BrokenSeal, RunNotFound
+from assay.errors import AssayError, BadValue, BrokenSeal
 from assay.evaluation.comparing import Compared, compare_readings, is_loss, leading
 from assay.evaluation.recommending import advise
-from assay.evaluation.reporting import Report, gather
+from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import charts as report_charts
 from assay.evaluation.reporting import wording as report_wording
-from assay.evaluation.reporting.surroundings import around
 from assay.evaluation.reporting.why import find_query
-from assay.evaluation.running.folder import RunFolder, list_runs
 from assay.server.pages import asking_for, charts
 from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to
+
+if TYPE_CHECKING:
+    from assay.evaluation.running.folder import RunFolder
 
 pages = Pages("runs")
 NEWEST = 100
@@ -54,8 +55,8 @@ def listed(view: View) -> Page:
     """Every run, or those of a dataset, the newest first, page by page."""
     dataset = view.asked("dataset")
     begin = asking_for.whole(view.query, "begin", most=_MANY) or 0
-    datasets = _datasets(reversed(list_runs(view.services.lookup.runs)))
-    fitting = [path for path, name in datasets.items() if dataset in ("", name)]
+    datasets = _datasets(reversed(view.shelf.runs()))
+    fitting = [run for run, name in datasets if dataset in ("", name)]
     lines = [line for line in map(_line, fitting[begin : begin + NEWEST]) if line is not None]
     metrics = list(dict.fromkeys(name for one in lines for name in one.values or ()))
     shown = [name for name in _LEADING if name in metrics][:4] or metrics[:4]
@@ -64,7 +65,7 @@ def listed(view: View) -> Page:
         context={
             "runs": lines,
             "metrics": shown,
-            "datasets": sorted(set(datasets.values())),
+            "datasets": sorted({name for _, name in datasets}),
             "dataset": dataset,
             "fitting": len(fitting),
             "begin": begin,
@@ -74,18 +75,17 @@ def listed(view: View) -> Page:
     )
 
 
-def _datasets(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return the dataset of each run; a run whose manifest cannot be read is left out."""
-    found = {}
-    for path in paths:
+def _datasets(runs: Iterable[RunFolder]) -> list[tuple[RunFolder, str]]:
+    """Return each run with the name of its dataset; a run whose manifest cannot be read is left out."""
+    found = []
+    for run in runs:
         with suppress(AssayError):
-            found[path] = RunFolder(path).read_manifest(checked=False).dataset
+            found.append((run, run.read_manifest(checked=False).dataset))
     return found
 
 
-def _line(path: Path) -> Line | None:
+def _line(folder: RunFolder) -> Line | None:
     """None: its files are damaged, which the run's own page tells."""
-    folder = RunFolder(path)
     edited = False
     try:
         manifest = folder.read_manifest()
@@ -112,7 +112,8 @@ def compared(view: View) -> Page | Response:
     control, treatment = view.asked("control"), view.asked("treatment")
     if not control or not treatment:
         raise BadValue("two runs are needed to compare", remedy="Choose a control and a treatment on the page of runs.")
-    found = _compared(_folder(view, control), _folder(view, treatment), view)
+    shelf = view.shelf
+    found = compare_readings([shelf.read_run(control), shelf.read_run(treatment)], seed=0).comparisons[0]
     shown = [
         charts.Change(name, seen.delta, *_limits(seen.interval), seen.verdict)
         for name, one in found.metrics.items()
@@ -188,7 +189,7 @@ def _latency(report: Report) -> dict[str, Any] | None:
 
 def _others(view: View, run_id: str) -> list[Line]:
     """Finished runs that this one could be compared with, the newest first."""
-    lines = [_line(path) for path in reversed(list_runs(view.services.lookup.runs)[-NEWEST:])]
+    lines = [_line(run) for run in reversed(view.shelf.runs()[-NEWEST:])]
     mine = next((one for one in lines if one is not None and one.run_id == run_id), None)
     return [
         one
@@ -212,38 +213,16 @@ def one_query(view: View) -> Page | Response:
     )
 
 
-def _folder(view: View, run_id: str) -> Path:
-    """The folder of a run by its id or name; nothing outside the folder of runs is looked at."""
-    runs = view.services.lookup.runs
-    named = [
-        path for path in list_runs(runs) if run_id in (path.name, RunFolder(path).read_manifest(checked=False).name)
-    ]
-    if not named:
-        raise RunNotFound(f"there is no run {run_id!r}", remedy="See the list of runs.")
-    return named[-1]
-
-
 def _report(view: View) -> Report:
     """As the files stand now; its intervals take a second to compute."""
     against = view.asked("baseline")
-    folder, baseline = _folder(view, view.path["run_id"]), _folder(view, against) if against else None
-    key = (folder, _stamp(folder), baseline, None if baseline is None else _stamp(baseline))
+    shelf = view.shelf
+    run, baseline = shelf.find_run(view.path["run_id"]), shelf.find_run(against) if against else None
+    # The tenant is part of the key: its datasets decide what a report can say.
+    key = (view.scope.tenant, _stamp(run), None if baseline is None else _stamp(baseline))
     reports: LastFew[Report] = view.request.app.state.reports
-    return reports.of(key, partial(_gathered, view, folder, baseline))
+    return reports.of(key, partial(shelf.report, run, baseline, view.settings.floors))
 
 
-def _gathered(view: View, folder: Path, baseline: Path | None) -> Report:
-    place = view.services.lookup
-    run = place.result(folder)
-    beside = around(run, place, baseline=None if baseline is None else str(baseline), floors=view.settings.floors)
-    return gather(run, beside)
-
-
-def _stamp(folder: Path) -> int:
-    result = RunFolder(folder).result
-    return result.stat().st_mtime_ns if result.is_file() else 0
-
-
-def _compared(control: Path, treatment: Path, view: View) -> Compared:
-    place = view.services.lookup
-    return compare_readings([place.run(control), place.run(treatment)], seed=0).comparisons[0]
+def _stamp(run: RunFolder) -> tuple[Path, int]:
+    return run.path, run.result.stat().st_mtime_ns if run.finished else 0

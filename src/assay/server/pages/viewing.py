@@ -20,6 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.access import Act, Grant
 from assay.clock import Clock
 from assay.errors import AssayError, BadValue
+from assay.evaluation.shelf import Shelf
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.records.learning import Validated
@@ -64,6 +65,11 @@ class View:
     def clock(self) -> Clock:
         """What time it is."""
         return self.services.clock
+
+    @property
+    def shelf(self) -> Shelf:
+        """The runs, datasets and labels that whoever looks may see."""
+        return self.services.shelf(self.scope)
 
     def asked(self, name: str) -> str:
         """A value of the address; empty: not given."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay import wiring
 from assay.access import acts
 from assay.records.plain import plain
 from assay.server.fields import NameInPath
@@ -40,13 +39,13 @@ class DatasetFound(Result):
 
 @RESOURCE.get("", acts.DATASET_READ)
 def list_datasets(asked: Asked) -> DatasetsFound:
-    """Every bundled and every imported dataset."""
+    """Every bundled dataset, and every one that was imported for this tenant."""
     from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - numpy only when asked for
 
     bundled = [DatasetLine(name=one, version=None, bundled=True, documents=None, cases=None) for one in bundled_names()]
     imported = [
         DatasetLine(name=one.name, version=one.version, bundled=False, documents=one.documents, cases=one.cases)
-        for one in asked.services.registry.entries()
+        for one in asked.shelf.imported()
     ]
     return DatasetsFound(datasets=[*bundled, *imported])
 
@@ -54,9 +53,7 @@ def list_datasets(asked: Asked) -> DatasetsFound:
 @RESOURCE.get("/{name}", acts.DATASET_READ, 404)
 def get_dataset(asked: Asked, name: NameInPath) -> DatasetFound:
     """What a dataset holds, counted."""
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - numpy only when asked for
-    from assay.evaluation.datasets.showing import show  # noqa: PLC0415 - the same
+    from assay.evaluation.datasets.showing import show  # noqa: PLC0415 - numpy only when asked for
 
-    known = wiring.known_dataset(asked.services.settings, name)
-    seen = show(load_dataset(known, registry=asked.services.registry))
+    seen = show(asked.shelf.load_dataset(name))
     return DatasetFound(name=seen.name, version=seen.version, description=seen.description, overview=plain(seen))

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
-from assay.access import acts
+from assay.access import Access, acts
+from assay.evaluation.manual_grades import annotator_of, keep_grades
 from assay.records import Judgment, JudgmentSource
 from assay.records.plain import plain
 from assay.server import paging
@@ -53,13 +54,18 @@ class GradesBody(Body):
     """Grades of one person. A newer one takes the place of the same person's older one."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"judgments": [{"query_id": "q_1", "memory_id": "m_1", "relevance": 2}], "annotator": "ada"}]
-        }
+        json_schema_extra={"examples": [{"judgments": [{"query_id": "q_1", "memory_id": "m_1", "relevance": 2}]}]}
     )
 
     judgments: Annotated[tuple[Grade, ...], Field(min_length=1, max_length=MOST)]
-    annotator: Annotated[str, Field(max_length=500, description="Who says so; the token's name if left out.")] = ""
+    annotator: Annotated[
+        str,
+        Field(
+            max_length=500,
+            description="Leave it out: grades are kept under the caller's own identity. An admin may name somebody "
+            "else whose grades it imports.",
+        ),
+    ] = ""
 
 
 class GradesDone(Result):
@@ -90,22 +96,18 @@ def list_judgments(
 
 @RESOURCE.post("", acts.JUDGMENT_WRITE, 404)
 def put_judgments(asked: Asked, body: GradesBody) -> GradesDone:
-    """Keep grades that a person gives. Each must be of a logged search and a stored memory."""
-    annotator = body.annotator or asked.scope.principal
+    """Keep grades that a person gives. Each must be of a logged search and a stored memory.
+
+    A grade that takes the place of an older one of the same person is written to the audit log with the older one.
+    """
+    importing = asked.grant.access.includes(Access.ADMIN)
+    annotator = annotator_of(asked.scope, body.annotator, may_name_others=importing)
     now = asked.engine.clock.now()
     grades = [
         Judgment(**one.model_dump(), source=JudgmentSource.MANUAL, annotator=annotator, created_at=now)
         for one in body.judgments
     ]
-    for query_id in {one.query_id for one in grades}:
-        asked.engine.store.log.make_sure_of(query_id)
-    with asked.engine.store.writing(asked.scope) as work:
-        for query_id in {one.query_id for one in grades}:
-            work.queries.get(query_id)
-        for memory_id in {one.memory_id for one in grades}:
-            work.memories.get(memory_id)
-        work.judgments.put_many(grades)
-        work.audit.append("judgments.put", annotator, {"kept": len(grades)})
+    keep_grades(asked.engine.store, asked.scope, grades)
     return GradesDone(kept=len(grades), annotator=annotator)
 
 

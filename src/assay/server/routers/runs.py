@@ -17,7 +17,7 @@ from assay.records.plain import plain
 from assay.server import paging
 from assay.server.fields import NO_PATH, IdInPath
 from assay.server.paging import Cursor, Limit
-from assay.server.routing import Asked, Asking, Body, Resource, Result
+from assay.server.routing import Asked, Body, Resource, Result
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
@@ -184,13 +184,11 @@ RunName = Annotated[str, Query(min_length=1, max_length=128, pattern=r"^[A-Za-z0
 def compare_runs(
     asked: Asked, control: RunName, treatment: RunName, seed: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> ComparisonFound:
-    """Compare two runs by id: differences with intervals, and the cases that moved most."""
+    """Compare two runs by id or name: differences with intervals, and the cases that moved most."""
     from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy only when comparing
 
-    for run_id in (control, treatment):
-        _own(asked, run_id)
-    lookup = asked.services.lookup
-    compared = compare_two(lookup.run(control), lookup.run(treatment), seed=seed)
+    shelf = asked.shelf
+    compared = compare_two(shelf.read_run(control), shelf.read_run(treatment), seed=seed)
     return ComparisonFound.model_validate(to_jsonable_python(compared.as_json()))
 
 
@@ -200,17 +198,6 @@ def get_run(asked: Asked, run_id: IdInPath) -> RunFound:
     with asked.engine.store.reading(asked.scope) as work:
         rows = work.results.of(run_id)
     if not rows:
-        raise _missing(run_id)
+        raise RunNotFound(f"there is no run {run_id!r}", remedy="GET /api/runs lists those there are.")
     told = plain(rows[-1])
     return RunFound.model_validate({name: told[name] for name in RunFound.model_fields})
-
-
-def _own(asked: Asking, run_id: str) -> None:
-    """Refuse a run that is not this tenant's: the folder of runs knows no tenants, the store does."""
-    with asked.engine.store.reading(asked.scope) as work:
-        if not work.results.of(run_id):
-            raise _missing(run_id)
-
-
-def _missing(run_id: str) -> RunNotFound:
-    return RunNotFound(f"there is no run {run_id!r} in this scope", remedy="GET /api/runs lists those there are.")

@@ -44,6 +44,7 @@ GOES_WITH_ITS_OWNER = frozenset(
         "eval_candidates",
         "changes",
         "known_files",
+        "owned_files",
     }
 )
 STAYS_WITHOUT_THE_WORDS = frozenset(

@@ -7,7 +7,7 @@ asked, in `repositories/full_text`.
 
 from __future__ import annotations
 
-from assay.storage.tables.access import access_tokens, request_keys
+from assay.storage.tables.access import access_tokens, owned_files, request_keys
 from assay.storage.tables.base import metadata
 from assay.storage.tables.evidence import (
     eval_ab_tests,
@@ -93,6 +93,7 @@ __all__ = [
     "model_accounts",
     "model_replies",
     "model_reservations",
+    "owned_files",
     "prompt_splits",
     "prompts",
     "request_keys",

@@ -1,4 +1,4 @@
-"""Tokens and the keys of requests."""
+"""Tokens, the keys of requests, and whose a file is."""
 
 from __future__ import annotations
 
@@ -31,4 +31,14 @@ request_keys = Table(
     Column("created_at", Moment),
     Column("status", WholeType),
     Column("answer", TextType),
+)
+
+owned_files = Table(
+    "owned_files",
+    metadata,
+    Column("tenant", TextType, primary_key=True),
+    Column("kind", TextType, primary_key=True),
+    Column("name", TextType, primary_key=True),
+    Column("principal", TextType),
+    Column("created_at", Moment),
 )

@@ -1,0 +1,215 @@
+"""The runs, datasets and labels that one caller may see: the only way that the server and MCP take to files.
+
+    shelf = wiring.shelf_of(settings, engine, scope)
+    shelf.find_run("latest"), shelf.load_dataset("docs"), shelf.label_session("docs")
+
+Each tenant's files lie in folders of their own (`FilePlaces`). The folders that the settings name are those of the
+settings' own tenant, and in them may lie files of others: runs of version 0.1, and what the command line made for
+another tenant. There the store's row decides (`owned_files`); a file without a row belongs to the settings' own tenant.
+What belongs to somebody else is not found, as if it were not there. `design/files-of-a-tenant.md` says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.errors import AssayError, RunNotFound
+from assay.evaluation.datasets import Imported, Registry, load_named
+from assay.evaluation.datasets.bundled import bundled_names
+from assay.evaluation.datasets.registry import CARD
+from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standing, tasks_of
+from assay.evaluation.lookup import Lookup
+from assay.evaluation.readings import Reading
+from assay.evaluation.reporting import Report, gather
+from assay.evaluation.reporting.surroundings import around
+from assay.evaluation.results import load_run
+from assay.evaluation.running.folder import LATEST, RunFolder, list_runs
+from assay.records import Scope
+from assay.records.datasets import Dataset
+from assay.records.owned_files import FileKind
+from assay.records.values import MAX_SHORT_LABEL
+
+if TYPE_CHECKING:
+    from assay.clock import Clock
+    from assay.storage import Store
+
+TENANTS = "tenants"
+"""The folder beside the runs that holds a folder for each tenant but the settings' own."""
+LONGEST_FOLDER_NAME = 200
+_PLAIN = re.compile(r"[a-z0-9_-]")
+
+
+class TenantFolders(NamedTuple):
+    """Where the files of one tenant lie."""
+
+    runs: Path
+    datasets: Path
+    labels: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilePlaces:
+    """Where files lie: what the settings name is their own tenant's, every other tenant has folders of its own."""
+
+    own_tenant: str
+    runs: Path
+    datasets: Path
+
+    @property
+    def shared(self) -> TenantFolders:
+        """The folders that the settings name."""
+        return TenantFolders(self.runs, self.datasets, self.runs.parent / "labels")
+
+    def apart(self, tenant: str) -> TenantFolders:
+        """The folders that hold files of one tenant and of nobody else."""
+        root = self.runs.parent / TENANTS / folder_name(tenant)
+        return TenantFolders(root / "runs", root / "datasets", root / "labels")
+
+
+def folder_name(tenant: str) -> str:
+    """Return a folder's name for a tenant: no two tenants share one, not even where upper and lower case are the same.
+
+    Small letters, digits, `_` and `-` stay as they are, everything else becomes `%` and two hexadecimal digits. A name
+    that would be too long for a disk becomes `%%` and a hash.
+    """
+    spelt = "".join(
+        sign if _PLAIN.fullmatch(sign) else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in tenant
+    )
+    return spelt if len(spelt) <= LONGEST_FOLDER_NAME else f"%%{sha256(tenant.encode()).hexdigest()}"
+
+
+class Shelf:
+    """What one caller sees of the files, and where new ones go."""
+
+    def __init__(self, *, store: Store, scope: Scope, places: FilePlaces, clock: Clock) -> None:
+        self._store = store
+        self._scope = scope
+        self._clock = clock
+        self._shared = places.shared
+        self._apart = places.apart(scope.tenant)
+        self._is_own = scope.tenant == places.own_tenant
+
+    @property
+    def runs_folder(self) -> Path:
+        """Where a new run of this tenant goes."""
+        return self._shared.runs if self._is_own else self._apart.runs
+
+    def runs(self) -> list[RunFolder]:
+        """Every run of this tenant, oldest first."""
+        shared = {path.name: path for path in list_runs(self._shared.runs)}
+        visible = self._visible(FileKind.RUN, shared)
+        found = {name: path for name, path in shared.items() if name in visible}
+        found |= {path.name: path for path in list_runs(self._apart.runs)}
+        return [RunFolder(found[name]) for name in sorted(found)]
+
+    def find_run(self, wanted: str) -> RunFolder:
+        """The run of that id, the newest of that name, or the newest of all as `latest`; never a path."""
+        known = self.runs()
+        if wanted == LATEST and known:
+            return known[-1]
+        by_id = [run for run in known if run.path.name == wanted]
+        named = by_id or [run for run in known if _name_of(run) == wanted]
+        if not named:
+            raise RunNotFound(
+                f"there is no run {wanted!r}", remedy="Name a run by its id or name as the list of runs has it."
+            )
+        return named[-1]
+
+    def read_run(self, wanted: str) -> Reading:
+        """A finished run, read, with the texts of its cases where its dataset is at hand."""
+        return self._lookup().run(load_run(self.find_run(wanted).path))
+
+    def report(self, run: RunFolder, baseline: RunFolder | None, floors: Mapping[str, float]) -> Report:
+        """The report of a run, held against another run and against floors."""
+        found, against = load_run(run.path), None if baseline is None else load_run(baseline.path)
+        return gather(found, around(found, self._lookup(), baseline=against, floors=floors))
+
+    def claim_run(self, run_id: str) -> None:
+        """Write down that a run is this tenant's."""
+        self._claim(FileKind.RUN, run_id)
+
+    def imported(self) -> list[Imported]:
+        """Every version of every dataset that was imported for this tenant."""
+        return list(self._registry().entries())
+
+    def dataset_names(self) -> list[str]:
+        """The datasets that come with Assay, which are everybody's, and those that were imported for this tenant."""
+        return list(dict.fromkeys([*bundled_names(), *self._registry().names()]))
+
+    def load_dataset(self, name: str) -> Dataset:
+        """A dataset by its name; raises `RecordNotFound` where this tenant has none of that name."""
+        return load_named(name, self._registry())
+
+    def keep_dataset(self, dataset: Dataset, *, origin: str, replacing: bool = False) -> tuple[Imported, bool]:
+        """Keep a dataset for this tenant under its name and version; the second value says whether it is new."""
+        place = file_key(self._shared.datasets / dataset.name / dataset.version)
+        shared = self._is_own and place in self._visible(FileKind.DATASET, [place])
+        registry = Registry(self._shared.datasets if shared else self._apart.datasets)
+        card, new = registry.add(dataset, origin=origin, clock=self._clock, replacing=replacing)
+        self._claim(FileKind.DATASET, file_key(card.path))
+        return card, new
+
+    def labels(self, dataset: str) -> dict[str, dict[tuple[str, str], Label]]:
+        """The labels of a dataset that stand, by annotator (`Scope.identity`) and pair."""
+        return standing(self._journal(dataset).labels())
+
+    def label_session(self, dataset: str) -> LabelSession:
+        """The caller's own way through the pairs of a dataset: nobody labels under another name."""
+        return LabelSession(tasks_of(self.load_dataset(dataset)), self._journal(dataset), self._scope.identity)
+
+    def claim_labels(self, dataset: str) -> None:
+        """Write down that the labels of a dataset are this tenant's; say so before the first of them is written."""
+        self._claim(FileKind.LABELS, file_key(self._journal(dataset).path))
+
+    def labels_file(self, dataset: str) -> Path | None:
+        """The file that holds the labels of a dataset; None for a tenant that does not run the server itself."""
+        return self._journal(dataset).path if self._is_own else None
+
+    def _journal(self, dataset: str) -> LabelJournal:
+        file = f"{dataset.replace('@', '-')}.labels.jsonl"
+        shared, apart = self._shared.labels / file, self._apart.labels / file
+        key = file_key(shared)
+        # Only one of the two is ever written: `apart` is there for whoever may not touch the shared file.
+        use_shared = key in self._visible(FileKind.LABELS, [key]) and (shared.exists() or not apart.exists())
+        return LabelJournal(shared if use_shared else apart, clock=self._clock)
+
+    def _registry(self) -> Registry:
+        shared, apart = self._shared.datasets, self._apart.datasets
+        keys = {card.parent: file_key(card.parent) for card in shared.glob(f"*/*/{CARD}")}
+        visible = self._visible(FileKind.DATASET, keys.values())
+        return Registry(
+            shared, more=(apart,), shows=lambda place: place.is_relative_to(apart) or keys.get(place) in visible
+        )
+
+    def _lookup(self) -> Lookup:
+        return Lookup(runs=self.runs_folder, registry=self._registry(), only_named=True)
+
+    def _visible(self, kind: FileKind, names: Iterable[str]) -> set[str]:
+        """Return which of these names in the shared folders are this tenant's."""
+        wanted = list(names)
+        with self._store.reading(self._scope) as work:
+            owners = work.owned_files.owners(kind, wanted) if wanted else {}
+        mine = self._scope.tenant
+        return {name for name in wanted if mine in owners.get(name, ()) or (self._is_own and name not in owners)}
+
+    def _claim(self, kind: FileKind, name: str) -> None:
+        with self._store.writing(self._scope) as work:
+            work.owned_files.claim(kind, name)
+
+
+def file_key(path: Path) -> str:
+    """Return what the store calls a file that has no id of its own: its whole path, or a hash of one that is long."""
+    whole = str(path.resolve())
+    return whole if len(whole) <= MAX_SHORT_LABEL else f"sha256:{sha256(whole.encode()).hexdigest()}"
+
+
+def _name_of(run: RunFolder) -> str | None:
+    with suppress(AssayError):
+        return run.read_manifest(checked=False).name
+    return None
