@@ -408,3 +408,13 @@ def end_connections(postgres: PostgresServer) -> None:
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE pid <> pg_backend_pid() AND datname = current_database() AND state = 'idle in transaction'"
     )
+
+
+@pytest.mark.parametrize("address", [":memory:", "./:memory:", "file::memory:?cache=shared", "file:notes.db"])
+def test_a_database_in_memory_is_refused_and_no_file_is_made(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with refused(InputError, address):
+        open_store(address, clock=FixedClock())
+    assert list(tmp_path.iterdir()) == []

@@ -210,6 +210,12 @@ def _path(address: str | Path) -> Path:
     text = str(address)
     if "\x00" in text or not text.strip():
         raise InputError(f"{text!r} is not the path of a file", remedy="Name a file, such as notes.db.")
+    # SQLite would take these for a database in memory; as a path they would become a file of that odd name.
+    if Path(text).name == ":memory:" or text.startswith("file:"):
+        raise InputError(
+            f"{text} is not the path of a file; a store in memory is not supported, because processes share a store",
+            remedy='Name a file, such as --db "$(mktemp -d)/assay.db" for one that is thrown away.',
+        )
     if "://" in text:
         raise InputError(
             f"the database address {text.split('://', maxsplit=1)[0]}://... is not known",
