@@ -129,6 +129,7 @@ class Memory:
         *paths: str | Path,
         root: str | Path | None = None,
         globs: Sequence[str] = (),
+        follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
     ) -> IngestReport:
@@ -138,6 +139,7 @@ class Memory:
             [Path(path) for path in paths],
             root=None if root is None else Path(root),
             globs=globs,
+            follow_links=follow_links,
             gate=gate,
             prune=prune,
         )

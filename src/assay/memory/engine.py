@@ -180,12 +180,22 @@ class Engine:
         *,
         root: Path | None = None,
         globs: Sequence[str] = (),
+        follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
         on_file: OnFile | None = None,
     ) -> IngestReport:
         """Take in files and folders, and fold them into the indexes when they are many."""
-        report = self.ingester.ingest(scope, paths, root=root, globs=globs, gate=gate, prune=prune, on_file=on_file)
+        report = self.ingester.ingest(
+            scope,
+            paths,
+            root=root,
+            globs=globs,
+            follow_links=follow_links,
+            gate=gate,
+            prune=prune,
+            on_file=on_file,
+        )
         if report.chunks >= FOLD_FROM:
             self.indexes.compact(scope)
         return report

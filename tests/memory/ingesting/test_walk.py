@@ -106,6 +106,23 @@ def test_a_link_that_leaves_the_root_is_refused(root: Path, tmp_path: Path) -> N
     assert walked.skipped[0].fault
 
 
+def test_a_link_that_leaves_the_named_folder_is_followed_only_when_asked(root: Path) -> None:
+    put(root, "shared/a.md", "docs/b.md", "private.md")
+    (root / "docs/a.md").symlink_to(root / "shared/a.md")
+    (root / "docs/deep").symlink_to(root / "shared", target_is_directory=True)
+    (root / "docs/c.md").symlink_to(root / "private.md")
+    (root / "docs/again.md").symlink_to(root / "docs/b.md")
+
+    held = walk([root / "docs"], root=root)
+    followed = walk([root / "docs"], root=root, follow_links=True)
+
+    assert names(held) == ["docs/b.md"]
+    assert reasons(held) == {"docs/a.md": "outside", "docs/c.md": "outside", "docs/deep": "outside"}
+    assert all("--follow-links" in skip.detail for skip in held.skipped)
+    assert sorted(names(followed)) == ["docs/b.md", "private.md", "shared/a.md"]
+    assert names(walk([root / "docs", root / "shared"], root=root)) == ["docs/b.md", "shared/a.md"]
+
+
 def test_a_link_that_leads_nowhere_is_told(root: Path) -> None:
     (root / "a.md").symlink_to(root / "gone.md")
     assert reasons(walk([root], root=root)) == {"gone.md": "unreadable"}

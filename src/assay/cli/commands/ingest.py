@@ -34,6 +34,9 @@ RootOption = Annotated[
 GlobOption = Annotated[
     list[str], typer.Option("--glob", metavar="PATTERN", help="Take what matches, such as '*.md'; may repeat.")
 ]
+LinksOption = Annotated[
+    bool, typer.Option("--follow-links", help="Follow links out of a named folder, anywhere inside the root.")
+]
 GateOption = Annotated[bool, typer.Option("--gate", help="Compare each document with the memory, as a save is.")]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Supersede what the disk no longer has.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 2 when anything could not be taken.")]
@@ -50,6 +53,7 @@ def register(app: typer.Typer) -> None:
         paths: PathsArgument,
         root: RootOption = None,
         glob: GlobOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        follow_links: LinksOption = False,
         gate: GateOption = False,
         prune: PruneOption = False,
         strict: StrictOption = False,
@@ -57,7 +61,7 @@ def register(app: typer.Typer) -> None:
         interval: IntervalOption = 2.0,
     ) -> None:
         """Take in documents: new and changed ones only, in batches that survive an interruption."""
-        how: dict[str, Any] = {"root": root, "globs": glob, "gate": gate, "prune": prune}
+        how: dict[str, Any] = {"root": root, "globs": glob, "follow_links": follow_links, "gate": gate, "prune": prune}
         with wiring.open_engine(surface.settings) as engine:
             if watch:
                 _watch(surface, engine, paths, interval, how)

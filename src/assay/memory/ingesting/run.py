@@ -66,12 +66,14 @@ class Ingester:
         *,
         root: Path | None = None,
         globs: Sequence[str] = (),
+        follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
         on_file: OnFile | None = None,
     ) -> IngestReport:
         """Take in every file the paths lead to; with `gate`, each is compared with what is there as a save is."""
-        return self.take(scope, walk(paths, root=root, globs=globs), gate=gate, prune=prune, on_file=on_file)
+        walked = walk(paths, root=root, globs=globs, follow_links=follow_links)
+        return self.take(scope, walked, gate=gate, prune=prune, on_file=on_file)
 
     def take(
         self,

@@ -1,8 +1,9 @@
 """Find files: every one below the named paths, once, in order, and none outside the root.
 
-A link is followed when what it leads to lies inside the root; the place it leads to is what counts, so a file that two
-links lead to is found once and a loop of links ends. Names that begin with a dot are passed over unless they were
-named themselves. What is not taken is returned with the reason, never dropped.
+A link is followed when what it leads to lies inside the folder that was named; with `follow_links`, anywhere inside
+the root. The place it leads to is what counts, so a file that two links lead to is found once and a loop of links ends.
+Names that begin with a dot are passed over unless they were named themselves. What is not taken is returned with the
+reason, never dropped.
 """
 
 from __future__ import annotations
@@ -44,9 +45,11 @@ class Walked:
     """The source ids of files and folders that are there and were passed over."""
 
 
-def walk(paths: Sequence[Path], *, root: Path | None = None, globs: Sequence[str] = ()) -> Walked:
+def walk(
+    paths: Sequence[Path], *, root: Path | None = None, globs: Sequence[str] = (), follow_links: bool = False
+) -> Walked:
     """Every file that the paths lead to, below the root that is named or that the paths suggest."""
-    return _Walk((root or suggested_root(paths)).resolve(), tuple(globs)).over(paths)
+    return _Walk((root or suggested_root(paths)).resolve(), tuple(globs), follow_links=follow_links).over(paths)
 
 
 def suggested_root(paths: Sequence[Path]) -> Path:
@@ -59,17 +62,23 @@ def suggested_root(paths: Sequence[Path]) -> Path:
     return here if common == Path(common.anchor) else common
 
 
-def walk_again(paths: Sequence[Path], *, root: Path | None = None, globs: Sequence[str] = ()) -> Walked:
+def walk_again(
+    paths: Sequence[Path], *, root: Path | None = None, globs: Sequence[str] = (), follow_links: bool = False
+) -> Walked:
     """The same for paths that were there before: one that has gone since is simply empty."""
-    return walk([path for path in paths if path.exists()], root=root, globs=globs)
+    there = [path for path in paths if path.exists()]
+    return walk(there, root=root, globs=globs, follow_links=follow_links)
 
 
 class _Walk:
-    def __init__(self, root: Path, globs: tuple[str, ...]) -> None:
+    def __init__(self, root: Path, globs: tuple[str, ...], *, follow_links: bool) -> None:
         if not root.is_dir():
             raise InputError(f"the root {root} is no folder", remedy="Name a folder that exists.")
         self._root = root
         self._globs = globs
+        self._follow_links = follow_links
+        self._top = root
+        """The folder that links may not lead out of."""
         self._seen: set[Path] = set()
         self._files: list[FoundFile] = []
         self._skipped: list[Skip] = []
@@ -79,6 +88,7 @@ class _Walk:
         places = [self._named(path) for path in paths]
         for place in places:
             if place.is_dir():
+                self._top = self._root if self._follow_links else place
                 self._folder(place)
             else:
                 self._file(place, self._relative(place))
@@ -118,8 +128,8 @@ class _Walk:
         place = _resolved(path)
         if place is None:
             self._skip(path, "link", "a loop of links")
-        elif not place.is_relative_to(self._root):
-            self._skip(path, "outside", f"the link leads out of the root, to {place}")
+        elif not place.is_relative_to(self._top):
+            self._skip(path, "outside", self._leads_out(place))
         elif place.is_dir():
             self._folder(place)
         elif self._wanted(place):
@@ -129,6 +139,11 @@ class _Walk:
         else:
             what = path.name if is_for_programs(path) else path.suffix or "no suffix"
             self._skip(path, "kind", f"{what} is not read unless the file or a pattern names it")
+
+    def _leads_out(self, place: Path) -> str:
+        if not place.is_relative_to(self._root):
+            return f"the link leads out of the root, to {place}"
+        return f"the link leads out of {self._top}, to {place}; --follow-links takes it"
 
     def _wanted(self, place: Path) -> bool:
         if not self._globs:

@@ -28,16 +28,17 @@ def watch(
     on_report: Callable[[IngestReport], None],
     root: Path | None = None,
     globs: Sequence[str] = (),
+    follow_links: bool = False,
     gate: bool = False,
     prune: bool = False,
     on_file: OnFile | None = None,
 ) -> None:
     """Take in everything once, then what has changed since, round after round."""
     root = root or suggested_root(paths)  # once: a path that goes away must not move it
-    before = walk(paths, root=root, globs=globs)
+    before = walk(paths, root=root, globs=globs, follow_links=follow_links)
     on_report(ingester.take(scope, before, gate=gate, prune=prune, on_file=on_file))
     while not wait():
-        after = walk_again(paths, root=root, globs=globs)
+        after = walk_again(paths, root=root, globs=globs, follow_links=follow_links)
         names = frozenset(changed(before.files, after.files))
         if names:
             there = tuple(one for one in after.files if one.source_id in names)
