@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "private_files", "records"})
+OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "private_files", "records", "regular_files"})
 """Any folder may import these."""
 
 
@@ -44,6 +44,7 @@ LAYERS = (
     _layer("clock", "Clock protocol, SystemClock"),
     _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
     _layer("private_files", "files and folders that only their owner can read"),
+    _layer("regular_files", "open what a user names: regular files only, of bounded size", "errors"),
     _layer("records", "frozen values of the domain, checked when made"),
     _layer("text", "Markdown headings and anchors, chunking, token counts"),
     _layer("formats", "TREC, BEIR, golden JSON, JSONL and other files"),

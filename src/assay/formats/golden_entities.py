@@ -12,6 +12,7 @@ from assay.formats.files import inside
 from assay.formats.keys import Keys, a_moment, an_object, texts
 from assay.records.datasets import Document
 from assay.records.memory import Format, Tier
+from assay.regular_files import read_regular
 
 SUFFIXES = {Format.MARKDOWN: ".md", Format.TEXT: ".txt", Format.JSON: ".json"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -69,7 +70,7 @@ def name_file(one: Document, taken: set[str]) -> str:
 def read_content(path: Path) -> str:
     """The text of a file, byte for byte."""
     try:
-        return path.read_bytes().decode()
+        return read_regular(path).decode()
     except UnicodeDecodeError as problem:
         raise MalformedFile(f"{path} is not UTF-8 at byte {problem.start:,}", remedy="Save it as UTF-8.") from problem
     except OSError as problem:

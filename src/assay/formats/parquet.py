@@ -32,6 +32,7 @@ from assay.formats.files import writing
 from assay.formats.grades import Grades
 from assay.formats.strict_json import Placed, Refuse, made, raise_it
 from assay.records.datasets import Case, Dataset
+from assay.regular_files import open_regular
 
 SUFFIX = ".parquet"
 CORPUS, QUERIES, QRELS = "corpus", "queries", "qrels"
@@ -144,14 +145,14 @@ def _as_row(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _columns(path: Path) -> list[str]:
-    with _reading(path):
-        return list(_pyarrow().ParquetFile(path).schema_arrow.names)
+    with _reading(path), open_regular(path) as opened:
+        return list(_pyarrow().ParquetFile(opened).schema_arrow.names)
 
 
 def _rows(path: Path) -> Iterator[Placed]:
     """Every row as an object without its nulls."""
-    with _reading(path):
-        file = _pyarrow().ParquetFile(path)
+    with _reading(path), open_regular(path) as opened:
+        file = _pyarrow().ParquetFile(opened)
         number = 0
         for batch in file.iter_batches(batch_size=ROWS):
             for row in batch.to_pylist():

@@ -17,8 +17,10 @@ from assay.errors import InputError, MalformedFile
 from assay.formats.source import blocks
 from assay.records.repeats import first_repeated
 
-LONGEST = 1 << 30
-"""Bytes in a file that is read whole, or in one line of a file that is streamed."""
+LARGEST = 1 << 30
+"""Bytes in a file that is read whole."""
+LONGEST_LINE = 64_000_000
+"""Bytes in one line of a file that is streamed: a document of 16,000,000 characters fits, however they are written."""
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
@@ -74,14 +76,17 @@ def read_list(path: Path) -> list[Placed]:
 
 def read_text(path: Path) -> str:
     """A whole file, plain or gzipped, as the UTF-8 it must be."""
-    data = b"".join(block.data for block in blocks(path, longest=LONGEST))
+    data = b"".join(block.data for block in blocks(path, longest=LARGEST, largest=LARGEST))
     return data.decode().removesuffix("\n")
 
 
 def read_lines(path: Path, refuse: Refuse = raise_it) -> Iterator[Placed]:
     """The value of every line that is not blank."""
     line = 0
-    for block in blocks(path, longest=LONGEST):
+    for block in blocks(path, longest=LONGEST_LINE):
+        if block.data.isspace():
+            line += block.data.count(b"\n")
+            continue
         for text in block.data.decode().split("\n")[:-1]:
             line += 1
             if text.strip():

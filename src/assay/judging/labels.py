@@ -22,6 +22,7 @@ from assay.errors import AssayError, BadValue, MalformedFile, NothingMeasured
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import values
 from assay.records.judging import HIGHEST_SCORE, JudgeInput, RubricKind
+from assay.regular_files import read_regular_text
 
 GOOD_FROM = 4.0
 """The score from which an answer counts as good where people only said yes or no."""
@@ -94,7 +95,7 @@ def _short_hash(parts: Sequence[str]) -> str:
 def read_labels(path: Path, kind: RubricKind) -> Labels:
     """The labelled cases of a file."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_regular_text(path).removeprefix("\ufeff").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         raise MalformedFile(f"cannot read {path}: {problem}", remedy="Give a JSONL file in UTF-8.") from problem
     found = [_read(line, number, path, kind) for number, line in enumerate(lines, start=1) if line.strip()]

@@ -19,6 +19,7 @@ from assay.judging.schema import faults
 from assay.records import values
 from assay.records.checked import one_of
 from assay.records.judging import RubricKind
+from assay.regular_files import read_regular_text
 
 PARTS = ("question", "passages", "reference", "answer")
 """What a rubric may show of a case."""
@@ -61,7 +62,7 @@ def load_rubric(named: str | Path) -> Rubric:
         place = resources.files("assay.judging") / "rubrics" / f"{named}.toml"
         return parse_rubric(place.read_text(encoding="utf-8"), str(named))
     try:
-        text = Path(named).read_text(encoding="utf-8")
+        text = read_regular_text(Path(named))
     except (OSError, UnicodeDecodeError) as problem:
         known = ", ".join(one.value for one in RubricKind)
         raise MalformedFile(

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from assay.errors import MalformedFile
 from assay.hashing import HASH_PREFIX, canonical_json
 from assay.private_files import make_private_folder
+from assay.regular_files import open_regular
 from assay.storage.failures import of_file
 
 FORMAT = 1
@@ -79,7 +80,7 @@ class _Reading:
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         try:
-            with gzip.open(self.path, "rb") as file:
+            with open_regular(self.path) as raw, gzip.GzipFile(fileobj=raw) as file:
                 yield from self._rows(file)
         except FileNotFoundError:
             raise MalformedFile(f"there is no archive {self.path}", remedy="Check the path.") from None

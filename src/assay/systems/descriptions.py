@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.errors import BadValue, UnknownSystem
+from assay.regular_files import read_regular_text
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PLACE = re.compile(r"\{([a-z_]+)\}")
@@ -26,7 +27,7 @@ _MOST_SHOWN = 120
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The tables of a file; `what` says what the file should be."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular_text(path))
     except FileNotFoundError as problem:
         raise UnknownSystem(f"there is no file {path}", remedy=f"Give {what}.") from problem
     except (OSError, ValueError) as problem:

@@ -16,6 +16,7 @@ from assay.hashing import HASH_PREFIX
 from assay.metrics.ordering import ranked
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
+from assay.regular_files import open_regular
 from assay.systems.protocol import System
 
 
@@ -26,7 +27,7 @@ class RunFile(System):
         if not path.is_file():
             raise UnknownSystem(f"there is no run file {path}", remedy="Give the path of a TREC run: run:FILE.")
         self.name = path.name
-        self._hash = HASH_PREFIX + hashlib.sha256(path.read_bytes()).hexdigest()
+        self._hash = HASH_PREFIX + _digest(path)
         self._scores = _scores(path)
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - the file knows topics only
@@ -38,6 +39,11 @@ class RunFile(System):
     def subject(self) -> Mapping[str, Any]:
         """The file's name and content."""
         return {"system": self.name, "kind": "run", "content": self._hash}
+
+
+def _digest(path: Path) -> str:
+    with open_regular(path) as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _scores(path: Path) -> dict[str, dict[str, float]]:

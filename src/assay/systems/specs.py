@@ -17,6 +17,7 @@ from typing import Any
 from assay.errors import UnknownSystem
 from assay.records import Channel, FolderMode, Mode
 from assay.records.checked import one_of
+from assay.regular_files import read_regular_text
 
 KINDS = ("assay", "python", "http", "mcp", "run")
 _EXAMPLES = (
@@ -95,7 +96,7 @@ def _configuration(target: str, folder: Path) -> Configuration:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular_text(path))
     except FileNotFoundError as problem:
         raise UnknownSystem(f"there is no file {path}", remedy="Give a TOML file: assay:FILE.toml.") from problem
     except (OSError, ValueError) as problem:

@@ -16,6 +16,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
 from assay.extras import need_extra
 from assay.formats.grid import grid
+from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:
     from assay.memory.saving.thresholds import Cut, LabelledPair, ThresholdReport
@@ -55,7 +56,7 @@ def _read(file: Path) -> Iterator[LabelledPair]:
     from assay.memory.saving.thresholds import LabelledPair, PairLabel  # noqa: PLC0415 - heavy, and only here
 
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_regular_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         raise MalformedFile(f"cannot read {file}: {problem}", remedy="Name a JSONL file in UTF-8.") from problem
     for number, line in enumerate(lines, start=1):

@@ -18,7 +18,7 @@ from assay.evaluation.datasets.saves import SETS, saves_dataset
 from assay.formats import anchored, golden, longmemeval, parquet, ragas
 from assay.formats.beir_dataset import CORPUS, read_beir, write_beir
 from assay.formats.source import blocks
-from assay.formats.strict_json import LONGEST, Refuse, raise_it
+from assay.formats.strict_json import LARGEST, Refuse, raise_it
 from assay.formats.trec_dataset import QRELS, TOPICS, read_topics_and_qrels, read_trec, write_trec
 from assay.records.datasets import Dataset
 
@@ -125,7 +125,7 @@ def _told_by_keys(path: Path, *, whole: bool) -> str:
     A file that is one JSON document is golden unless it says otherwise, and golden queries have anchors, too; anchored
     cases come one a line.
     """
-    beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LONGEST)), b"")
+    beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LARGEST)), b"")
     known = {
         ragas.USER_INPUT: "ragas",
         longmemeval.HAYSTACK: "longmemeval",

@@ -13,19 +13,26 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from assay.errors import InputError, MalformedFile
 from assay.formats.front_matter import read_moment
 from assay.formats.memory_files.reading import Element, hash_of, make_item, read_json_list, source_id_of
+from assay.formats.source import FREE_UNPACKED, MOST_UNPACKED
 from assay.records.importing import ImportItem, ImportProblem
+from assay.regular_files import open_regular
 
 FILE = "conversations.json"
 LONGEST_PART = 200_000
 """Characters of one memory: a longer conversation is cut between turns."""
-LARGEST_UNPACKED = 2_000_000_000
+LARGEST_UNPACKED = 1 << 30
+MOST_FILES = 50_000
+"""Files in an archive: the list of them is read whole, about a kilobyte of memory for each."""
 _ROLES = {"user": "User", "assistant": "Assistant"}
 _TEXTS = frozenset({"text", "multimodal_text", "code"})
+_PIECE = 1 << 20
+_LONGEST_END = 66_000
+"""Bytes in which the end of an archive stands: its record and the longest comment."""
 _HEADING = re.compile(r"^(#{1,4})(?=[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 
@@ -54,14 +61,14 @@ def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:  # noqa
 
 def _unpack(file: Path) -> list[Element]:
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_regular(file) as packed, _open_archive(file, packed) as archive:
             inside = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == FILE), None)
             if inside is None:
                 raise InputError(f"there is no {FILE} in {file}", remedy="Name the ZIP file that ChatGPT sent.")
-            if inside.file_size > LARGEST_UNPACKED:
-                raise InputError(f"{FILE} in {file} has {inside.file_size:,} bytes", remedy="Unpack and split it.")
+            _check_size(file, inside)
             with archive.open(inside) as opened:
-                loaded = json.load(io.TextIOWrapper(opened, encoding="utf-8"))
+                # In pieces: read whole, an archive that lies about its size is unpacked before it is found out.
+                loaded = json.loads(b"".join(iter(lambda: opened.read(_PIECE), b"")))
     except (zipfile.BadZipFile, ValueError) as problem:
         raise MalformedFile(
             f"{file} cannot be read: {problem}", remedy="Name the ZIP file that ChatGPT sent."
@@ -69,6 +76,40 @@ def _unpack(file: Path) -> list[Element]:
     conversations = loaded if isinstance(loaded, list) else []
     each = file.stat().st_size // max(1, len(conversations))
     return [Element(one, number, each) for number, one in enumerate(conversations, start=1)]
+
+
+def _open_archive(file: Path, packed: BinaryIO) -> zipfile.ZipFile:
+    count = _count_files(packed)
+    if count > MOST_FILES:
+        raise InputError(
+            f"{file} holds {count:,} files; at most {MOST_FILES:,} are looked at",
+            remedy=f"Unpack {FILE} and name that file.",
+        )
+    return zipfile.ZipFile(packed)
+
+
+def _count_files(packed: BinaryIO) -> int:
+    """How many files an archive says it holds, read from its end; 0 when it does not say."""
+    size = packed.seek(0, io.SEEK_END)
+    packed.seek(max(0, size - _LONGEST_END))
+    tail = packed.read(_LONGEST_END)
+    packed.seek(0)
+    # An archive of over 65,534 files says so in a record of its own.
+    large, small = tail.rfind(b"PK\x06\x06"), tail.rfind(b"PK\x05\x06")
+    if large >= 0 and len(tail) >= large + 40:
+        return int.from_bytes(tail[large + 32 : large + 40], "little")
+    return int.from_bytes(tail[small + 10 : small + 12], "little") if small >= 0 else 0
+
+
+def _check_size(file: Path, inside: zipfile.ZipInfo) -> None:
+    """Refuse what would unpack to too much; `zipfile` never reads beyond the size that an archive declares."""
+    if inside.file_size > LARGEST_UNPACKED:
+        raise InputError(f"{FILE} in {file} has {inside.file_size:,} bytes", remedy="Unpack and split it.")
+    if inside.file_size > max(FREE_UNPACKED, MOST_UNPACKED * inside.compress_size):
+        raise InputError(
+            f"{FILE} in {file} unpacks to over {MOST_UNPACKED} times its own size",
+            remedy="If you trust it, unpack it and name the plain file.",
+        )
 
 
 def _conversation(place: str, element: Element) -> Iterator[ImportItem | ImportProblem]:

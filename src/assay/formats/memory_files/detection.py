@@ -10,6 +10,7 @@ from typing import Any
 from assay.errors import InputError, MalformedFile
 from assay.formats.memory_files.reading import read_json_lines, read_json_list
 from assay.records.importing import ImportFormat, ImportProblem
+from assay.regular_files import open_regular
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})
@@ -68,7 +69,7 @@ def of_record(record: Mapping[str, Any]) -> ImportFormat | None:
 
 def _of_json(path: Path) -> ImportFormat | None:
     # The reference server once kept JSON lines in a file called memory.json.
-    with path.open("rb") as opened:
+    with open_regular(path) as opened:
         first = opened.readline(1_000_000)
     try:
         record = json.loads(first)

@@ -19,19 +19,23 @@ from assay.errors import InputError
 from assay.formats import front_matter
 from assay.formats.front_matter import FrontMatter
 from assay.formats.memory_files.reading import Element, hash_of_text, make_item, source_id_of
+from assay.records import heading_path
 from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.regular_files import read_regular
 
 SUFFIXES = frozenset({".md", ".markdown"})
 LARGEST = 16_000_000
 """Bytes of one note."""
 MOST_TAGS = 100
 MOST_ALIASES = 50
-_CODE = re.compile(r"^(```|~~~).*?(?:^\1[ \t]*$|\Z)|(`+)(?!`).*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^(```|~~~).*?(?:^\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_TICKS = re.compile(r"`+")
 _TAG = re.compile(r"(?:^|(?<=\s))#([\w/-]*[^\W\d][\w/-]*)")
-_WIKI = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\]|\n]*)?(?:\|[^\]\n]*)?\]\]")
-_LINK = re.compile(r"\]\(<?([^)<>\s]+)>?(?:\s+[\"'(][^)]*)?\)")
+# What a link is made of holds no brackets: else every opening would be looked at up to the end of the text.
+_WIKI = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_LINK = re.compile(r"\]\(<?([^()\[\]<>\s]+)>?(?:\s+[\"'(][^()\[\]]*\)?)?\)")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
-_TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_TITLE = re.compile(r"^#[ \t]+([^\n]*)$", re.MULTILINE)
 _TAKEN = frozenset({"title", "tags", "tag", "assay"})
 LINKS_TO = "links to"
 
@@ -88,7 +92,7 @@ def _read_note(file: Path, rel_path: str, source_id: str) -> _Note | ImportProbl
         size = file.stat().st_size
         if size > LARGEST:
             return ImportProblem(place=rel_path, reason="too long", detail=f"{size:,} bytes", size=size)
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_regular(file, largest=LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         detail = f"byte {problem.start:,}; convert the file to UTF-8"
         return ImportProblem(place=rel_path, reason="not UTF-8", detail=detail, size=size)
@@ -99,10 +103,36 @@ def _read_note(file: Path, rel_path: str, source_id: str) -> _Note | ImportProbl
         rel_path=rel_path,
         source_id=source_id,
         front=front,
-        prose=_CODE.sub(" ", front.body),
+        prose=without_code(front.body),
         content_hash=hash_of_text(text),
         size=size,
     )
+
+
+def without_code(text: str) -> str:
+    """A text with a blank in place of every fenced block and every piece of code between backticks."""
+    return _without_code_spans(_FENCED.sub(" ", text))
+
+
+def _without_code_spans(text: str) -> str:
+    """Code begins with a run of backticks and ends with the next run of the same length; without one, it is text."""
+    runs = [(found.start(), found.end()) for found in _TICKS.finditer(text)]
+    # For each run the next one of its length, found in one pass from the end.
+    closing: dict[int, int] = {}
+    ends: list[int | None] = [None] * len(runs)
+    for place in range(len(runs) - 1, -1, -1):
+        length = runs[place][1] - runs[place][0]
+        ends[place] = closing.get(length)
+        closing[length] = place
+    kept, at, place = [], 0, 0
+    while place < len(runs):
+        end = ends[place]
+        if end is not None:
+            kept.append(text[at : runs[place][0]])
+            at = runs[end][1]
+            place = end
+        place += 1
+    return " ".join((*kept, text[at:]))
 
 
 def _imported(note: _Note, names: _Names) -> Iterator[ImportItem | ImportProblem]:
@@ -148,8 +178,8 @@ def _property_texts(value: Any) -> str:
 
 
 def _heading(note: _Note) -> str:
-    found = _TITLE.search(note.prose)
-    return found.group(1) if found else ""
+    names = (heading_path.heading_text(found.group(1)) for found in _TITLE.finditer(note.prose))
+    return next(filter(None, names), "")
 
 
 def link_targets(prose: str) -> Iterator[str]:

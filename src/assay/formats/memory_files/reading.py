@@ -14,6 +14,7 @@ from assay.formats.strict_json import read_list, read_object, read_text
 from assay.hashing import HASH_PREFIX, canonical_json
 from assay.records.importing import ImportItem, ImportLink, ImportProblem
 from assay.records.saving import Draft
+from assay.regular_files import open_regular
 
 LONGEST_LINE = 64_000_000
 """Bytes of one line."""
@@ -32,7 +33,7 @@ class Element(NamedTuple):
 
 def read_json_lines(path: Path, place: str) -> Iterator[Element | ImportProblem]:
     """Every line that is not blank; a line that is not JSON is a problem and does not end the reading."""
-    with path.open("rb") as opened:
+    with open_regular(path) as opened:
         number = 0
         while line := opened.readline(LONGEST_LINE + 1):
             number += 1

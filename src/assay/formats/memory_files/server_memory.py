@@ -19,6 +19,7 @@ from assay.formats.memory_files.reading import (
     source_id_of,
 )
 from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.regular_files import open_regular
 
 
 def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
@@ -38,7 +39,7 @@ def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
 
 
 def _elements(path: Path) -> Iterator[Element | ImportProblem]:
-    with path.open("rb") as opened:
+    with open_regular(path) as opened:
         begins = opened.read(64).lstrip()
     if path.suffix.lower() == ".json" and not begins.startswith(b'{"type"'):
         members, entities = read_json_list(path, ("entities",))

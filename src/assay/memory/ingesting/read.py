@@ -24,9 +24,10 @@ from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
 from assay.memory.saving.structure import MOST_TAGS, MOST_TRIGGERS, RESERVED
-from assay.records import Draft, Format
+from assay.records import Draft, Format, heading_path
 from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
 from assay.records.saving import INHERITED
+from assay.regular_files import open_regular
 from assay.text import restructured
 
 LIMIT = 16_000_000
@@ -38,7 +39,7 @@ _TEXTS = ("text", "body", "content", "contents")
 _IDS = ("_id", "id", "doc_id")
 _LISTS = ("tags", "triggers")
 _PLAIN = ("tier", "folder", "entity_type", "context_type")
-_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+([^\n]*)$", re.MULTILINE)
 _TAKEN = frozenset({"title", "tags", "tag", RESERVED})
 """Properties of front matter that are more than metadata."""
 
@@ -55,7 +56,7 @@ def read_file(file: FoundFile) -> Iterator[Draft | Skip]:
 
 
 def _document(file: FoundFile) -> Draft | Skip:
-    with file.path.open("rb") as opened:
+    with open_regular(file.path) as opened:
         content = opened.read(LIMIT + 1)
     if len(content) > LIMIT:
         return _skip(file, "size", f"{max(file.size, len(content)):,} bytes; {TOO_LONG}")
@@ -78,7 +79,6 @@ def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:
     front = front_matter.split(text)
     if not front.body.strip():
         return _skip(file, "empty", "there is nothing below its front matter")
-    heading = _HEADING.search(_without_code(front.body))
     properties: dict[str, Any] = {
         "tags": front.tags[:MOST_TAGS],
         "triggers": tuple(alias[:200] for alias in front.aliases)[:MOST_TRIGGERS],
@@ -86,7 +86,7 @@ def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:
     }
     return _draft(
         file,
-        title=front.title[:500] or (heading.group(1)[:500] if heading else file.path.stem),
+        title=(front.title or _heading(front.body) or file.path.stem)[:500],
         body=front.body,
         format=Format.MARKDOWN,
         valid_from=front.created,
@@ -94,6 +94,11 @@ def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:
         # What the file does not give is not given: a new version keeps what was added here.
         **{name: value for name, value in properties.items() if value},
     )
+
+
+def _heading(body: str) -> str:
+    names = (heading_path.heading_text(found.group(1)) for found in _HEADING.finditer(_without_code(body)))
+    return next(filter(None, names), "")
 
 
 def _decoded(file: FoundFile, content: bytes) -> str | Skip:
@@ -138,7 +143,7 @@ def _broken_json(file: FoundFile, body: str) -> Skip | None:
 
 
 def _records(file: FoundFile) -> Iterator[Draft | Skip]:
-    with file.path.open("rb") as opened:
+    with open_regular(file.path) as opened:
         number = 0
         while line := opened.readline(LIMIT + 1):
             number += 1
