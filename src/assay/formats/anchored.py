@@ -20,6 +20,7 @@ from assay.formats.golden_entities import read_content
 from assay.formats.keys import Keys, texts
 from assay.formats.strict_json import Refuse, made, one_line, raise_it, read_lines
 from assay.formats.turns import turn_fields, turns
+from assay.records import heading_path
 from assay.records.anchors import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.document_kinds import KINDS, Markup, kind_of
@@ -27,8 +28,8 @@ from assay.records.document_kinds import KINDS, Markup, kind_of
 FILE_NAME = "cases.jsonl"
 VAULT = "vault"
 RANKED_UNIT = "anchor"
-_MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
-_UNDERLINED_HEADING = re.compile(r"^(?! )([^\n]*\w[^\n]*)\n([!-/:-@\[-`{-~])\2{2,}[ \t]*$", re.MULTILINE)
+_MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+([^\n]*)$", re.MULTILINE)
+_UNDERLINED_HEADING = re.compile(r"^(?! )(?=[^\n]*\w)([^\n]++)\n([!-/:-@\[-`{-~])\2{2,}+[ \t]*+$", re.MULTILINE)
 
 
 def read_anchored(
@@ -177,8 +178,9 @@ _HEADINGS = {Markup.MARKDOWN: _MARKDOWN_HEADING, Markup.RESTRUCTURED_TEXT: _UNDE
 
 def _title(text: str, path: Path, markup: Markup) -> str:
     pattern = _HEADINGS.get(markup)
-    found = pattern.search(text) if pattern is not None else None
-    return found.group(1).strip()[:500] if found else path.stem
+    found = pattern.finditer(text) if pattern is not None else ()
+    names = (heading_path.heading_text(each.group(1)) for each in found)
+    return next(filter(None, names), path.stem)[:500]
 
 
 def _folder(rel_path: str) -> str:

@@ -22,9 +22,9 @@ from assay.records.datasets import Dataset
 
 TOPICS = ("topics.tsv", "topics.txt", "topics", "topics.tsv.gz")
 QRELS = ("qrels.txt", "qrels", "qrels.tsv", "qrels.txt.gz")
-_TOP = re.compile(r"<top>(.*?)</top>", re.DOTALL | re.IGNORECASE)
-_NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]+)", re.IGNORECASE)
-_TITLE = re.compile(r"<title>\s*(?:Topic:)?\s*(.*?)\s*(?=<|\Z)", re.DOTALL | re.IGNORECASE)
+_TOP = re.compile(r"<(/?)top>", re.IGNORECASE)
+_NUM = re.compile(r"<num>\s*+(?:Number:\s*+)?([^\s<]+)", re.IGNORECASE)
+_TITLE = re.compile(r"<title>\s*+(?:Topic:)?([^<]*)", re.IGNORECASE)
 _TOPIC_LINE = "A line of topics is: id, a tab, the text of the query."
 
 
@@ -114,11 +114,23 @@ def _tabbed(path: Path) -> Iterator[Placed]:
 
 
 def _tagged(path: Path) -> Iterator[Placed]:
-    text = read_text(path)
-    for found in _TOP.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        number, title = _NUM.search(found.group(1)), _TITLE.search(found.group(1))
+    text, line, counted = read_text(path), 1, 0
+    for start, content in _topics_in(text):
+        line += text.count("\n", counted, start)
+        counted = start
+        number, title = _NUM.search(content), _TITLE.search(content)
         if number is None or title is None:
             problem = f"{path}, line {line:,}: a topic has no <num> or no <title>"
             raise MalformedFile(problem, remedy="Each <top> holds a <num> and a <title>.")
         yield Placed((number.group(1), " ".join(title.group(1).split())), path, line)
+
+
+def _topics_in(text: str) -> Iterator[tuple[int, str]]:
+    """Where each topic begins, and what stands between its tags; one that never ends is none."""
+    begun: re.Match[str] | None = None
+    for tag in _TOP.finditer(text):
+        if begun is None and not tag[1]:
+            begun = tag
+        elif begun is not None and tag[1]:
+            yield begun.start(), text[begun.end() : tag.start()]
+            begun = None

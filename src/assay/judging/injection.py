@@ -20,7 +20,7 @@ LETTERS = 16
 """Hexadecimal digits of the marked lines."""
 _TEMPLATE_MARKS = re.compile(
     r"<\|[^|<>]{0,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|<\|?/?(?:system|user|assistant)\|?>"
-    r"|^\s*#{0,6}\s*(?:system|developer)\s*:",
+    r"|^[^\S\n]*+#{0,6}[^\S\n]*+(?:system|developer)\s*+:",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKED_LINES = re.compile(r"<{2,}|>{2,}|={4,}|-{5,}|#{4,}")
@@ -144,7 +144,7 @@ def _decoded(text: str) -> list[str]:
 
 
 def _looks_like_ours(text: str) -> bool:
-    return re.search(r"<{2,}\s*(?:END|ANSWER|PASSAGE|QUESTION|REFERENCE)", text, re.IGNORECASE) is not None
+    return re.search(r"(?<!<)<{2,}+\s*+(?:END|ANSWER|PASSAGE|QUESTION|REFERENCE)", text, re.IGNORECASE) is not None
 
 
 _LOOKALIKES = str.maketrans("аеорсухіѕԁոνɡⅼο", "aeopcyxisdnvglo")  # noqa: RUF001 - Cyrillic, Armenian and Greek on purpose

@@ -16,7 +16,8 @@ from assay.errors import UnknownMetric
 from assay.metrics import catalog
 from assay.metrics.entry import Cutoff, MetricEntry, Parameter
 
-_SHAPE = re.compile(r"\s*(?P<name>[^\s@()=,]+)\s*(?:\((?P<inner>[^()]*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
+_SHAPE = re.compile(r"(?P<name>[^\s@()=,]+)(?:\s*+\((?P<inner>[^()]*)\))?(?:\s*+@\s*+(?P<cutoff>\S+))?")
+_MARKS = re.compile(r"[(),]")
 _REMEDY = "`assay metrics` lists the catalog, `assay metrics NAME` shows one entry."
 
 
@@ -37,7 +38,7 @@ class MetricSpec:
     @classmethod
     def parse(cls, text: str) -> MetricSpec:
         """Read a spec as users type it."""
-        shape = _SHAPE.fullmatch(text)
+        shape = _SHAPE.fullmatch(text.strip())
         if shape is None:
             raise UnknownMetric(
                 f"cannot read metric {text!r}", remedy="Write it like 'ndcg@10' or 'ndcg(gain=exp)@10'."
@@ -84,7 +85,13 @@ def parse_specs(texts: str | Iterable[str]) -> tuple[MetricSpec, ...]:
 def _pieces(texts: str | Iterable[str]) -> list[str]:
     """Cut at commas, but not at those inside brackets."""
     whole = texts if isinstance(texts, str) else ",".join(texts)
-    return [piece.strip() for piece in re.split(r",(?![^(]*\))", whole) if piece.strip()]
+    pieces, begin, depth = [], 0, 0
+    for found in _MARKS.finditer(whole):
+        if found[0] == "," and depth <= 0:
+            pieces.append(whole[begin : found.start()])
+            begin = found.end()
+        depth = max(0, depth + {"(": 1, ")": -1, ",": 0}[found[0]])
+    return [piece.strip() for piece in (*pieces, whole[begin:]) if piece.strip()]
 
 
 def _together(problems: list[UnknownMetric]) -> UnknownMetric:

@@ -16,6 +16,15 @@ def normalise(path: str) -> str:
     return SEPARATOR.join(part for part in parts if part)
 
 
+def heading_text(written: str) -> str:
+    """The words of a Markdown heading as written after its opening hashes: without closing hashes and blanks.
+
+    >>> heading_text("Install ## ")
+    'Install'
+    """
+    return written.rstrip().rstrip("#").strip()
+
+
 def lies_under(path: str, ancestor: str) -> bool:
     """Whether a path equals the ancestor or continues it. Everything lies under the empty path."""
     inner = normalise(path).split(SEPARATOR)

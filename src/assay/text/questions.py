@@ -232,7 +232,8 @@ def read_question(question: str) -> AskedQuestion:
 
 def kind_of(text: str) -> QuestionKind:
     """What shape of answer a text asks for."""
-    plain = (_OPENING.sub("", text, count=1) or text)[:FORM]
+    short = " ".join(text[:LONGEST].split())
+    plain = (_OPENING.sub("", short, count=1) or short)[:FORM]
     return next((kind for kind, pattern in _KINDS if pattern.search(plain)), QuestionKind.OPEN)
 
 
@@ -285,7 +286,7 @@ def _sides(text: str) -> Iterator[str]:
 
 
 def _split_list(text: str) -> list[str]:
-    return re.split(r"\s*,\s*", text) if "," in text else [text]
+    return [part.strip() for part in text.split(",")]
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _is_underlined(title: str, under: str) -> bool:
 
 def _plain(title: str) -> str:
     """A title as it is read: without roles, link targets, quotes and emphasis."""
-    return _MARKS.sub("", _TARGET.sub("", _ROLE.sub("", title.strip())))[:MAX_HEADING]
+    return _MARKS.sub("", _TARGET.sub("", _ROLE.sub("", title.strip()[: 4 * MAX_HEADING])))[:MAX_HEADING]
 
 
 def _paths(titles: list[_Title]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from assay.text.terms import words
 SHORTEST, LONGEST = 5, 45
 """Words of a sentence that can be asked about."""
 _SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$))+(?:[.!?]+|$)")
-_MARKUP = re.compile(r"^\s*(?:[|>#]|```|---|\[.*\]:|!\[|\.\.(?:\s|$)|:[\w -]+:(?:\s|$)|(\W)\1{2,}\s*$)")
+_MARKUP = re.compile(r"^\s*+(?:[|>#]|```|---|\[.*\]:|!\[|\.\.(?:\s|$)|:[\w -]+:(?:\s|$)|(\W)\1{2,}\s*$)")
 _CODE = re.compile(r"^(?: {3,}|\t)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")

@@ -31,12 +31,12 @@ def claims(answer: str) -> list[Claim]:
 
 def without_citations(text: str) -> str:
     """A text without its marks `[1]`."""
-    return re.sub(r"\s+([.,;:!?])", r"\1", _CITATION.sub("", text)).strip()
+    return re.sub(r"(?<!\s)\s+([.,;:!?])", r"\1", _CITATION.sub("", text)).strip()
 
 
 def cited(text: str) -> tuple[int, ...]:
     """The numbers a text cites, each once, in order."""
-    numbers = (int(number) for group in _CITATION.findall(text) for number in re.split(r"\s*[,;]\s*", group))
+    numbers = (int(number) for group in _CITATION.findall(text) for number in re.findall(r"\d+", group))
     return tuple(dict.fromkeys(numbers))
 
 

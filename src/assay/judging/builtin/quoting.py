@@ -12,7 +12,7 @@ import re
 from assay.text.terms import words
 
 _LEADING = re.compile(r"^(?:(?:[-*+>\u2022]|#{1,6})\s+|\[[ xX]\]\s+)+")
-_CLOSING_HASHES = re.compile(r"\s+#{1,6}\s*$")
+_CLOSING_HASHES = re.compile(r"(?<!\s)\s+#{1,6}\s*$")
 _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+[\"'(][^\"')]*[\"')])?\)")
 _REFERENCE = re.compile(r"(?<![\w\]])\[([^\[\]]+)\]\[[^\[\]]*\]")
