@@ -1,0 +1,94 @@
+"""How the processor time of a piece of work grows with the length of its input.
+
+`screen` looks quickly: one run at a size, and at a quarter of it when the first took long. `measure_growth` doubles the
+input from one size to eight times that size and takes the best of several runs, because anything else that runs on the
+machine can only make a run slower. A screened suspect is measured again with more runs before it counts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from assay.errors import AssayError
+from assay.server.errors import Refused
+
+ALLOWED = 1.2
+"""The highest exponent that counts as linear: 1 is linear, 2 is quadratic."""
+FLOOR = 0.004
+"""Seconds below which a run at the screening size is not measured further.
+
+The cheapest quadratic step (comparing a character inside the regular expression engine) takes about a nanosecond, so a
+quadratic pattern needs at least 30 ms for 8,000 characters.
+"""
+
+Work = Callable[[str], object]
+Make = Callable[[int], str]
+"""Make an input of about this many characters."""
+
+
+class Growth(NamedTuple):
+    """What doubling an input did to the time."""
+
+    exponent: float
+    """1 for linear growth, 2 for quadratic; 0 when every run was too short to be measured."""
+    seconds: float
+    """Of the largest input."""
+    size: int
+    """Characters of the largest input."""
+
+
+def run_once(work: Work, text: str) -> float:
+    """Seconds of processor time of one run; refusing the input is a good answer."""
+    begun = time.thread_time()
+    try:
+        work(text)
+    except (AssayError, Refused):
+        pass
+    return time.thread_time() - begun
+
+
+def screen(work: Work, make: Make, size: int) -> Growth:
+    """A first look: suspicious when time grew faster than the input over a factor of four."""
+    large = run_once(work, make(size))
+    if large < FLOOR:
+        return Growth(0.0, large, size)
+    small = run_once(work, make(size // 4))
+    return Growth(_exponent(small, large, 4), large, size)
+
+
+def measure_growth(work: Work, make: Make, size: int, *, tries: int = 3) -> Growth:
+    """The exponent between `size // 8` and `size`, fitted over doublings of the input."""
+    sizes = [size // 8, size // 4, size // 2, size]
+    texts = [make(each) for each in sizes]
+    run_once(work, texts[0])
+    seconds = [min(run_once(work, text) for _ in range(tries)) for text in texts]
+    if seconds[-1] < FLOOR:
+        return Growth(0.0, seconds[-1], size)
+    return Growth(_fitted(list(map(len, texts)), seconds), seconds[-1], size)
+
+
+def confirm(work: Work, make: Make, size: int, *, most_seconds: float = 2.0) -> Growth:
+    """Measure a suspect: the input grows until a run takes 20 ms, and the least of two measurements counts."""
+    while size < 1_000_000 and run_once(work, make(size)) < 0.02:
+        size *= 2
+    first = measure_growth(work, make, size)
+    if first.exponent <= ALLOWED or first.seconds > most_seconds:
+        return first
+    again = measure_growth(work, make, size * 2, tries=5)
+    return min(first, again)
+
+
+def _exponent(small: float, large: float, factor: int) -> float:
+    return math.log(max(large, 1e-4) / max(small, 1e-4), factor)
+
+
+def _fitted(sizes: list[int], seconds: list[float]) -> float:
+    """The slope of a straight line through the logarithms (least squares)."""
+    points = [(math.log(size), math.log(max(spent, 1e-5))) for size, spent in zip(sizes, seconds, strict=True)]
+    middle_x = sum(x for x, _ in points) / len(points)
+    middle_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - middle_x) ** 2 for x, _ in points)
+    return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
