@@ -245,9 +245,7 @@ def all_hostile() -> tuple[Hostile, ...]:
 
 # The parser of the standard library has no public name since Python 3.11.
 _PARSER: Any = importlib.import_module("re._parser")
-_CONSTANTS: Any = importlib.import_module("re._constants")
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
-_CATEGORIES = {"CATEGORY_DIGIT": "1", "CATEGORY_WORD": "a", "CATEGORY_SPACE": " "}
 _TRIED = "a1 -_./:,;\n\"'A!#*<([{é\x01~"
 LONG = 50
 """A repeat that may go on for longer than this can be pumped."""
@@ -314,25 +312,14 @@ def _sample(tree: Any) -> str:
 
 def _sample_of(code: Any, value: Any) -> str:
     """A text that a part of a pattern matches, as far as it can be told from the part alone."""
-    name = str(code)
-    if name == "LITERAL":
-        return chr(value)
-    if name == "NOT_LITERAL":
-        return next(each for each in _TRIED if ord(each) != value)
-    if name == "ANY":
-        return "a"
-    if name == "IN":
-        return _member(value)
-    if name in _REPEATS:
-        least, most, inner = value
-        return _sample(inner) * min(max(least, 1 if most else 0), 64)
-    if name == "BRANCH":
-        return _sample(value[1][0])
-    if name == "SUBPATTERN":
-        return _sample(value[3])
-    if name == "ATOMIC_GROUP":
-        return _sample(value)
-    return ""
+    make = _SAMPLES.get(str(code))
+    return "" if make is None else make(value)
+
+
+def _sample_repeat(value: Any) -> str:
+    least, most, inner = value
+    times: int = min(max(least, 1 if most else 0), 64)
+    return _sample(inner) * times
 
 
 def _member(items: Sequence[tuple[Any, Any]]) -> str:
@@ -349,13 +336,26 @@ def _member(items: Sequence[tuple[Any, Any]]) -> str:
 def _holds(item: tuple[Any, Any], character: str) -> bool:
     kind, value = str(item[0]), item[1]
     if kind == "LITERAL":
-        return ord(character) == value
+        return bool(ord(character) == value)
     if kind == "RANGE":
         return bool(value[0] <= ord(character) <= value[1])
     name = str(value).replace("NOT_", "")
-    matches: Mapping[str, Callable[[str], bool]] = {
-        "CATEGORY_DIGIT": str.isdigit,
-        "CATEGORY_SPACE": str.isspace,
-        "CATEGORY_WORD": lambda each: each.isalnum() or each == "_",
-    }
-    return matches[name](character) != ("NOT_" in str(value))
+    return _CATEGORIES[name](character) != ("NOT_" in str(value))
+
+
+_CATEGORIES: Mapping[str, Callable[[str], bool]] = {
+    "CATEGORY_DIGIT": str.isdigit,
+    "CATEGORY_SPACE": str.isspace,
+    "CATEGORY_WORD": lambda each: each.isalnum() or each == "_",
+}
+_SAMPLES: Mapping[str, Callable[[Any], str]] = {
+    "LITERAL": chr,
+    "NOT_LITERAL": lambda value: next(each for each in _TRIED if ord(each) != value),
+    "ANY": lambda _: "a",
+    "IN": _member,
+    **dict.fromkeys(_REPEATS, _sample_repeat),
+    "BRANCH": lambda value: _sample(value[1][0]),
+    "SUBPATTERN": lambda value: _sample(value[3]),
+    "ATOMIC_GROUP": _sample,
+}
+"""How to make a sample of each kind of part; assertions and anchors take no characters."""

@@ -43,7 +43,10 @@ class RunFile(System):
 
 def _digest(path: Path) -> str:
     with open_regular(path) as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while piece := opened.read(1 << 20):
+            digest.update(piece)
+        return digest.hexdigest()
 
 
 def _scores(path: Path) -> dict[str, dict[str, float]]:
