@@ -1,0 +1,140 @@
+"""Secrets in addresses: passwords before the host, signatures and tokens in parameters, webhooks and magic links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.text.secrets.placeholders import is_placeholder, looks_random, looks_secret, may_be_password
+from assay.text.secrets.rule import Finding
+
+PASSWORD_IN_ADDRESS = "password in an address"  # noqa: S105 - the name of a kind
+TOKEN_IN_ADDRESS = "token in an address"  # noqa: S105 - the name of a kind
+SIGNATURE_IN_ADDRESS = "signature in an address"
+SECRET_IN_ADDRESS = "secret in an address"  # noqa: S105 - the name of a kind
+
+_ADDRESS = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,30}+://", re.IGNORECASE)
+_USERINFO = re.compile(r"([^\s:/@\"'<>?#]{0,100}):([^\s/\"'<>]{1,300})@(?=[\w\[$({])")
+_USER_WITH_SLASH = re.compile(r"([^\s:/@\"'<>?#]{0,100}):([^\s\"'<>@]{1,120})@(?=[\w.-]{1,80}(?::\d|/|$|\s|\"|'))")
+_LONE_USER = re.compile(r"([A-Za-z0-9_.~%-]{16,300})@(?=[\w\[])")
+_PARAMETER = re.compile(
+    r"[?&;#](?:amp;)?(?P<name>[\w.$%\[\]-]{1,60})=(?P<value>[^\s&\"'<>#;)`|\\]{4,4000})",
+)
+_SIGNATURES = frozenset(
+    "sig signature x-amz-signature x-goog-signature x-amz-security-token x-oss-signature x-cos-signature hmac mac "
+    "x-amz-credential-signature policy-signature hdnts hdnea __token__ hash-signature verify s-sig".split()
+)
+_SECRET_PARAMETERS = frozenset(
+    "token access_token refresh_token id_token auth_token auth authtoken oauth_token session_token sessiontoken "
+    "reset_token confirmation_token confirm_token invitation_token invite_token magic_token login_token "
+    "verification_token verify_token unsubscribe_token one_time_token email_token activation_token csrf_token "
+    "reset_password_token password_reset_token user_token bearer_token personal_access_token private_token job_token "
+    "deploy_token api_token apitoken app_token bot_token feed_token rss_token oobcode otp code_verifier "
+    "apikey api_key api-key key access_key accesskey secret_key secretkey subscription-key subscription_key app_key "
+    "appkey application_key authkey auth_key private_key sharedkey client_secret clientsecret secret app_secret "
+    "password passwd pass pwd passcode passphrase psk jwt assertion saml samlresponse ticket st sid jsessionid "
+    "phpsessid sessionid session session_id code device_code user_code auth_code authorization_code magic invite "
+    "invitation nonce_token t tk tok x-api-key x-auth-token x-functions-key hapikey webhook_token "
+    "webhook_secret resourcekey share_token guest_token".split()
+)
+_SHORT_PARAMETERS = frozenset({"password", "passwd", "pass", "pwd", "passcode", "passphrase", "secret", "psk"})
+_SECRET_PATHS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{15,200})",
+        r"(?:discord(?:app)?\.com|discord\.gg)/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/([\w-]{20,120})",
+        r"(?:outlook\.office(?:365)?\.com/webhook|\w{1,60}\.webhook\.office\.com/webhookb2)/([\w@/-]{20,400})",
+        r"hooks\.zapier\.com/hooks/(?:catch|standard)/([\w/]{6,80})",
+        r"maker\.ifttt\.com/trigger/[\w-]{1,80}/(?:json/)?with/key/([\w-]{10,80})",
+        r"hook\.(?:[a-z0-9]{2,4}\.)?(?:make|integromat)\.(?:com|cloud)/([a-z0-9]{16,60})",
+        r"api\.telegram\.org/(?:file/)?bot(\d{6,12}:[\w-]{20,60})",
+        r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([\w-]{20,60})",
+        r"/ical/[^\s/]{3,120}/private-([0-9a-f]{16,64})",
+        r"(?:hc-ping\.com|healthchecks\.io/ping)/([0-9a-f-]{30,40})",
+        r"rest/\d{1,6}/([a-z0-9]{14,24})/(?:[a-z]{2,20}\.)",
+        r"hooks\.\w{2,30}\.\w{2,10}/hooks/([a-z0-9]{20,40})",
+        r"/hooks/([a-z0-9]{24,60}(?:/[A-Za-z0-9]{20,80})?)(?![\w.])",
+        r"/(?:reset|password[-_]?reset|reset[-_]?password|passwords?/(?:edit|reset)|magic(?:[-_]?links?)?|magic[-_]?login"
+        r"|verify(?:[-_]email)?|confirm(?:ation)?|activate|activation|invit(?:e|ation)s?|login/(?:token|magic|email|link)"
+        r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic|email)"
+        r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token)s?/(?:[\w-]{1,24}/)?"
+        r"([A-Za-z0-9_.~=-]{20,600})(?![\w/])",
+    )
+)
+
+
+def find_in_addresses(text: str) -> Iterator[Finding]:
+    """Find passwords, tokens and signatures in addresses."""
+    if "://" in text:
+        for match in _ADDRESS.finditer(text):
+            yield from _find_userinfo(text, match.end())
+    if "=" in text and ("?" in text or "&" in text or "#" in text):
+        yield from _find_parameters(text)
+    if "/" in text:
+        yield from _find_paths(text)
+
+
+def _find_userinfo(text: str, place: int) -> Iterator[Finding]:
+    match = _USERINFO.match(text, place) or _USER_WITH_SLASH.match(text, place)
+    if match is not None:
+        # The last `@` before the host ends the password: `p@ss@host` is a password with an `@`.
+        if not is_placeholder(match[2], lone_words=True) and match[2].lower() != "git":
+            yield Finding(match.start(2), match.end(2), PASSWORD_IN_ADDRESS)
+        elif looks_random(match[1]):
+            yield Finding(match.start(1), match.end(1), PASSWORD_IN_ADDRESS)
+        return
+    lone = _LONE_USER.match(text, place)
+    if lone is not None and looks_random(lone[1]) and "sentry" not in text[lone.end() : lone.end() + 60]:
+        yield Finding(lone.start(1), lone.end(1), TOKEN_IN_ADDRESS)
+
+
+def _find_parameters(text: str) -> Iterator[Finding]:
+    for match in _PARAMETER.finditer(text):
+        name, value = match["name"].lower(), match["value"].rstrip(".,:!?*")
+        if name in _SIGNATURES:
+            kind = SIGNATURE_IN_ADDRESS
+            held = len(value) >= 16 and not is_placeholder(value)
+        elif name in _SECRET_PARAMETERS or name.rsplit(".", 1)[-1] in _SECRET_PARAMETERS:
+            kind = SECRET_IN_ADDRESS
+            held = (
+                may_be_password(value)
+                if name in _SHORT_PARAMETERS
+                else looks_random(value) or (len(value) >= 8 and name not in {"t", "st", "key", "code"} and looks_secret(value))
+            )
+        else:
+            continue
+        if held:
+            yield Finding(match.start("value"), match.start("value") + len(value), kind)
+
+
+def _find_paths(text: str) -> Iterator[Finding]:
+    lower = text.lower()
+    for pattern, anchor in zip(_SECRET_PATHS, _PATH_ANCHORS, strict=True):
+        if not any(one in lower for one in anchor):
+            continue
+        for match in pattern.finditer(text):
+            value = match[1]
+            if pattern is not _SECRET_PATHS[-1] or looks_random(value):
+                yield Finding(match.start(1), match.end(1), SECRET_IN_ADDRESS)
+
+
+_PATH_ANCHORS: tuple[tuple[str, ...], ...] = (
+    ("hooks.slack",),
+    ("/webhooks/",),
+    ("webhook",),
+    ("hooks.zapier",),
+    ("maker.ifttt",),
+    ("hook.",),
+    ("api.telegram",),
+    ("/hook/",),
+    ("/ical/",),
+    ("hc-ping", "healthchecks.io"),
+    ("rest/",),
+    ("/hooks/",),
+    ("/hooks/",),
+    (
+        *("/reset", "/password", "/magic", "/verify", "/confirm", "/activat", "/invit", "/login/", "/signin/", "/one"),
+        *("/secret", "/unsubscribe", "/sso", "/auth/", "/recover", "/account/", "/set", "/token"),
+    ),
+)
+

@@ -1,0 +1,131 @@
+"""Find secrets by all rules, and put a mask such as `[masked: GitHub token]` in the place of each.
+
+Findings that overlap are masked as one, under the name of the rule that knows most about it, so that nothing that any
+rule found stays. What stands in a mask is never masked again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from assay.records import Mask
+from assay.text.secrets import addresses, documents, keys, named, numbers, providers, surroundings
+from assay.text.secrets.rule import NAMED_SECRET, Finding, lower_in_place
+
+_MARK = re.compile(r"\[masked: [^\]\n]{1,60}\]")
+_PATTERNS = (*providers.SHAPED, *keys.OTHER_KEYS, *surroundings.IN_SURROUNDINGS)
+KINDS = tuple(
+    dict.fromkeys(
+        (
+            keys.PRIVATE_KEY,
+            "PuTTY private key",
+            "JSON web token",
+            "JSON web key",
+            keys.SEED_PHRASE,
+            *(kind for kind, *_ in keys.WALLETS),
+            *(rule.kind for rule in providers.PREFIXED),
+            *(rule.kind for rule in _PATTERNS if rule.kind != NAMED_SECRET),
+            numbers.CARD,
+            addresses.PASSWORD_IN_ADDRESS,
+            addresses.TOKEN_IN_ADDRESS,
+            addresses.SIGNATURE_IN_ADDRESS,
+            addresses.SECRET_IN_ADDRESS,
+            documents.COOKIE,
+            documents.KUBERNETES_SECRET,
+            NAMED_SECRET,
+        )
+    )
+)
+"""Every kind of secret that is masked, the most telling first."""
+_RANK = {kind: rank for rank, kind in enumerate(KINDS)}
+
+
+def mask_text(text: str, where: str, masks: list[Mask]) -> str:
+    """Return a text without its secrets; what was masked is added to `masks`."""
+    found = find_secrets(text)
+    if not found:
+        return text
+    parts: list[str] = []
+    after = 0
+    for start, end, kind in found:
+        parts += [text[after:start], f"[masked: {kind}]"]
+        after = end
+        masks.append(Mask(kind, where, end - start))
+    return "".join((*parts, text[after:]))
+
+
+def mask_json(value: Any, where: str, masks: list[Mask], name: str = "") -> Any:
+    """Return a JSON value without its secrets, also those that only the name of their member gives away."""
+    if isinstance(value, Mapping):
+        return {mask_text(key, where, masks): mask_json(inner, where, masks, str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask_json(inner, where, masks, name) for inner in value]
+    if not isinstance(value, str):
+        return value
+    if name and named.value_is_secret(name, value):
+        masks.append(Mask(NAMED_SECRET, where, len(value)))
+        return f"[masked: {NAMED_SECRET}]"
+    return mask_text(value, where, masks)
+
+
+def find_secrets(text: str) -> list[Finding]:
+    """Find the secrets in a text, in their order and without overlaps."""
+    if len(text) < 4:
+        return []
+    marks = [match.span() for match in _MARK.finditer(text) if match[0][9:-1] in _RANK] if "[masked: " in text else []
+    return _merge(_outside(_every(text), marks))
+
+
+def _every(text: str) -> Iterator[Finding]:
+    lower = lower_in_place(text)
+    for rule in providers.PREFIXED:
+        if rule.prefix in text:
+            yield from rule.find(text)
+    for pattern in _PATTERNS:
+        yield from pattern.find(text, lower)
+    for find in (
+        keys.find_blocks,
+        keys.find_putty,
+        keys.find_encoded_blocks,
+        keys.find_web_tokens,
+        keys.find_key_sets,
+        keys.find_wallets,
+        keys.find_seed_phrases,
+        numbers.find_cards,
+        addresses.find_in_addresses,
+        documents.find_cookies,
+        documents.find_kubernetes_secrets,
+    ):
+        yield from find(text)
+    yield from named.find_named(text, lower)
+    yield from named.find_nearby(text, lower)
+
+
+def _outside(found: Iterable[Finding], marks: list[tuple[int, int]]) -> list[Finding]:
+    """Leave out what touches a mask."""
+    findings = sorted(found)
+    if not marks:
+        return findings
+    kept: list[Finding] = []
+    place = 0
+    for finding in findings:
+        while place < len(marks) and marks[place][1] <= finding.start:
+            place += 1
+        if place == len(marks) or finding.end <= marks[place][0]:
+            kept.append(finding)
+    return kept
+
+
+def _merge(found: Iterable[Finding]) -> list[Finding]:
+    """Join findings that overlap, under the most telling kind."""
+    kept: list[Finding] = []
+    for finding in found:
+        if kept and finding.start < kept[-1].end:
+            last = kept[-1]
+            kind = min(last.kind, finding.kind, key=_RANK.__getitem__)
+            kept[-1] = Finding(last.start, max(last.end, finding.end), kind)
+        elif finding.end > finding.start:
+            kept.append(finding)
+    return kept

@@ -1,0 +1,213 @@
+"""Whether a value can be a secret at all: stand-ins, variables, code, words, numbers and paths are none.
+
+Four questions, from the mildest to the strictest: `is_placeholder` (does it stand for a value that is elsewhere),
+`may_be_password` (a place where only a password stands), `looks_secret` (a name says that it is secret),
+`looks_random` (only its letters say so).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+_VARIABLE = re.compile(
+    r"\$\{|\$\(|\{\{|\}\}|<%|%>|\$\{\{"  # ${X}, $(x), {{ x }}, <%= x %>
+    r"|^\$[A-Za-z_][A-Za-z_]*$|^\$[A-Z_][A-Z0-9_]*$|^\$(?:env|ENV|PSScriptRoot|this|self|config|_\w+)\b"
+    r"|^%[A-Za-z_]\w*%$|%\([A-Za-z_]\w*\)s|^%[sd]$|^@[A-Z_]+@$|^__\w+__$|^#\{|^:[a-z_]+$|^\?$"
+    r"|^(?:process\.env|os\.(?:environ|getenv)|import\.meta|env\.|ENV\[|System\.getenv|getenv|std::env|var\.|local\.|data\."
+    r"|module\.|secrets?\.|vault:|vault\.|ref\+|op://|arn:|ssm:|sm://|keyvault|file:|env:|from_?env|config\.|settings\.|self\."
+    r"|this\.|ctx\.|req\.|request\.|args\.|options\.|params\.|props\.|state\.|user\.|credentials\.|!Ref|!Sub|!GetAtt|!vault"
+    r"|@Microsoft\.KeyVault|aws-vault|gcp-secret|projects/\w)",
+)
+_PUBLIC = re.compile(r"pk_(?:live|test)_|pk\.eyJ|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|AAAA[BCE]3NzaC1|age1[a-z0-9]{50}|MII[A-Z]I?jANBg|-----BEGIN (?:PUBLIC|CERT)")
+_HIDDEN = re.compile(r"\*{3}|\.{3}|…|•{2}|●{2}|x{4}|X{4}|_{4}|#{4}|\?{3}|^-{2,}$|^\[.{0,40}\]$|^<.{0,80}>$|^\(.{0,40}\)$|^\{.{0,60}\}$")
+_STAND_IN = re.compile(
+    r"(?:^|[^a-z])(?:your|my[-_ ]?(?:secret|password|token|api|key)|replace|change[-_ ]?(?:me|this)|insert|enter|placeholder|redacted|masked|removed"
+    r"|omitted|dummy|example|sample|todo|tbd|fixme|fill[-_ ]?(?:me|in)|goes[-_ ]?here|here$|not[-_ ]?(?:set|shown|real|a[-_ ]real)|n/a|secret[-_ ]?here|put[-_ ]?your"
+    r"|to[-_ ]be|set[-_ ]?me|unset|undefined|some[-_ ]?(?:secret|password|token|key|value)|fake|foo(?:bar)?$)",
+    re.IGNORECASE,
+)
+_WORDS_ALONE = frozenset(
+    """password passwd passphrase passcode pass pwd secret secrets token tokens key keys apikey credential credentials none null nil true
+    false yes no on off string str text int integer number bool boolean bytes float object any void optional required
+    changeme default value empty blank unknown undefined auto generated random encrypted hashed plain plaintext hidden
+    hash salt hmac basic bearer digest oauth jwt uuid user username admin_password login email name file env
+    environment variable config settings vault keychain keyring prompt stdin interactive manual static dynamic public
+    private internal external local remote current old new same different wrong right correct incorrect invalid valid
+    missing present stored kept saved set unset given provided supplied rotated expired revoked leaked shared safe
+    strong weak long short base64 hex utf-8 ascii sha256 sha512 md5 bcrypt argon2 scrypt aes rsa ed25519 hs256 rs256
+    todo tbd example sample test testing dummy fake mock stub foo bar baz foobar qux redacted masked removed omitted
+    readonly read write admin root guest anonymous everyone nobody x n/a na see ask use the a an is are was not in at
+    to of for and or with from by it its this that these those your my our their his her only never always still also
+    just now then when where which who how what why because if unless until must should can may will would could
+    about after before between during under over above below into onto out up down
+    copied sent written typed pasted entered asked read shown printed logged checked tested verified validated changed
+    reset updated deleted created made used reused known forgotten lost found hard-coded hardcoded embedded inside
+    yours mine ours theirs here there everywhere nowhere somewhere elsewhere nothing something everything anything
+    ready simple complex good bad better best fine okay ok enough sufficient limited unlimited nullable deprecated
+    bearertoken accesstoken refreshtoken idtoken apitoken sessiontoken authtoken authorization authentication
+    expression literal parameter argument property attribute field column header cookie query body form param
+    list dict array map tuple enum class function method module import return self cls async await const let var def
+    function lambda new static final public protected abstract
+    plain-text clear-text cleartext opaque tls-secret service-account kubernetes docker github gitlab aws azure gcp""".split()
+)
+_ENDS_LIKE_PROSE = re.compile(r"(?:ed|ing|able|ible|ful|less|ly|ive|tion|ment|ness|ity|ous|ised|ized)$")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z_][A-Za-z_]*(?:(?:\.|::|->)[A-Za-z_][A-Za-z_0-9]*)*"  # name, module.name
+    r"|[a-z]+(?:[A-Z][a-z]+)+\d{0,2}"  # camelCase
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # CONSTANT_NAME
+    r"|[a-z][a-z]*(?:[_/-][a-z]+)+\d{0,2}"  # snake_case, kebab-case
+)
+_NUMBER = re.compile(r"[+-]?[\d.,:/%_-]+(?:ms|s|m|h|d|w|k|kb|mb|gb|px|em|rem|%|x|days?|hours?|minutes?|seconds?|chars?|characters?|bits?|bytes?)?", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+(?:Z|[+-][\d:]+)?)?")
+_PATH = re.compile(r"(?:[/~]|\.{1,2}/|[A-Za-z]:\\|\\\\)[\w./\\ @-]*|[\w-]+(?:/[\w.-]+)*\.(?:py|js|ts|json|ya?ml|toml|env|txt|md|pem|key|crt|cfg|ini|conf|go|rs|java|rb|php|sh|sql|csv|html?|db|log)")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S*|www\.\S+|[\w.+-]+@[\w-]+\.[a-z]{2,}(?:\.[a-z]{2,})?", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_MARK = re.compile(r"\[masked: [^\]]*\]")
+_TYPE = re.compile(r"(?:Optional|List|Dict|Union|Vec|Option|Result|Maybe|Array|Promise|SecretStr|SecretString|Annotated|Literal|Set|Tuple)\b|&(?:'\w+ )?str|\w+\[\w+\]|\w+ \| \w+")
+_VERSION = re.compile(r"[v^~]?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?")
+_ALGORITHM = re.compile(r"(?:sha|md|aes|rsa|hs|rs|es|ps|ed|utf|base|argon|blake|crc|hmac|pbkdf|x)[-_]?\d{1,5}(?:[-_]?\w{1,10}){0,3}", re.IGNORECASE)
+_DIGEST = re.compile(r"(?:sha(?:1|224|256|384|512)|md5|blake[23][bs]?|crc32c?)[:=-]", re.IGNORECASE)
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
+_PASSPHRASE = re.compile(r"[A-Za-z]{2,12}(?:[- _.][A-Za-z]{2,12}){3,9}[!.?0-9]{0,4}")
+_SENTENCE_WORDS = frozenset(
+    "the a an is are was be been must should shall may can cannot not no your you my we our us i it its this that with for to of in on at "
+    "by from as or and if then when than at least characters character letters digits required enter type please use "
+    "password passwords secret token key here has have will would any one all wrong invalid incorrect do does did".split()
+)
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+LEAST_BITS = 3.0
+"""Bits for each character from which letters look drawn by chance."""
+
+
+def trim(value: str) -> str:
+    """Cut the marks at the end of a value that belong to the sentence or the code around it."""
+    while value and (value[-1] in ",;.:?|*" or _is_stray_bracket(value)):
+        value = value[:-1]
+    return value
+
+
+def _is_stray_bracket(value: str) -> bool:
+    opening = _BRACKETS.get(value[-1])
+    return opening is not None and value.count(value[-1]) > value.count(opening)
+
+
+def is_placeholder(value: str, *, lone_words: bool = False) -> bool:
+    """Whether a value stands for one that is elsewhere: a variable, stars, `your-token`, an empty word."""
+    value = value.strip()
+    if not value or _MARK.search(value) or _PUBLIC.match(value) or _VARIABLE.search(value) or _HIDDEN.search(value):
+        return True
+    if _STAND_IN.search(value) and not _has_long_digits(value):
+        return True
+    lower = value.lower().rstrip(".!?:,;")
+    if lower in _WORDS_ALONE:
+        return True
+    return lone_words and lower in {"user", "admin", "pass", "password", "secret", "token", "pw", "passwd"}
+
+
+def may_be_password(value: str) -> bool:
+    """Whether a value that stands where only a password stands is one: any word that does not stand for another."""
+    return len(value) >= 3 and not is_placeholder(value) and not _PATH.fullmatch(value) and value[0] not in "-|&>"
+
+
+def looks_secret(value: str, *, strong: bool = False, quoted: bool = False) -> bool:
+    """Whether a value whose name says secret is one, rather than a word, a variable, a path or a number.
+
+    `strong`: the name leaves no doubt (`password`), so that a short or plain value counts. `quoted`: it is a text in
+    quotes, so that it is no name of a variable.
+    """
+    value = value.strip()
+    least = 4 if strong else 6
+    if len(value) < least or is_placeholder(value) or _is_code(value):
+        return False
+    if _DATE.fullmatch(value) or _URL.fullmatch(value) or _PATH.fullmatch(value) or _ALGORITHM.fullmatch(value):
+        return False
+    if value.isdigit():
+        return strong and 4 <= len(value) <= 16 and not _is_round(value)
+    if _NUMBER.fullmatch(value) or (_VERSION.fullmatch(value) and not strong):
+        return False
+    if " " in value:
+        return quoted and _is_passphrase(value)
+    if _IDENTIFIER.fullmatch(value):
+        return _secret_identifier(value, strong=strong, quoted=quoted)
+    if any(letter.isdigit() for letter in value):
+        return len(value) >= (6 if strong else 8) or (strong and len(value) >= least)
+    if strong:
+        return len(value) >= 5
+    return len(value) >= 10 and entropy(value) > LEAST_BITS
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value is made by chance: long, of several kinds of letters, and neither a name nor a path."""
+    if len(value) < 16 or is_placeholder(value) or _IDENTIFIER.fullmatch(value) or _MARK.search(value):
+        return False
+    if _NUMBER.fullmatch(value) or _VERSION.fullmatch(value) or _DIGEST.match(value) or _URL.fullmatch(value):
+        return False
+    if _HEX.fullmatch(value) or _UUID.fullmatch(value):
+        return True
+    digits = sum(letter.isdigit() for letter in value)
+    if not digits:
+        return len(value) >= 24 and value.lower() != value and value.upper() != value and entropy(value) > 4.0
+    # Words with a number between hyphens or slashes are names, not chance.
+    parts = re.split(r"[-_./:]", value)
+    longest = max(parts, key=len)
+    if len(parts) > 1 and len(longest) < 10 and all(part.isalpha() or part.isdigit() for part in parts if part):
+        return False
+    return entropy(value) > LEAST_BITS
+
+
+def is_hash_or_uuid(value: str) -> bool:
+    """Whether a value has the shape of a digest or a UUID, which most of the time are no secrets."""
+    return _UUID.fullmatch(value) is not None or (_HEX.fullmatch(value) is not None and len(value) in {7, 8, 32, 40, 56, 64, 66, 96, 128})
+
+
+def entropy(text: str) -> float:
+    """Bits for each character."""
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a plain word after `the password is` speaks about the password instead of telling it."""
+    lower = word.lower().rstrip(".!?:,;")
+    return lower in _WORDS_ALONE or _ENDS_LIKE_PROSE.search(lower) is not None
+
+
+def _secret_identifier(value: str, *, strong: bool, quoted: bool) -> bool:
+    """Whether letters that could be the name of something are a secret."""
+    if value.isalpha() and not value.islower() and not value.isupper() and len(value) >= 16 and entropy(value) > 3.5:
+        return not re.fullmatch(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+", value)
+    if strong and re.search(r"\d$", value) and not re.search(r"[._/]", value):
+        return not _ALGORITHM.fullmatch(value) and value.islower() is False
+    if strong and _PASSPHRASE.fullmatch(value) and ("-" in value or " " in value):
+        return _is_passphrase(value)
+    if quoted and strong and "." not in value and "_" not in value and len(value) >= 5:
+        return not says_nothing(value) and not re.search(r"pass|secret|token|cred|key\b", value, re.IGNORECASE)
+    return False
+
+
+def _is_passphrase(value: str) -> bool:
+    """Whether words in a row are a passphrase rather than a sentence."""
+    if not _PASSPHRASE.fullmatch(value):
+        return any(letter.isdigit() for letter in value) and len(value.split()) <= 3 and looks_secret(max(value.split(), key=len))
+    words = [word.lower().strip("!.?0123456789") for word in re.split(r"[- _.]", value)]
+    return not any(word in _SENTENCE_WORDS for word in words)
+
+
+def _is_code(value: str) -> bool:
+    return bool(
+        _TYPE.match(value)
+        or re.match(r"[A-Za-z_][\w.]*\(", value)
+        or re.match(r"[A-Za-z_]\w*(?:\.\w+)*\[", value)
+        or value.startswith(("<", "{", "[", "=>", "=", "lambda", "function", "async ", "await ", "new "))
+        or value.endswith(("()", "();", "{"))
+    )
+
+
+def _is_round(value: str) -> bool:
+    """Whether digits are a size or a year rather than a PIN."""
+    return value in {"1024", "2048", "4096", "8192", "16384", "32768", "65536"} or value.rstrip("0") in {"1", "2", "3", "4", "5", "6", "8"}
+
+
+def _has_long_digits(value: str) -> bool:
+    return sum(letter.isdigit() for letter in value) >= 4 and entropy(value) > 3.5

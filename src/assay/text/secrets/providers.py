@@ -1,0 +1,262 @@
+"""Tokens of services that begin with a text of their own, as one table: kind, prefix, what follows, check.
+
+Lengths are lower bounds where a service has changed them before. Account names, publishable keys and other ids that
+the services call public are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from assay.text.secrets.checksums import passes_base58_check, passes_bech32
+from assay.text.secrets.rule import Prefixed, Searched, searched
+
+_ALNUM = "[A-Za-z0-9]"
+_WORD = "[A-Za-z0-9_-]"
+_HEX = "[0-9a-fA-F]"
+_BASE64 = "[A-Za-z0-9+/]"
+_UUID = f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
+_END = "(?![A-Za-z0-9])"
+_DUMMY = re.compile(r"x{6}|0{12}|\*{3}|\.{3}|…|your|placeholder|redacted", re.IGNORECASE)
+
+
+def is_real(token: str) -> bool:
+    """Whether a token is not a row of `x` or a word that says it stands for one."""
+    return not _DUMMY.search(token)
+
+
+def has_digit(token: str) -> bool:
+    """Whether a token has a digit after its prefix and is not a stand-in: names in code have none."""
+    return is_real(token) and any(letter.isdigit() for letter in token[3:])
+
+
+def is_mixed(token: str) -> bool:
+    """Whether a token has small and capital letters and a digit, and is not a stand-in."""
+    body = token[3:]
+    return has_digit(token) and body.lower() != body and body.upper() != body
+
+
+class _Row(NamedTuple):
+    kind: str
+    prefixes: str
+    body: str
+    check: Callable[[str], bool] = is_real
+
+
+_TABLE = (
+    # Clouds
+    _Row("AWS access key", "AKIA ASIA ABIA ACCA", f"[0-9A-Z]{{16}}{_END}"),
+    _Row("AWS access key", "A3T", f"[0-9A-Z]{{17}}{_END}", has_digit),
+    _Row("AWS Bedrock key", "ABSK", f"{_BASE64}{{40,200}}=*"),
+    _Row("AWS MWS token", "amzn.mws.", _UUID),
+    _Row("AWS MWS token", "amzn1.oa2-cs.v1.", f"{_HEX}{{32,100}}"),
+    _Row("Google API key", "AIza", f"{_WORD}{{30,60}}"),
+    _Row("Google OAuth secret", "GOCSPX-", f"{_WORD}{{20,60}}"),
+    _Row("Google access token", "ya29.", r"[A-Za-z0-9_.-]{20,2000}"),
+    _Row("Google refresh token", "1//0", f"{_WORD}{{30,200}}"),
+    _Row("Firebase server key", "AAAA", f"[A-Za-z0-9_-]{{7}}:APA91{_WORD}{{60,200}}"),
+    _Row("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{32,80}}"),
+    _Row("Alibaba access key", "LTAI", f"{_ALNUM}{{12,28}}{_END}", is_mixed),
+    _Row("Tencent secret id", "AKID", f"{_ALNUM}{{28,36}}{_END}", is_mixed),
+    _Row("Yandex key", "AQVN", f"{_WORD}{{30,60}}", is_mixed),
+    _Row("Yandex token", "y0_ y0__", f"{_WORD}{{40,100}}", is_mixed),
+    _Row("Yandex token", "t1.9", r"[A-Za-z0-9_=-]{20,300}\.[A-Za-z0-9_=-]{40,200}"),
+    _Row("Heroku key", "HRKU-", f"{_WORD}{{30,80}}"),
+    _Row("Fly token", "fm2_ fm1r_ fm1a_ fo1_", r"[A-Za-z0-9+/=_-]{30,2000}"),
+    _Row("Render key", "rnd_", f"{_ALNUM}{{20,60}}", has_digit),
+    _Row("Vercel token", "vcp_ vci_ vca_ vcr_ vck_ vercel_blob_rw_", f"{_WORD}{{20,100}}", has_digit),
+    _Row("Netlify token", "nfp_ nfc_ nfo_ nfb_ nfu_", f"{_ALNUM}{{30,60}}"),
+    _Row("Cloudflare key", "v1.0-", f"{_HEX}{{24}}-{_HEX}{{100,200}}"),
+    _Row("Cloudflare token", "cfut_ cfat_ cfk_", f"{_WORD}{{30,80}}", has_digit),
+    _Row("Scaleway key", "SCW", f"[0-9A-Z]{{17}}{_END}", has_digit),
+    _Row("Scalingo token", "tk-us-", f"{_WORD}{{40,60}}"),
+    _Row("Linode token", "lin-", f"{_HEX}{{60,70}}{_END}"),
+    _Row("Hetzner token", "hcloud_", f"{_ALNUM}{{40,80}}"),
+    # Source code, packages, builds
+    _Row("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,120}"),
+    _Row("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}"),
+    _Row("GitLab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- gloas- glsoat-", r"[\w.-]{18,120}"),
+    _Row("GitLab token", "glffct- glwt-", r"[\w.-]{18,120}"),
+    _Row("GitLab token", "GR1348941", f"{_WORD}{{18,40}}"),
+    _Row("GitLab session", "_gitlab_session=", f"{_HEX}{{32}}"),
+    _Row("Bitbucket token", "ATBB", f"{_ALNUM}{{24,40}}{_END}"),
+    _Row("Bitbucket token", "ATCTT3xFfG", r"[\w=.-]{40,300}"),
+    _Row("Atlassian token", "ATATT3 ATSTT3 ATOAT3", r"[\w=.-]{40,400}"),
+    _Row("npm token", "npm_", f"{_ALNUM}{{30,60}}"),
+    _Row("PyPI token", "pypi-AgE pypi-", f"{_WORD}{{50,400}}"),
+    _Row("RubyGems token", "rubygems_", f"{_HEX}{{40,64}}"),
+    _Row("crates.io token", "cio", f"{_ALNUM}{{32}}{_END}", is_mixed),
+    _Row("NuGet key", "oy2", f"[a-z0-9]{{43}}{_END}"),
+    _Row("Clojars token", "CLOJARS_", f"{_HEX}{{40,80}}"),
+    _Row("Hex token", "hexpm_", f"{_HEX}{{30,80}}"),
+    _Row("Packagist token", "packagist_", f"{_ALNUM}{{30,80}}"),
+    _Row("Docker token", "dckr_pat_ dckr_oat_", f"{_WORD}{{20,80}}"),
+    _Row("Artifactory token", "AKCp", f"{_ALNUM}{{60,90}}"),
+    _Row("Artifactory token", "cmVmdGtuOj", f"{_ALNUM}{{40,100}}"),
+    _Row("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9_]{30,120}"),
+    _Row("Buildkite token", "bkua_ bkaj_ bkpat_", f"{_ALNUM}{{30,60}}"),
+    _Row("SonarQube token", "sqp_ sqa_ squ_", f"{_HEX}{{40}}"),
+    _Row("Sourcegraph token", "sgp_ sgd_ slk_", r"[A-Fa-f0-9_]{40,100}"),
+    _Row("Travis token", "travis_", f"{_ALNUM}{{22,40}}", is_mixed),
+    _Row("Pulumi token", "pul-", f"{_HEX}{{40}}"),
+    _Row("Vault token", "hvs. hvb. hvr.", f"{_WORD}{{20,300}}"),
+    _Row("Vault token", "s.", f"{_ALNUM}{{24}}(?![A-Za-z0-9(.])", is_mixed),
+    _Row("Doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9_.-]{30,120}"),
+    _Row("1Password token", "ops_eyJ", f"[A-Za-z0-9_=-]{{60,4000}}"),
+    _Row("1Password secret key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){4}[A-Z0-9]{5,6}"),
+    _Row("Infisical token", "st.", f"{_HEX}{{8,40}}[.-][A-Za-z0-9.-]{{30,200}}"),
+    _Row("Tailscale key", "tskey-", f"(?:[a-z]{{2,10}}-)?{_ALNUM}{{6,40}}(?:-{_ALNUM}{{10,60}})?"),
+    _Row("Docker Swarm token", "SWMTKN-", r"\d-[a-z0-9]{40,60}-[a-z0-9]{20,30}"),
+    _Row("K3s token", "K10", f"{_HEX}{{64}}::[\\w-]{{1,40}}:{_HEX}{{16,64}}"),
+    _Row("Postman key", "PMAK-", f"{_HEX}{{20,30}}-{_HEX}{{30,40}}"),
+    _Row("ReadMe key", "rdme_", r"[a-z0-9]{50,90}"),
+    # Models
+    _Row("Anthropic key", "sk-ant-", f"{_WORD}{{20,200}}"),
+    _Row("OpenRouter key", "sk-or-", f"{_WORD}{{30,120}}"),
+    _Row("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", f"{_WORD}{{20,250}}"),
+    _Row("OpenAI key", "sk-", f"{_WORD}{{20,250}}", has_digit),
+    _Row("OpenAI session", "sess-", f"{_ALNUM}{{36,60}}", is_mixed),
+    _Row("Hugging Face token", "hf_ api_org_", f"{_ALNUM}{{28,60}}"),
+    _Row("Replicate token", "r8_", f"{_ALNUM}{{30,60}}"),
+    _Row("Groq key", "gsk_", f"{_ALNUM}{{30,90}}"),
+    _Row("xAI key", "xai-", f"{_ALNUM}{{40,120}}"),
+    _Row("Perplexity key", "pplx-", f"{_ALNUM}{{30,80}}"),
+    _Row("Together key", "tgp_v1_", f"{_WORD}{{30,80}}"),
+    _Row("Fireworks key", "fw_ fpk_", f"{_ALNUM}{{20,60}}{_END}", is_mixed),
+    _Row("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,120}"),
+    _Row("LangSmith key", "lsv2_pt_ lsv2_sk_ ls__", r"[a-f0-9_]{30,80}"),
+    _Row("Langfuse key", "sk-lf-", _UUID),
+    _Row("Voyage key", "pa-", f"{_WORD}{{40,60}}{_END}", is_mixed),
+    _Row("Jina key", "jina_", f"{_WORD}{{40,90}}"),
+    _Row("Tavily key", "tvly-", f"{_WORD}{{20,80}}"),
+    _Row("Firecrawl key", "fc-", f"{_HEX}{{32}}{_END}"),
+    _Row("NVIDIA key", "nvapi-", f"{_WORD}{{40,100}}"),
+    _Row("Cerebras key", "csk-", f"[a-z0-9]{{40,60}}"),
+    _Row("ElevenLabs key", "sk_", f"{_HEX}{{48}}{_END}"),
+    _Row("Weights & Biases key", "wandb_v1_", f"{_WORD}{{30,120}}"),
+    # Chat, mail, phone
+    _Row("Slack token", "xoxb- xoxp- xoxa- xoxo- xoxr- xoxs- xoxc- xoxd- xoxe-", r"[A-Za-z0-9%/+=-]{18,300}"),
+    _Row("Slack token", "xoxe.", r"xox[bp]-\d-[A-Za-z0-9-]{30,300}"),
+    _Row("Slack token", "xapp-", r"\d-[A-Za-z0-9]{6,20}-\d{6,20}-[a-zA-Z0-9]{20,100}"),
+    _Row("Slack token", "xwfp-", r"[A-Za-z0-9-]{20,200}"),
+    _Row("SendGrid key", "SG.", r"[\w-]{16,32}\.[\w-]{30,60}"),
+    _Row("Twilio key", "SK", f"[0-9a-f]{{32}}{_END}"),
+    _Row("Mailgun key", "key-", f"[0-9a-z]{{32}}{_END}", has_digit),
+    _Row("Brevo key", "xkeysib- xsmtpsib-", f"{_ALNUM}{{40,80}}-{_ALNUM}{{12,24}}"),
+    _Row("Resend key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}", is_mixed),
+    _Row("Mailchimp key", "md-", f"[A-Za-z0-9_-]{{22}}{_END}", is_mixed),
+    _Row("HubSpot token", "pat-", f"(?:na|eu|ap|af|sa)\\d-{_UUID}"),
+    _Row("Intercom token", "dG9rO", r"[A-Za-z0-9+/=_-]{30,100}"),
+    _Row("Discord token", "mfa.", f"{_WORD}{{60,120}}"),
+    # Payment and trade
+    _Row("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_", r"[0-9A-Za-z_]{14,255}"),
+    _Row("Stripe key", "whsec_", r"[0-9A-Za-z+/=]{20,100}"),
+    _Row("Square token", "sq0atp- sq0csp- sq0ids-", f"{_WORD}{{20,60}}"),
+    _Row("Square token", "EAAA", f"{_WORD}{{56,80}}{_END}", is_mixed),
+    _Row("Facebook token", "EAA", f"{_ALNUM}{{60,400}}", is_mixed),
+    _Row("Instagram token", "IGQ IGAA", f"{_WORD}{{60,400}}", is_mixed),
+    _Row("PayPal token", "access_token$production$ access_token$sandbox$", r"[0-9a-z]{13,20}\$[0-9a-f]{32}"),
+    _Row("Plaid token", "access-sandbox- access-production- access-development-", _UUID),
+    _Row("Flutterwave key", "FLWSECK-", r"[0-9A-Za-z]{10,60}(?:-X)?"),
+    _Row("Flutterwave key", "FLWSECK_TEST-", r"[0-9A-Za-z]{10,60}(?:-X)?"),
+    _Row("Razorpay key", "rzp_live_ rzp_test_", f"{_ALNUM}{{14,30}}"),
+    _Row("Mollie key", "live_ test_", f"{_ALNUM}{{30,60}}{_END}", is_mixed),
+    _Row("Paddle key", "pdl_live_apikey_ pdl_sdbx_apikey_", r"[A-Za-z0-9_]{30,120}"),
+    _Row("EasyPost key", "EZAK EZTK", f"{_ALNUM}{{54}}"),
+    _Row("Shippo token", "shippo_live_ shippo_test_", f"{_HEX}{{40}}"),
+    _Row("Duffel token", "duffel_live_ duffel_test_", f"{_WORD}{{40,60}}"),
+    _Row("GoCardless token", "live_ sandbox_", f"{_WORD}{{40}}{_END}", is_mixed),
+    _Row("Adyen key", "AQE", r"[A-Za-z0-9+/=_-]{80,400}", is_mixed),
+    _Row("Shopify token", "shpat_ shpca_ shppa_ shpss_ shptka_", f"{_HEX}{{30,40}}"),
+    _Row("Checkout.com key", "sk_sbox_", r"[a-z0-9*#$=]{20,60}"),
+    _Row("Coinbase key", "organizations/", f"{_UUID}/apiKeys/{_UUID}"),
+    # Watching
+    _Row("Sentry token", "sntrys_ sntryu_ sntrya_ sntryi_", r"[A-Za-z0-9+/=_-]{30,1000}"),
+    _Row("Grafana token", "glsa_", f"{_ALNUM}{{20,50}}(?:_{_HEX}{{8}})?"),
+    _Row("Grafana token", "glc_", r"[A-Za-z0-9+/=_-]{30,1000}"),
+    _Row("Grafana key", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{40,400}"),
+    _Row("New Relic key", "NRAK- NRJS- NRII- NRIQ- NRRA- NRBR- NRSP-", f"{_WORD}{{18,60}}"),
+    _Row("Dynatrace token", "dt0c01. dt0s01. dt0s02. dt0s03. dt0s16.", r"[A-Z0-9]{8,32}\.[A-Z0-9]{30,100}"),
+    _Row("Honeycomb key", "hcaik_ hcxik_ hcamk_ hcalk_ hcxlk_ hcbik_", r"[a-z0-9_]{30,100}"),
+    _Row("PostHog key", "phx_ phs_", f"{_ALNUM}{{30,60}}"),
+    _Row("LaunchDarkly key", "sdk- api-", f"{_UUID}{_END}"),
+    _Row("Prefect key", "pnu_ pnb_", f"{_ALNUM}{{30,60}}"),
+    _Row("dbt token", "dbtc_ dbts_ dbtu_", r"[\w+/=-]{30,100}"),
+    _Row("Databricks token", "dapi dkea dose", f"[0-9a-f]{{32}}(?:-\\d)?{_END}"),
+    # Documents, design, data
+    _Row("Linear token", "lin_api_ lin_oauth_ lin_wh_", f"{_ALNUM}{{30,80}}"),
+    _Row("Figma token", "figd_ figo_ figu_ figur_", f"{_WORD}{{30,80}}"),
+    _Row("Notion token", "ntn_", f"{_ALNUM}{{40,60}}"),
+    _Row("Notion token", "secret_", f"{_ALNUM}{{40,46}}{_END}", is_mixed),
+    _Row("Airtable token", "pat", f"{_ALNUM}{{14}}\\.{_HEX}{{64}}"),
+    _Row("Airtable key", "key", f"{_ALNUM}{{14}}{_END}", is_mixed),
+    _Row("Asana token", "1/ 2/", r"\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}"),
+    _Row("Contentful token", "CFPAT-", f"{_WORD}{{40,50}}"),
+    _Row("Typeform token", "tfp_", f"{_WORD}{{40,80}}"),
+    _Row("ClickUp token", "pk_", r"\d{5,12}_[0-9A-Z]{30,40}"),
+    _Row("Dropbox token", "sl.", f"{_WORD}{{100,1500}}", is_mixed),
+    _Row("Supabase key", "sbp_", f"(?:v0_)?{_HEX}{{40}}"),
+    _Row("Supabase key", "sb_secret_", f"{_WORD}{{20,60}}"),
+    _Row("PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w=.-]{30,90}"),
+    _Row("Neon key", "napi_", r"[a-z0-9]{40,90}"),
+    _Row("Prisma key", "prisma+postgres://accelerate.prisma-data.net/?api_key=", r"([A-Za-z0-9_.-]{20,2000})"),
+    _Row("Mapbox token", "sk.eyJ tk.eyJ", r"[A-Za-z0-9_-]{20,200}\.[A-Za-z0-9_-]{16,60}"),
+    _Row("LinkedIn token", "WPL_AP0. WPL_AP1.", r"[A-Za-z0-9._=-]{10,60}"),
+    _Row("Twitch token", "oauth:", f"[a-z0-9]{{30}}{_END}"),
+    _Row("Twitter bearer token", "AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{60,200}"),
+    _Row("Adobe secret", "p8e- s8e-", f"{_WORD}{{30,40}}"),
+    _Row("Okta token", "SSWS ", f"(00{_WORD}{{38,44}})"),
+    _Row("Frame.io token", "fio-u-", f"{_WORD}{{60,70}}"),
+    _Row("Typesense key", "ts_admin_", f"{_ALNUM}{{20,60}}"),
+    _Row("Unkey key", "unkey_", f"{_ALNUM}{{16,60}}"),
+    _Row("Svix secret", "svix_ testsk_", r"[\w.-]{24,80}", has_digit),
+    _Row("Zuplo key", "zpka_ zpct_", r"[a-z0-9_]{30,90}"),
+    _Row("Assay token", "assay_", f"{_WORD}{{30,80}}", has_digit),
+    # Keys of wallets and tools
+    _Row("age key", "AGE-SECRET-KEY-1 age-secret-key-1", r"[0-9A-Za-z]{50,70}"),
+    _Row("age key", "AGE-PLUGIN-", r"[A-Z0-9-]{2,30}1[02-9AC-HJ-NP-Z]{20,400}"),
+    _Row("extended private key", "xprv yprv zprv tprv uprv vprv", r"[A-Za-z0-9]{90,120}"),
+    _Row("Nostr key", "nsec1", f"[02-9ac-hj-np-z]{{58}}{_END}"),
+    _Row("Cardano key", "ed25519_sk1 ed25519e_sk1 ed25519bip32secret1", r"[02-9ac-hj-np-z]{50,200}"),
+    _Row("Cardano key", "addr_xsk1 root_xsk1 acct_xsk1 stake_sk1 addr_sk1", r"[02-9ac-hj-np-z]{50,250}", passes_bech32),
+    _Row("Tezos key", "edsk edesk spsk p2sk", f"[1-9A-HJ-NP-Za-km-z]{{48,100}}{_END}", passes_base58_check),
+    _Row("Kubernetes bootstrap token", "kubeadm join", r"[^\n]{0,100}--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})"),
+)
+
+
+def _prefixed() -> Iterator[Prefixed]:
+    for row in _TABLE:
+        for prefix in row.prefixes.split(" ") if not row.prefixes.endswith(" ") else [row.prefixes]:
+            yield Prefixed(
+                kind=row.kind, prefix=prefix, pattern=re.compile(re.escape(prefix) + row.body), check=row.check
+            )
+
+
+PREFIXED = tuple(_prefixed())
+"""Tokens that begin with a fixed text."""
+
+_AZURE_MARKS = "AzFu|AzSe|AzCa|AZDO|ACDb|AIoT|AEhb|ASbT|APIm|\\+ASt|\\+AEh|\\+ARm|\\+ASb"
+SHAPED: tuple[Searched, ...] = (
+    searched("Azure client secret", "q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,36}(?![\w~])", flags=0, check=is_real),
+    searched(
+        "Azure key",
+        "azfu azse azca azdo acdb aiot aehb asbt apim +ast +aeh +arm +asb",
+        rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{32,86}}(?:{_AZURE_MARKS})[A-Za-z0-9+/]{{2,10}}={{0,2}}(?![A-Za-z0-9+/])",
+        flags=0,
+    ),
+    searched("Azure key", "jqqj99", rf"(?<!{_ALNUM}){_ALNUM}{{30,60}}JQQJ99{_ALNUM}{{20,40}}", flags=0),
+    searched("Terraform token", ".atlasv1.", rf"(?<!{_ALNUM}){_ALNUM}{{10,20}}\.atlasv1\.{_WORD}{{40,100}}", flags=0),
+    searched("Bitwarden token", "0.", rf"(?<![\w.])0\.{_UUID}\.{_ALNUM}{{30}}:{_BASE64}{{20,30}}={{0,2}}", flags=0),
+    searched("Mailchimp key", "-us", rf"(?<!{_ALNUM})[0-9a-f]{{32}}-us\d{{1,2}}(?!\w)", flags=0),
+    searched("Mailgun key", "-", rf"(?<![\w-])[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}(?![\w-])", flags=0),
+    searched("Salesforce token", "00d", rf"(?<!{_ALNUM})00D{_ALNUM}{{12,15}}![A-Za-z0-9_.]{{40,200}}", flags=0),
+    searched("Telegram bot token", ":", rf"(?<!\w)(?:bot)?(\d{{8,10}}:{_WORD}{{35}})(?!\w)", flags=0, check=has_digit),
+    searched(
+        "Discord bot token", ".", rf"(?<![\w.-])[MNO]{_WORD}{{22,27}}\.{_WORD}{{6,7}}\.{_WORD}{{27,45}}(?!\w)", flags=0
+    ),
+    searched("Twilio key", "twilio", r"(?i:twilio)[^\n]{0,60}?(?<![0-9a-zA-Z])([0-9a-f]{32})(?![0-9a-zA-Z])", flags=0),
+    searched("Rancher token", "token-", rf"(?<!\w)(?:kubeconfig-[\w.-]{{1,40}}|token-[a-z0-9]{{5}}):([a-z0-9]{{54}})(?!\w)", flags=0),
+)
+"""Tokens that begin with no fixed text and have a shape of their own."""
