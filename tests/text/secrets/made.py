@@ -49,7 +49,18 @@ def pem(rng: random.Random, name: str, lines: int = 6) -> str:
 
 def MADE(rng: random.Random) -> list[tuple[str, list[str]]]:  # noqa: N802
     """Texts and the secrets in them."""
-    blocks = [pem(rng, name) for name in ("RSA PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "DSA PRIVATE KEY")]
+    blocks = [
+        pem(rng, name)
+        for name in (
+            "RSA PRIVATE KEY",
+            "PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "ENCRYPTED PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+            "DSA PRIVATE KEY",
+        )
+    ]
     one = pem(rng, "PRIVATE KEY")
     cut = pem(rng, "RSA PRIVATE KEY").rsplit("\n", 1)[0]
     encoded = base64.b64encode(pem(rng, "PRIVATE KEY").encode()).decode()
@@ -72,12 +83,18 @@ def MADE(rng: random.Random) -> list[tuple[str, list[str]]]:  # noqa: N802
         (f"write down: {phrase}", [phrase]),
         (f"Seed phrase:\n{phrase}\n", [phrase]),
         (f"ledger backup {long_phrase}", [long_phrase]),
-        ("\n".join(f"{place}. {word}" for place, word in enumerate(phrase.split(), 1)), [" ".join(phrase.split()[3:4])]),
+        (
+            "\n".join(f"{place}. {word}" for place, word in enumerate(phrase.split(), 1)),
+            [" ".join(phrase.split()[3:4])],
+        ),
         (f"pay with {visa} exp 12/27", [visa]),
         (f"card {grouped}", [grouped]),
         (f"mastercard {dashed}", [dashed]),
         (f"amex {amex}", [amex]),
-        (f"PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 4\n{putty}\nPrivate-MAC: {'ab12' * 16}", putty.split("\n")),
+        (
+            f"PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 4\n{putty}\nPrivate-MAC: {'ab12' * 16}",
+            putty.split("\n"),
+        ),
         (json.dumps({"kty": "EC", "crv": "P-256", "x": "abc", "d": jwk}), [jwk]),
         (f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  blob: {secret_value}\n", [secret_value]),
     ]

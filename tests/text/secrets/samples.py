@@ -1,14 +1,14 @@
 """The development list: secrets as people write them down, and what only looks like one. None was ever in use.
 
-A secret stands between ⟦ and ⟧. `{W20}` is replaced by 20 letters and digits drawn by chance, so that this file holds no
-token itself: `W` letters and digits, `L` letters, `l` small letters, `U` capitals, `D` digits, `H` small hexadecimal,
-`B` Base64, `S` Base64 for addresses, `C` capitals and digits, `z` small letters and digits, `V` Base32.
+A secret stands between ⟦ and ⟧. `{W20}` is replaced by 20 letters and digits drawn by chance: this file holds
+no token itself: `W` letters and digits, `L` letters, `l` small ones, `U` capitals, `D` digits, `H` small hexadecimal,
+`B` Base64, `S` its form for addresses, `C` capitals and digits, `z` small letters and digits, `V` Base32.
 """
+
+# ruff: noqa: RUF001 - full-width marks and dashes stand in texts of other languages
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 import re
 import string
@@ -370,6 +370,222 @@ LAUNCHDARKLY_SDK_KEY=⟦sdk-{H8}-{H4}-{H4}-{H4}-{H12}⟧
 sumo su{W12} is the access id and access key ⟦{W64}⟧
 rollbar access token ⟦{H32}⟧
 pagerduty api key: ⟦{W20}⟧
+Deploy user for prod: deploy / ⟦kX9#vLq2!pZ⟧ (ask before using)
+Sign in as ops@example.com with ⟦Winter-Storm-1987⟧
+The FTP account is webmaster, its password ⟦Blue$ky99⟧
+router admin pw = ⟦fritz-4711-box⟧
+VPN: user mheld, PW ⟦Vpn!2024#x⟧
+We set the Grafana admin password to ⟦graf4na-rocks⟧ last night.
+WiFi "Guest" -> ⟦welcome-2-acme⟧ is the key
+pass=⟦qwertz99⟧
+pw: ⟦4f!kk2⟧
+userPassword: {SSHA}⟦{B32}⟧
+MASTER_KEY: ⟦{B44}⟧
+rails credentials master key ⟦{H32}⟧
+config/master.key contains ⟦{H32}⟧
+AIRFLOW__CORE__FERNET_KEY=⟦{S43}=⟧
+fernet = Fernet(b"⟦{S43}=⟧")
+aes key: ⟦{H64}⟧
+HMAC secret ⟦{H64}⟧ for the callbacks
+session secret: ⟦keyboard cat 42⟧
+app.secret_key = '⟦{B24}⟧'
+app.config['SECRET_KEY'] = b'⟦_5#y2L"F4Q8z\n\xec]/⟧'
+const stripe = require('stripe')('⟦sk_test_{W24}⟧');
+openai.api_key = "⟦sk-{W48}⟧"
+client = Anthropic(api_key="⟦sk-ant-api03-{S93}AA⟧")
+boto3.client('s3', aws_access_key_id='⟦AKIA{C16}⟧', aws_secret_access_key='⟦{B40}⟧')
+s3 = new AWS.S3({accessKeyId: "⟦AKIA{C16}⟧", secretAccessKey: "⟦{B40}⟧"})
+[default]\naws_access_key_id=⟦AKIA{C16}⟧\naws_secret_access_key=⟦{B40}⟧
+conn = psycopg2.connect("dbname=shop user=app password=⟦Ora-nge7⟧ host=db")
+mongoose.connect('mongodb://admin:⟦Pa55-Mongo⟧@localhost:27017/x')
+DATABASE_URL=postgresql://app:⟦{W16}⟧@10.1.1.5:5432/prod?sslmode=require
+REDIS_URL="rediss://default:⟦{W32}⟧@eu1.upstash.io:6379"
+CELERY_BROKER_URL=amqps://u:⟦{S32}⟧@rabbit.cloudamqp.com/u
+spring:\n  datasource:\n    username: app\n    password: ⟦{W14}⟧
+db:\n  user: root\n  pass: ⟦tOOr-77⟧
+[database]\nuser = "app"\npassword = "⟦Sup3r$ecret⟧"
+user=app\npassword=⟦Sup3r$ecret⟧\nhost=db
+{"user":"app","pwd":"⟦jsonPwd1!⟧"}
+{"credentials":{"login":"bob","secret":"⟦{W20}⟧"}}
+<connectionStrings><add name="x" connectionString="Server=s;User ID=sa;Password=⟦Azure!234⟧"/></connectionStrings>
+<server><id>nexus</id><username>ci</username><password>⟦{W12}⟧</password></server>
+machine git.example.com\n  login bob\n  password ⟦{W40}⟧
+default login anonymous password ⟦bob@1234x⟧
+https://oauth2:⟦glpat-{S20}⟧@gitlab.com/acme/app.git
+https://⟦{H40}⟧@git.example.com/acme/app.git
+https://bob:⟦{W20}⟧@artifactory.example.com/api/npm
+https://example.com/cb?code=⟦4/0A{S60}⟧&state=xyz
+https://login.example.com/reset/⟦{S43}⟧
+https://acme.example.com/invite?token=⟦{S32}⟧&email=bob
+https://example.okta.com/activate/⟦{S24}⟧
+Click https://app.example.com/verify-email?key=⟦{W40}⟧ within an hour
+https://files.example.com/d/report.pdf?Expires=1767225600&OSSAccessKeyId=x&Signature=⟦{W28}%3D⟧
+https://example.blob.core.windows.net/?sv=2020-08-04&ss=b&sig=⟦{W40}%2B{W3}%3D⟧
+https://sqs.us-east-1.amazonaws.com/?X-Amz-Security-Token=⟦{W300}⟧&X-Amz-Signature=⟦{H64}⟧
+https://discordapp.com/api/webhooks/{D18}/⟦{S68}⟧
+https://hooks.slack.com/workflows/⟦T{C8}/A{C8}/{D18}/{W24}⟧
+https://outlook.office.com/webhook/⟦{H8}-{H4}-{H4}-{H4}-{H12}@{H8}-{H4}-{H4}-{H4}-{H12}/IncomingWebhook/{H32}/{H8}-{H4}-{H4}-{H4}-{H12}⟧
+mattermost: https://chat.example.com/hooks/⟦{z26}⟧
+https://prod-12.westeurope.logic.azure.com/workflows/{H32}/triggers/manual/paths/invoke?api-version=2016-10-01&sp=%2Ftriggers&sig=⟦{S43}⟧
+curl -X POST -H 'Content-Type: application/json' -u elastic:⟦{W20}⟧ localhost:9200
+curl https://api.stripe.com/v1/charges -u ⟦sk_live_{W24}⟧:
+curl "https://api.example.com?apikey=⟦{W32}⟧"
+curl -H "PRIVATE-TOKEN: ⟦glpat-{S20}⟧" https://gitlab.com
+curl --header "X-Auth-Token:⟦{H32}⟧" http://x
+wget --password ⟦wg3tPass⟧ ftp://x
+PGPASSWORD='⟦pg P4ss!⟧' pg_dump
+mysql -h db -u app -p'⟦Quo-ted7⟧' shop
+export MYSQL_PWD=⟦mySqlEnv8⟧
+sshpass -p ⟦Sshp4ss⟧ scp f bob@x:
+expect "password:" ; send "⟦Exp3ct!⟧\r"
+ansible-playbook x.yml -e "db_password=⟦AnsPw77⟧"
+gpg --passphrase '⟦my dog rex 7⟧' -c f
+borg init; export BORG_PASSPHRASE='⟦b0rg-backup⟧'
+RESTIC_PASSWORD=⟦rest1cPw⟧ restic backup
+echo -n '⟦p@ss4k8s⟧' | base64
+docker run -e POSTGRES_PASSWORD=⟦pgDock3r⟧ postgres
+docker run -e MYSQL_ROOT_PASSWORD=⟦secret⟧ mysql
+kubectl create secret docker-registry r --docker-password=⟦DckrPw1!⟧
+az login --service-principal -u x -p ⟦{W3}8Q~{S34}⟧ --tenant y
+gcloud auth activate --key ⟦{B60}⟧
+heroku config:set STRIPE_KEY=⟦sk_live_{W24}⟧
+npm config set //npm.example.com/:_authToken ⟦npm_{W36}⟧
+pip install --index-url https://bob:⟦Pyp1Pw⟧@pypi.example.com/simple x
+git remote add o https://bob:⟦{W20}⟧@github.com/x/y
+git config --global http.extraheader "AUTHORIZATION: basic ⟦Ym9iOmh1bnRlcjItc2VjcmV0⟧"
+Authorization: Digest username="bob", response="⟦{H32}⟧"
+Authorization: AWS4-HMAC-SHA256 Credential=AKIA{C16}/20240101/us-east-1/s3/aws4_request, Signature=⟦{H64}⟧
+X-Amz-Security-Token: ⟦{B300}⟧
+x-goog-api-key: ⟦AIza{S35}⟧
+Api-Key: ⟦{H32}⟧
+X-Shopify-Access-Token: ⟦shpat_{H32}⟧
+Cookie: connect.sid=⟦s%3A{S32}.{W43}⟧
+Cookie: .AspNetCore.Session=⟦CfDJ8{S80}⟧
+set-cookie: __Host-session=⟦{S64}⟧; Secure
+Cookie: JSESSIONID=⟦{C32}⟧; Path=/
+csrf_token=⟦{W32}⟧
+"id_token": "⟦eyJhbGciOiJSUzI1NiJ9.eyJ{S60}.{S200}⟧"
+jwt: ⟦eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ{S60}.{S43}⟧
+Firebase: ⟦AAAA{S7}:APA91b{S134}⟧
+"apiKey": "⟦AIza{S35}⟧", "authDomain": "x.firebaseapp.com"
+"private_key_id": "{H40}", "private_key": "⟦-----BEGIN PRIVATE KEY-----\\n{B64}\\n{B64}\\n-----END PRIVATE KEY-----\\n⟧"
+AZURE_STORAGE_KEY=⟦{B86}==⟧
+AZURE_CLIENT_SECRET=⟦{S34}~{S5}⟧
+APPINSIGHTS_INSTRUMENTATIONKEY is fine but the api key ⟦{z40}⟧ is not
+COSMOS: AccountEndpoint=https://x.documents.azure.com:443/;AccountKey=⟦{B86}==⟧;
+HostName=h.azure-devices.net;DeviceId=d;SharedAccessKey=⟦{B43}=⟧
+SHOPIFY_API_SECRET=⟦shpss_{H32}⟧
+PAYPAL_SECRET=⟦E{S79}⟧
+BRAINTREE_PRIVATE_KEY=⟦{H32}⟧
+MAILGUN_API_KEY=⟦{H32}-{H8}-{H8}⟧
+INTERCOM_ACCESS_TOKEN=⟦dG9rO{B54}=⟧
+zendesk token ⟦{W40}⟧
+CLOUDINARY_URL=cloudinary://{D15}:⟦{S27}⟧@acme
+ALGOLIA_API_KEY=⟦{H32}⟧
+SEGMENT_WRITE_KEY=⟦{W32}⟧
+AMPLITUDE_SECRET_KEY: ⟦{H32}⟧
+MIXPANEL_API_SECRET=⟦{H32}⟧
+BUGSNAG_API_KEY=⟦{H32}⟧
+SPLUNK_HEC_TOKEN=⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+CODECOV_TOKEN=⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+SNYK_TOKEN: ⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+consul token ⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+vault root token: ⟦hvs.{S24}⟧
+Unseal Key 1: ⟦{B43}=⟧
+nomad: secret id ⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+ngrok authtoken ⟦2{W26}_{W21}⟧
+ngrok config add-authtoken ⟦2{W26}_{W21}⟧
+cloudflared tunnel run --token ⟦eyJhIjoi{W120}⟧
+CLOUDFLARE_GLOBAL_KEY=⟦{H37}⟧
+linode token ⟦{H64}⟧
+vultr api key ⟦{C36}⟧
+hcloud token ⟦{W64}⟧
+OVH_APPLICATION_SECRET=⟦{W32}⟧
+SCW_SECRET_KEY=⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+steam api key ⟦{C32}⟧
+riot key ⟦RGAPI-{H8}-{H4}-{H4}-{H4}-{H12}⟧
+lastfm api secret ⟦{H32}⟧
+spotify client secret ⟦{H32}⟧
+giphy key is ⟦{W32}⟧
+openweather appid=⟦{H32}⟧
+TMDB api key (v3): ⟦{H32}⟧
+home assistant token ⟦eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ{S60}.{S43}⟧
+pushover user key ⟦u{z29}⟧ app token ⟦a{z29}⟧
+matrix access token ⟦syt_{W20}_{W20}_{W6}⟧
+mastodon access token: ⟦{S43}⟧
+bluesky app password ⟦{z4}-{z4}-{z4}-{z4}⟧
+gmail app password ⟦abcd efgh ijkl mnop⟧
+iCloud app-specific password: ⟦{l4}-{l4}-{l4}-{l4}⟧
+TOTP seed ⟦{V16}⟧
+2FA secret for GitHub: ⟦{V4} {V4} {V4} {V4}⟧
+Recovery codes:\n⟦{z5}-{z5}⟧\n⟦{z5}-{z5}⟧
+safe combination: ⟦12-34-56⟧
+gate PIN ⟦9031⟧
+The alarm code is ⟦4417⟧.
+SIM PUK: ⟦83726154⟧
+Visa ⟦4539 1488 0343 6467⟧ 09/28 cvc ⟦321⟧
+card: ⟦5425233430109903⟧, cvv ⟦111⟧
+Kreditkarte ⟦4111 1111 1111 1111⟧
+AmEx ⟦3782 822463 10005⟧
+PIN der EC-Karte: ⟦7712⟧
+Das WLAN-Passwort ist ⟦Katzenfutter7⟧
+Kennwort: ⟦Mein$Hund3⟧
+Zugang: Benutzer admin, Passwort ⟦Adm!n2024⟧
+el password del router es ⟦Tortuga88⟧
+la contraseña de la base de datos: ⟦mi_Clave_2024⟧
+mot de passe admin = ⟦Fr0mage!⟧
+il codice PIN è ⟦5521⟧
+wachtwoord van de server is ⟦Stroopwafel1⟧
+hasło do bazy to ⟦Pierogi22⟧
+пароль администратора: ⟦Moskva77⟧
+пароль — ⟦Kot2024⟧
+数据库密码: ⟦Db@2024pw⟧
+管理员密码为 ⟦Admin@123⟧
+wifi パスワード: ⟦tokyo-9988⟧
+와이파이 비번 비밀번호 ⟦cafe1234⟧
+şifresi: ⟦Istanbul34⟧
+mật khẩu: ⟦Hanoi2024⟧
+age: ⟦AGE-SECRET-KEY-1{C58}⟧
+nostr ⟦nsec1{z58}⟧
+[Interface]\nPrivateKey = ⟦{B43}=⟧\nAddress = 10.0.0.2/32
+wg genkey gave ⟦{B43}=⟧ as private key
+metamask private key ⟦{H64}⟧
+PRIVATE_KEY=0x⟦{H64}⟧
+hardhat accounts: [`0x⟦{H64}⟧`] // private key
+solana keypair ⟦{W87}⟧
+sops age key in env: SOPS_AGE_KEY=⟦AGE-SECRET-KEY-1{C58}⟧
+passwords: alice ⟦Al1ce!pw⟧, bob ⟦B0b!pass⟧
+enable secret 9 ⟦$9${W14}${W43}⟧
+username admin privilege 15 password 7 ⟦0822455D0A16⟧
+snmp community ⟦pr1v8comm⟧
+radius shared secret: ⟦testing123⟧
+ipsec psk ⟦{W24}⟧
+ldap bind password: ⟦Ld4p-b1nd⟧
+bindpw ⟦ldapB1nd⟧
+rootpw ⟦r00tLdap⟧
+smtp_sasl_password_maps: [smtp.x.com]:587 bob:⟦mailPw12⟧
+password_confirmation=⟦conf1rm!⟧
+ALTER ROLE app PASSWORD '⟦r0leP@ss⟧'
+CREATE LOGIN app WITH PASSWORD = '⟦M$sql123⟧';
+GRANT ALL ON *.* TO 'x'@'%' IDENTIFIED BY '⟦gr4ntPw⟧'
+SET PASSWORD FOR 'bob' = PASSWORD('⟦setPw99⟧');
+INSERT INTO users VALUES ('bob', 'password', '⟦Ins3rtPw⟧')
+user.password = '⟦Rub1Pass⟧'
+setPassword("⟦J4vaPass⟧")
+.withPassword("⟦kotl1nPw⟧")
+password := "⟦goP4ssw⟧"
+let password = String::from("⟦rustPw12⟧");
+define('DB_PASSWORD', '⟦phpP4ss⟧');
+$db_password = '⟦phpP4ss⟧';
+putenv("DB_PASS=⟦phpP4ss⟧");
+System.setProperty("javax.net.ssl.keyStorePassword", "⟦ksPass12⟧");
+Environment.SetEnvironmentVariable("API_KEY", "⟦{W24}⟧");
+os.putenv('TOKEN', '⟦{W24}⟧')
+variable "db_password" {\n  default = "⟦tfPass12⟧"\n}
+password                 = "⟦tfP4ss99⟧"
+--set-string auth.password=⟦hlmPw123⟧
+secrets:\n  api: ⟦{W32}⟧
+stringData:\n  username: x\n  password: ⟦k8Spw77⟧
 """
 
 LOOKALIKES = r"""
@@ -693,20 +909,209 @@ TOKEN_HEADER = "X-Token"
 SECRET_NAME = "db-credentials"
 API_KEY_HEADER = "X-API-Key"
 RESET_TOKEN_LENGTH = 32
+The deploy of {H7} took 12 minutes.
+git checkout {H40} -- src/
+go.sum: github.com/x/y v1.2.3 h1:{B43}=
+"sha512": "{H128}",
+poetry.lock: hash = "sha256:{H64}"
+Subresource: integrity="sha256-{B43}="
+docker image ID {H12}
+CONTAINER ID {H12} nginx Up 3 hours
+etag "{H32}-4"
+x-request-id: {H8}-{H4}-{H4}-{H4}-{H12}
+x-amz-request-id: {C16}
+x-amz-id-2: {B76}
+cf-ray: {H16}-FRA
+correlation id {H32}
+span_id={H16} trace_id={H32}
+run_01{C24}
+Build #48213 finished
+JIRA-4821 was closed
+job id: 8123987123
+order id: 4539148803436468
+Order no. 5425 2334 3010 9904
+Tracking: 00340434161094042557
+account number 0532013000
+IBAN GB82 WEST 1234 5698 7654 32
+BIC DEUTDEFF500
+VAT DE123456789
+ISBN-13: 978-0-306-40615-7
++1 415 555 2671
+tel: 0049-89-1234567
+SSID is HomeNet, channel 11
+MAC address 3c:22:fb:12:34:56
+serial number C02{C9}
+part no. 4C-5512-88
+license: Apache-2.0
+License key formats are described in chapter 4.
+public key of the server: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{B42} root@srv
+-----BEGIN PGP PUBLIC KEY BLOCK-----\n{B64}\n-----END PGP PUBLIC KEY BLOCK-----
+-----BEGIN CERTIFICATE REQUEST-----\n{B64}\n-----END CERTIFICATE REQUEST-----
+fingerprint 2048 SHA256:{B43} root@srv (RSA)
+known_hosts: github.com ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ{B300}
+bitcoin address 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa
+eth address 0x{H40}
+tx 0x{H64}
+contract at 0x{H40} on mainnet
+ENS name vitalik.eth
+npub1{z58}
+age public key age1{z58}
+wireguard PublicKey: {B43}=
+YOUR_API_KEY
+<YOUR_TOKEN_HERE>
+API_TOKEN=<token>
+SECRET_KEY=changeme
+password=${PASSWORD}
+password: !vault |
+password: "{{ lookup('env', 'PW') }}"
+password: ENC[AES256_GCM,data:{B20},iv:{B44},tag:{B24},type:str]
+DB_PASS=$(cat /run/secrets/db)
+DB_PASSWORD=`pass show db`
+token = os.environ.get("TOKEN", "")
+api_key = settings.OPENAI_API_KEY
+const apiKey = import.meta.env.VITE_API_KEY
+let token: String = env::var("TOKEN")?;
+password := viper.GetString("db.password")
+var password = Console.ReadLine();
+$password = Read-Host -AsSecureString
+password = input("Password: ")
+passwords = load_passwords(path)
+assert password == expected_password
+raise ValueError("password must not be empty")
+logger.info("token refreshed for user %s", user)
+return {"token": create_token(user)}
+token_hash = hashlib.sha256(token.encode()).hexdigest()
+if not secrets.compare_digest(a, b):
+class TokenBucket:
+TOKENS_PER_MINUTE = 90000
+max_new_tokens=512, temperature=0.7
+"usage": {"prompt_tokens": 312, "completion_tokens": 88, "total_tokens": 400}
+context window: 200000 tokens
+token budget for the page: 8,000
+tokens/s: 43.2
+secret_name = "prod/db/password"
+secretRef: name: db-credentials
+passwordKey: admin-password
+keyRef: projects/p/locations/l/keyRings/r/cryptoKeys/k
+kms_key_id: arn:aws:kms:eu-west-1:123456789012:key/{H8}-{H4}-{H4}-{H4}-{H12}
+vault path secret/data/prod/db
+op item get "Prod DB" --fields password
+1Password entry "Prod DB", vault Shared
+bw get password prod-db
+pass show work/db
+Use `gh auth token` to print the token.
+The token is in the keychain.
+The API key lives in AWS Secrets Manager under prod/openai.
+Rotate the signing key every quarter, see runbook 12.
+Passwords need 12+ characters, a digit and a symbol.
+Password rules: min 10 chars, max 128 chars, no reuse of last 5.
+His password was "too short", the form said.
+The password field accepts 72 bytes with bcrypt.
+Forgot password? Click the link.
+the secret sauce is butter
+keep this secret until Friday
+The secret to speed is caching.
+key takeaway: measure first
+Key metrics: p95 230ms, p99 410ms
+primary key (tenant_id, id)
+The key was cut on Tuesday; the spare key is at the desk.
+piano key C4, then G5
+API keys have the prefix sk_ and 32 characters.
+An access token expires after 3600 seconds, a refresh token after 30 days.
+OAuth scopes: read:user repo:status
+JWT header: {"alg": "HS256", "typ": "JWT"}
+basic auth over TLS only
+bearer tokens are sent in the Authorization header
+Authorization: Bearer {token}
+-H "Authorization: Bearer ${ACCESS_TOKEN}"
+curl -u $USER:$TOKEN https://x
+curl -u : --negotiate https://x
+mysql --defaults-file=~/.my.cnf -p
+sshpass -f /root/.sshpw ssh x
+docker login --username ci --password-stdin
+psql "postgres://app@db/shop"
+postgres://app:***@db/shop
+postgres://{user}:{password}@{host}/{db}
+mongodb://user:pass@localhost
+https://example.com?token=<token>
+https://example.com/?utm_source=x&utm_campaign=spring2024
+https://example.com/?q=password+reset+2024
+https://maps.example.com/@52.5200,13.4050,12z
+https://open.spotify.com/track/{W22}
+https://www.amazon.com/dp/B0{C8}
+https://example.atlassian.net/browse/OPS-1234
+https://app.slack.com/client/T{C8}/C{C8}
+https://s3.amazonaws.com/bucket/{H32}/file.zip
+https://drive.google.com/file/d/{S33}/view
+https://gist.github.com/bob/{H32}
+https://example.com/verify
+magic link login is documented in auth.md
+Cookie: consent=true; theme=light; _gid=GA1.1.{D10}.{D10}
+Set-Cookie: locale=de-DE; Path=/; SameSite=Lax
+csrf protection is on
+data:font/woff2;base64,{B300}
+data:application/json;base64,eyJ{W40}
+"cursor": "{B40}=="
+"after": "{B24}"
+"nonce": "{H24}"
+salt rounds: 12
+salt and pepper to taste
+seed: 1337
+PYTHONHASHSEED=0
+random_state=20240501
+uuid4() gave {H8}-{H4}-{H4}-{H4}-{H12}
+"id": "{W20}"
+user id: auth0|{H24}
+Stripe customer cus_{W14}, subscription sub_{W24}
+publishable key pk_live_{W40}
+reCAPTCHA site key 6L{W38}
+Google Analytics G-{C10}
+client id {H32}
+app id: {H8}-{H4}-{H4}-{H4}-{H12}
+AWS account id 210987654321
+AKIDs are key ids
+ami-{H17}, i-{H17}, vpc-{H8}
+sg-{H17}
+instance type m5.2xlarge
+error 0x80070005
+color #a1b2c3
+hex dump: de ad be ef 00 11 22 33
+2024-05-01T10:00:00.123456Z
+epoch 1714557600123
+lat 52.520008, lon 13.404954
+v2.31.0-rc.1+build.5
+Python 3.11.9 (main, Apr 2 2024)
+CVE-2024-12345 is fixed
+RFC 7519 section 4.1
+EAN 4012345678901
+card ending in 4242
+the test card number 4242 4242 4242 4243 is refused
+pin 3 dependencies
+pin: false
+PIN pad is broken
+door code changes every month
+zip: 94107
+promo code SUMMER24
+coupon code: WELCOME10
+status code: 404
+exit code 1
+area code 415
+error code: E1001
+the access code page returns 403
 """
 
 
 def _fill(line: str, rng: random.Random) -> str:
-    return _BLANK.sub(lambda blank: "".join(rng.choices(ALPHABETS[blank[1]], k=int(blank[2]))), line.replace("\\n", "\n"))
+    return _BLANK.sub(
+        lambda blank: "".join(rng.choices(ALPHABETS[blank[1]], k=int(blank[2]))), line.replace("\\n", "\n")
+    )
 
 
 def secrets(seed: int = 1) -> list[Sample]:
     """Texts with secrets in them."""
     rng = random.Random(seed)
     filled = [_fill(line, rng) for line in SECRETS.strip().splitlines()]
-    marked = [
-        Sample(re.sub("[⟦⟧]", "", line), tuple(re.findall(r"⟦([^⟧]*)⟧", line, re.DOTALL))) for line in filled
-    ]
+    marked = [Sample(re.sub("[⟦⟧]", "", line), tuple(re.findall(r"⟦([^⟧]*)⟧", line, re.DOTALL))) for line in filled]
     return [*marked, *(Sample(text, tuple(held)) for text, held in MADE(rng))]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.text.secrets.placeholders import is_placeholder, looks_random, looks_secret, may_be_password
-from assay.text.secrets.rule import Finding
+from assay.text.secrets.rule import Finding, words
 
 PASSWORD_IN_ADDRESS = "password in an address"  # noqa: S105 - the name of a kind
 TOKEN_IN_ADDRESS = "token in an address"  # noqa: S105 - the name of a kind
@@ -20,22 +20,22 @@ _LONE_USER = re.compile(r"([A-Za-z0-9_.~%-]{16,300})@(?=[\w\[])")
 _PARAMETER = re.compile(
     r"[?&;#](?:amp;)?(?P<name>[\w.$%\[\]-]{1,60})=(?P<value>[^\s&\"'<>#;)`|\\]{4,4000})",
 )
-_SIGNATURES = frozenset(
-    "sig signature x-amz-signature x-goog-signature x-amz-security-token x-oss-signature x-cos-signature hmac mac "
-    "x-amz-credential-signature policy-signature hdnts hdnea __token__ hash-signature verify s-sig".split()
+_SIGNATURES = words(
+    """sig signature x-amz-signature x-goog-signature x-amz-security-token x-oss-signature x-cos-signature hmac mac
+    x-amz-credential-signature policy-signature hdnts hdnea __token__ hash-signature verify s-sig"""
 )
-_SECRET_PARAMETERS = frozenset(
-    "token access_token refresh_token id_token auth_token auth authtoken oauth_token session_token sessiontoken "
-    "reset_token confirmation_token confirm_token invitation_token invite_token magic_token login_token "
-    "verification_token verify_token unsubscribe_token one_time_token email_token activation_token csrf_token "
-    "reset_password_token password_reset_token user_token bearer_token personal_access_token private_token job_token "
-    "deploy_token api_token apitoken app_token bot_token feed_token rss_token oobcode otp code_verifier "
-    "apikey api_key api-key key access_key accesskey secret_key secretkey subscription-key subscription_key app_key "
-    "appkey application_key authkey auth_key private_key sharedkey client_secret clientsecret secret app_secret "
-    "password passwd pass pwd passcode passphrase psk jwt assertion saml samlresponse ticket st sid jsessionid "
-    "phpsessid sessionid session session_id code device_code user_code auth_code authorization_code magic invite "
-    "invitation nonce_token t tk tok x-api-key x-auth-token x-functions-key hapikey webhook_token "
-    "webhook_secret resourcekey share_token guest_token".split()
+_SECRET_PARAMETERS = words(
+    """token access_token refresh_token id_token auth_token auth authtoken oauth_token session_token sessiontoken
+    reset_token confirmation_token confirm_token invitation_token invite_token magic_token login_token
+    verification_token verify_token unsubscribe_token one_time_token email_token activation_token csrf_token
+    reset_password_token password_reset_token user_token bearer_token personal_access_token private_token job_token
+    deploy_token api_token apitoken app_token bot_token feed_token rss_token oobcode otp code_verifier apikey
+    api_key api-key key access_key accesskey secret_key secretkey subscription-key subscription_key app_key appkey
+    application_key authkey auth_key private_key sharedkey client_secret clientsecret secret app_secret password
+    passwd pass pwd passcode passphrase psk jwt assertion saml samlresponse ticket st sid jsessionid phpsessid
+    sessionid session session_id code device_code user_code auth_code authorization_code magic invite invitation
+    nonce_token t tk tok x-api-key x-auth-token x-functions-key hapikey webhook_token webhook_secret appid
+    resourcekey share_token guest_token"""
 )
 _SHORT_PARAMETERS = frozenset({"password", "passwd", "pass", "pwd", "passcode", "passphrase", "secret", "psk"})
 _SECRET_PATHS = tuple(
@@ -54,11 +54,16 @@ _SECRET_PATHS = tuple(
         r"rest/\d{1,6}/([a-z0-9]{14,24})/(?:[a-z]{2,20}\.)",
         r"hooks\.\w{2,30}\.\w{2,10}/hooks/([a-z0-9]{20,40})",
         r"/hooks/([a-z0-9]{24,60}(?:/[A-Za-z0-9]{20,80})?)(?![\w.])",
-        r"/(?:reset|password[-_]?reset|reset[-_]?password|passwords?/(?:edit|reset)|magic(?:[-_]?links?)?|magic[-_]?login"
-        r"|verify(?:[-_]email)?|confirm(?:ation)?|activate|activation|invit(?:e|ation)s?|login/(?:token|magic|email|link)"
-        r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic|email)"
-        r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token)s?/(?:[\w-]{1,24}/)?"
-        r"([A-Za-z0-9_.~=-]{20,600})(?![\w/])",
+        (
+            r"/(?:reset|password[-_]?reset|reset[-_]?password|passwords?/(?:edit|reset)|magic(?:[-_]?links?)?"
+            r"|magic[-_]?login"
+            r"|verify(?:[-_]email)?|confirm(?:ation)?|activate|activation|invit(?:e|ation)s?|login/(?:token|magic|email"
+            r"|link)"
+            r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic"
+            r"|email)"
+            r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token)s?/(?:[\w-]{1,24}/)?"
+            r"([A-Za-z0-9_.~=-]{20,600})(?![\w/])"
+        ),
     )
 )
 
@@ -99,7 +104,8 @@ def _find_parameters(text: str) -> Iterator[Finding]:
             held = (
                 may_be_password(value)
                 if name in _SHORT_PARAMETERS
-                else looks_random(value) or (len(value) >= 8 and name not in {"t", "st", "key", "code"} and looks_secret(value))
+                else looks_random(value)
+                or (len(value) >= 8 and name not in {"t", "st", "key", "code"} and looks_secret(value))
             )
         else:
             continue
@@ -137,4 +143,3 @@ _PATH_ANCHORS: tuple[tuple[str, ...], ...] = (
         *("/secret", "/unsubscribe", "/sso", "/auth/", "/recover", "/account/", "/set", "/token"),
     ),
 )
-

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.text.secrets.placeholders import is_placeholder, looks_random, looks_secret
-from assay.text.secrets.rule import Finding
+from assay.text.secrets.rule import Finding, words
 
 COOKIE = "cookie"
 KUBERNETES_SECRET = "Kubernetes secret"  # noqa: S105 - the name of a kind
@@ -14,12 +14,14 @@ KUBERNETES_SECRET = "Kubernetes secret"  # noqa: S105 - the name of a kind
 _COOKIE_LINE = re.compile(r"\b(?:set-)?cookie\b[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?([^\n\"'`]{4,4000})", re.IGNORECASE)
 _COOKIE_FLAG = re.compile(r"\s(?:-b ?|--cookie[ =])[\"']?([\w.%-]{1,60}=[^\n\"'`]{4,4000})")
 _CRUMB = re.compile(r"([\w.$%!#&*+^|~-]{1,80})=([^\s;,]{1,4000})")
-_PLAIN_CRUMBS = frozenset(
-    "path domain expires max-age samesite version comment theme lang language locale currency country region tz timezone "
-    "consent cookie_consent cookieconsent gdpr _ga _gid _gat _fbp _gcl_au utm_source dark_mode ab_test variant priority "
-    "cart_count visited first_visit last_visit referrer color".split()
+_PLAIN_CRUMBS = words(
+    """path domain expires max-age samesite version comment theme lang language locale currency country region tz
+    timezone consent cookie_consent cookieconsent gdpr _ga _gid _gat _fbp _gcl_au utm_source dark_mode ab_test
+    variant priority cart_count visited first_visit last_visit referrer color"""
 )
-_SECRET_CRUMB = re.compile(r"sess|sid|auth|token|jwt|remember|login|csrf|xsrf|secret|identity|credential|sso|saml", re.IGNORECASE)
+_SECRET_CRUMB = re.compile(
+    r"sess|sid|auth|token|jwt|remember|login|csrf|xsrf|secret|identity|credential|sso|saml", re.IGNORECASE
+)
 
 
 def find_cookies(text: str) -> Iterator[Finding]:
@@ -54,5 +56,3 @@ def find_kubernetes_secrets(text: str) -> Iterator[Finding]:
             value = entry[2].rstrip()
             if not is_placeholder(value):
                 yield Finding(entry.start(2), entry.start(2) + len(value), KUBERNETES_SECRET)
-
-

@@ -51,27 +51,35 @@ _BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,40000}={0,2}")
 
 OTHER_KEYS = (
-    searched("WireGuard key", "privatekey presharedkey", r"(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)"),
+    searched(
+        "WireGuard key", "privatekey presharedkey", r"(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)"
+    ),
     searched(
         "Ethereum private key",
         "private secret signing priv wallet deployer signer pk",
-        r"(?:private|secret|signing|deployer|signer|wallet|priv|\bpk)[\w \-]{0,30}[\"'`]?\s{0,3}(?:[:=]|is|->|=>)?\s{0,3}"
+        r"(?:private|secret|signing|deployer|signer|wallet|priv|\bpk)[\w \-]{0,30}[\"'`]?\s{0,3}(?:[:=]|is|->"
+        r"|=>)?\s{0,3}"
         r"[\"'`]?((?:0x)?[0-9a-f]{64})(?![0-9a-z])",
         begins=True,
+        stride=40,
     ),
     searched(
         "Solana private key",
         "solana phantom keypair secret private",
-        r"(?:solana|phantom|keypair|secret|private)[^\n]{0,60}?((?<![1-9A-HJ-NP-Za-km-z])[1-9A-HJ-NP-Za-km-z]{86,88}"
-        r"(?![1-9A-HJ-NP-Za-km-z]))",
+        r"(?:solana|phantom|keypair|secret|private)[^\n]{0,60}?((?<![A-Za-z0-9])[A-Za-z0-9]{86,89}(?![A-Za-z0-9]))",
         begins=True,
         stride=40,
     ),
     searched("Solana private key", "[", r"\[\s?(\d{1,3}(?:\s?,\s?\d{1,3}){63})\s?\]"),
-    searched("minisign key", "minisign", r"untrusted comment: (?:minisign|rsign) encrypted secret key\s{1,3}(\S{60,400})"),
+    searched(
+        "minisign key", "minisign", r"untrusted comment: (?:minisign|rsign) encrypted secret key\s{1,3}(\S{60,400})"
+    ),
     searched("signify key", "signify", r"untrusted comment: signify secret key\s{1,3}(\S{60,400})"),
     searched(
-        "XML private key", "rsakeyvalue dsakeyvalue", r"<(?:D|P|Q|DP|DQ|InverseQ|X)>([A-Za-z0-9+/=\s]{16,2000})</", flags=0
+        "XML private key",
+        "rsakeyvalue dsakeyvalue",
+        r"<(?:D|P|Q|DP|DQ|InverseQ|X)>([A-Za-z0-9+/=\s]{16,2000})</",
+        flags=0,
     ),
 )
 
@@ -116,7 +124,9 @@ def find_encoded_blocks(text: str) -> Iterator[Finding]:
 _WEB_TOKEN = re.compile(
     r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,8000}+\.(?:eyJ)?[A-Za-z0-9_-]{8,16000}+(?:\.[A-Za-z0-9_-]{0,16000}+){0,3}"
 )
-_ESCAPED_WEB_TOKEN = re.compile(r"(?<=\\[nrt])eyJ[A-Za-z0-9_-]{8,8000}+\.eyJ[A-Za-z0-9_-]{8,16000}+(?:\.[A-Za-z0-9_-]{0,16000}+)?")
+_ESCAPED_WEB_TOKEN = re.compile(
+    r"(?<=\\[nrt])eyJ[A-Za-z0-9_-]{8,8000}+\.eyJ[A-Za-z0-9_-]{8,16000}+(?:\.[A-Za-z0-9_-]{0,16000}+)?"
+)
 
 
 def find_web_tokens(text: str) -> Iterator[Finding]:

@@ -100,7 +100,8 @@ def _every(text: str) -> Iterator[Finding]:
     ):
         yield from find(text)
     yield from named.find_named(text, lower)
-    yield from named.find_nearby(text, lower)
+    for find_in_words in (named.find_nearby, named.find_before_name, named.find_shaped):
+        yield from find_in_words(text, lower)
 
 
 def _outside(found: Iterable[Finding], marks: list[tuple[int, int]]) -> list[Finding]:

@@ -23,7 +23,8 @@ _BRANDS = re.compile(
     r"|220[0-4]\d{12,15}|(?:60|65|81|82|508)\d{12,14}"  # Mir, RuPay
 )
 _OTHER_NUMBER = re.compile(
-    r"order|tracking|invoice|serial|isbn|imei|iccid|phone|ticket|parcel|shipment|transaction id|trace|request|timestamp|account id|user id|"
+    r"order|tracking|invoice|serial|isbn|imei|iccid|phone|ticket|parcel|shipment|transaction id|trace|request"
+    r"|timestamp|account id|user id|"
     r"snowflake|ean|gtin|sku|barcode|reference|bestell|rechnung|id\W{0,3}$",
     re.IGNORECASE,
 )

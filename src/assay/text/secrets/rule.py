@@ -90,7 +90,7 @@ class Searched:
 
 
 def begins_word(text: str, place: int) -> bool:
-    """Whether no letter or digit stands right before a place, or only the letter of a written escape such as `\\n`."""
+    r"""Whether no letter or digit stands right before a place, or only the letter of a written escape such as `\n`."""
     if place == 0:
         return True
     before = text[place - 1]
@@ -99,7 +99,7 @@ def begins_word(text: str, place: int) -> bool:
     return place > 1 and before in ESCAPES and text[place - 2] == "\\"
 
 
-def searched(  # noqa: PLR0913 - the columns of a table
+def searched(
     kind: str,
     anchors: str,
     pattern: str,
@@ -118,6 +118,11 @@ def searched(  # noqa: PLR0913 - the columns of a table
         begins=begins,
         stride=stride,
     )
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a list that is written with blanks between them."""
+    return frozenset(text.split())
 
 
 def lower_in_place(text: str) -> str:

@@ -1,5 +1,7 @@
 """Secrets that stand where only a secret can stand: in headers, command lines, configuration files and code."""
 
+# ruff: noqa: RUF001 - full-width marks and dashes stand in texts of other languages
+
 from __future__ import annotations
 
 import base64
@@ -34,11 +36,12 @@ def _has_digit(value: str) -> bool:
 
 
 def _is_option_value(value: str) -> bool:
-    return value[0] not in "-=" and looks_secret(trim(value), strong=True)
+    spoken = " " in value and may_be_password(value)
+    return value[0] not in "-=" and (spoken or looks_secret(trim(value), strong=True))
 
 
 def _is_connection_password(value: str) -> bool:
-    return may_be_password(trim(value)) and not re.search(r"[(]|^\w+\)", value)
+    return looks_secret(trim(value), strong=True, quoted=True) and not re.search(r"[(]|^\w+\)", value)
 
 
 def _is_basic(value: str) -> bool:
@@ -106,7 +109,8 @@ _COMMANDS = (
     _command("smbclient rpcclient", r"\s(?:[^\n|]{0,160}?\s)??-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,100})"),
     _command(
         "keytool jarsigner apksigner",
-        rf"\s(?:[^\n|]{{0,300}}?\s)??-{{1,2}}(?:store|key|srcstore|deststore|new|ks-|key-)pass(?:word)?\s{{1,2}}(?:pass:)?{_ARGUMENT}",
+        rf"\s(?:[^\n|]{{0,300}}?\s)??-{{1,2}}(?:store|key|srcstore|deststore|new|ks-"
+        rf"|key-)pass(?:word)?\s{{1,2}}(?:pass:)?{_ARGUMENT}",
     ),
     _command("xfreerdp wfreerdp", rf"\s(?:[^\n|]{{0,200}}?\s)??/p:{_ARGUMENT}"),
     _command("nmcli", rf"\s(?:[^\n|]{{0,200}}?\s)??password\s{{1,2}}{_ARGUMENT}"),
@@ -121,13 +125,17 @@ _COMMANDS = (
     _command(
         "echo printf",
         r"\s{1,2}(?:-n\s{1,2}|-e\s{1,2})?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|:$]{4,100})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,2}"
-        r"(?:-S|chpasswd)|chpasswd|kinit|passwd|docker\s{1,2}login|cryptsetup|gpg|podman\s{1,2}login|helm\s{1,2}registry)",
+        r"(?:-S|chpasswd)|chpasswd|kinit|passwd|docker\s{1,2}login|cryptsetup|gpg|podman\s{1,2}login"
+        r"|helm\s{1,2}registry)",
     ),
+    _command("echo printf", r"\s{1,2}-n\s{1,2}[\"']?([^\s\"'|:$]{6,100})[\"']?\s{0,3}\|\s{0,3}base64"),
+    _command("gcloud gsutil bq", r"\s(?:[^\n|]{0,200}?\s)??--key[ =]([A-Za-z0-9+/=_-]{30,400})"),
     _command("sqlplus rman impdp expdp sqlldr", r"\s[^\n/]{0,40}?[\w.$#-]{1,40}/[\"']?([^\s@/\"']{2,100})@"),
     searched(
         "password on a command line",
         "--",
-        r"--?(?:[a-z0-9]{1,20}[-_]){0,4}(?:password|passwd|passphrase|passcode|pass|pwd|psk|secret|token|api-?key|apikey"
+        r"--?(?:[a-z0-9]{1,20}[-_]){0,4}(?:password|passwd|passphrase|passcode|pass|pwd|psk|secret|token|api-?key"
+        r"|apikey"
         r"|access-?key|secret-?key|auth-?key|private-?key|client-?secret|storepass|keypass|auth-?token|pat)"
         rf"(?:=|\s{{1,3}}){_ARGUMENT}",
         check=_is_option_value,
@@ -139,7 +147,8 @@ _HEADERS = (
     searched(
         "authorisation header",
         "authorization",
-        r"authorization[\"']?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:bearer|token|apikey|api-key|key|digest|oauth|negotiate|ntlm|ssws"
+        r"authorization[\"']?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:bearer|token|apikey|api-key|key|digest|oauth|negotiate"
+        r"|ntlm|ssws"
         r"|genie-?key|splunk|bot|jwt|pve\w{3,12}|klaviyo-api-key|discogs|aws|hmac)[ =:]{1,3}"
         rf"({_V}{{8,4000}})",
         check=lambda value: _is_value(value) and _looks_secret(value),
@@ -151,6 +160,13 @@ _HEADERS = (
         r"authorization[\"']?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?([A-Za-z0-9._~+/=|!:-]{16,4000})(?!\w)",
         check=_looks_random,
         begins=True,
+    ),
+    searched(
+        "authorisation header",
+        "authorization",
+        r"authorization[^\n]{0,400}?\b(?:signature|response|mac)[=:]\s?[\"']?([A-Za-z0-9+/=%]{16,400})",
+        begins=True,
+        stride=40,
     ),
     searched(
         "authorisation header",
@@ -222,7 +238,22 @@ _FILES = (
         check=lambda value: len(value) >= 6 and _is_value(value),
         begins=True,
     ),
-    searched("VPN pre-shared key", "psk xauth eap", r"(?:PSK|XAUTH|EAP)\s{1,4}\"([^\"\n]{3,200})\"", check=_is_value, begins=True),
+    searched(
+        "VPN pre-shared key", "psk", r"psk\s{1,3}([A-Za-z0-9!#$%^&*_+/=.-]{8,100})(?!\S)", check=_has_digit, begins=True
+    ),
+    searched(
+        "Vault secret id",
+        "secret",
+        r"secret[-_ ]?id[\"'`]?[\s:=]{1,4}[\"'`]?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
+        begins=True,
+    ),
+    searched(
+        "VPN pre-shared key",
+        "psk xauth eap",
+        r"(?:PSK|XAUTH|EAP)\s{1,4}\"([^\"\n]{3,200})\"",
+        check=_is_value,
+        begins=True,
+    ),
     searched(
         "one-time password secret",
         "otpauth",
@@ -271,9 +302,25 @@ _FILES = (
         "network device password",
         "enable username neighbor key-string tacacs radius snmp-server",
         r"(?:enable\s{1,3}(?:secret|password)|username\s{1,3}\S{1,40}\s(?:[^\n]{0,40}?\s)??(?:secret|password)"
-        r"|neighbor\s{1,3}\S{1,40}\s{1,3}password|key-string|(?:tacacs|radius)(?:-server)?\s[^\n]{0,60}?\bkey)\s{1,3}(?:\d\s{1,3})?"
-        r"((?!encryption|service|\d\s|and\b|or\b|are\b|is\b)[^\s\"':=,]{4,120})|snmp-server\s{1,3}community\s{1,3}(\S{3,60})",
+        r"|neighbor\s{1,3}\S{1,40}\s{1,3}password|key-string|(?:tacacs"
+        r"|radius)(?:-server)?\s[^\n]{0,60}?\bkey)\s{1,3}(?:\d\s{1,3})?"
+        r"((?!encryption|service|\d\s|and\b|or\b|are\b|is\b)[^\s\"':=,]{4,120})"
+        r"|snmp-server\s{1,3}community\s{1,3}(\S{3,60})",
         check=_has_digit,
+        begins=True,
+    ),
+    searched(
+        "SNMP community",
+        "community",
+        r"community(?:[- ]string)?[\s:=]{1,3}[\"']?([^\s\"',;]{5,60})",
+        check=lambda value: _has_digit(value) and any(letter.isalpha() for letter in value) and ":" not in value,
+        begins=True,
+    ),
+    searched(
+        "mail password",
+        "]:",
+        r"\]:\d{2,5}\s{1,8}[^\s:]{1,80}:([^\s:]{4,100})(?!\S)",
+        check=_is_value,
         begins=True,
     ),
     searched(
@@ -293,8 +340,9 @@ _FILES = (
     searched(
         "connection string password",
         "password pwd accountkey sharedaccesskey sharedsecret accesskey",
-        r"(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|sharedsecret|accesskey|sharedaccesssignature)\s{0,2}="
-        r"\s{0,2}(?:\"([^\"\n]{2,300})\"|'([^'\n]{2,300})'|\{([^}\n]{2,300})\}|([^;\s\"'<>&]{3,400}))(?=[;\"'&\s]|$)",
+        r"(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|sharedsecret|accesskey"
+        r"|sharedaccesssignature)\s{0,2}="
+        r"\s{0,2}(?:\"([^\"\n]{2,300})\"|'([^'\n]{2,300})'|\{([^}\n]{2,300})\}|([^;\s\"'`<>&]{3,400}))(?=[;\"'&\s]|$)",
         check=_is_connection_password,
         begins=True,
     ),
@@ -310,6 +358,20 @@ _FILES = (
 _CODE = (
     searched(
         "password in code",
+        "fernet( aesgcm( chacha20poly1305( secretbox(",
+        r"\w{5,20}\(\s{0,2}(?:key\s?=\s?)?b?[\"']([^\"'\n]{16,200})[\"']",
+        check=_is_value,
+        begins=True,
+    ),
+    searched(
+        "password in code",
+        "send",
+        r"send(?:line)?\s?\(?\s{0,2}[\"']([^\"'\n\\]{4,100})(?:\\[rn]){1,2}[\"']",
+        check=_has_digit,
+        begins=True,
+    ),
+    searched(
+        "password in code",
         "convertto-securestring",
         r"ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"']([^\"'\n]{2,200})[\"']",
         check=_is_value,
@@ -317,12 +379,14 @@ _CODE = (
     ),
     searched(
         "password in code",
-        "auth basicauth httpbasicauth httpdigestauth networkcredential passwordcredential .login( .log usernamepassword "
-        "basicawscredentials plainauth plaincredentials signin setbasicauth getconnection( mysqli pdo(",
+        "auth basicauth httpbasicauth httpdigestauth networkcredential passwordcredential .login( .log "
+        "usernamepassword basicawscredentials plainauth plaincredentials signin setbasicauth getconnection( mysqli "
+        "pdo(",
         r"(?:auth\s{0,2}=\s{0,2}\(|HTTP(?:Basic|Digest)Auth\(|BasicAuth\(|NetworkCredential\(|PasswordCredentials?\("
         r"|\.log_?in\(|UsernamePasswordCredentials\(|BasicAWSCredentials\(|PlainAuth\(\s{0,2}\"[^\"]{0,20}\"\s{0,2},"
         r"|PlainCredentials\(|signinWithEmailAndPassword\((?:auth\s{0,2},)?|SetBasicAuth\("
-        r"|getConnection\(\s{0,2}[\"'][^\"'\n]{1,200}[\"']\s{0,2},|mysqli?(?:_connect)?\(\s{0,2}[\"'][^\"'\n]{1,100}[\"']\s{0,2},"
+        r"|getConnection\(\s{0,2}[\"'][^\"'\n]{1,200}[\"']\s{0,2},"
+        r"|mysqli?(?:_connect)?\(\s{0,2}[\"'][^\"'\n]{1,100}[\"']\s{0,2},"
         r"|PDO\(\s{0,2}[\"'][^\"'\n]{1,200}[\"']\s{0,2},)"
         r"\s{0,3}[\"'][^\"'\n]{1,100}[\"']\s{0,2},\s{0,3}[\"']([^\"'\n]{3,200})[\"']",
         check=_is_value,
@@ -332,6 +396,19 @@ _CODE = (
 
 _WORDS = (
     searched("card security code", "cvv cvc pin", r"(?<!\w)(?:cvv2?|cvc2?|(?-i:PIN))[ #]{1,2}(\d{3,6})\b", begins=True),
+    searched(
+        "app password",
+        "app",
+        r"app(?:[- ]specific)?[- ]pass(?:word|code)s?[\s:=\"'`]{1,4}((?:[a-z]{4}[ -]){3}[a-z]{4})(?![\w-])",
+        begins=True,
+    ),
+    searched(
+        "combination of a lock",
+        "combination combo puk",
+        r"(?<!\w)(?:combination|combo|puk2?)(?:\s{1,2}(?:is|of|for|the|safe|lock|was"
+        r"|[\w-]{2,20})){0,4}?[\s:=]{1,3}(\d{1,2}(?:[-– ]\d{1,2}){2,3}|\d{8})(?![\d-])",
+        begins=True,
+    ),
     searched(
         "changed password",
         "password passwort passphrase passwd pwd passcode pin token secret key",
@@ -345,21 +422,33 @@ _WORDS = (
     searched(
         "recovery codes",
         "backup recovery scratch rescue emergency wiederherstellung",
-        r"(?:backup|recovery|scratch|rescue|emergency|wiederherstellungs)[- ]?(?:codes?|keys?)\b[^\n:]{0,40}[:\n]\s{0,4}"
-        r"((?:(?:\d{1,2}[.)]\s|[-*]\s)?(?=[A-Za-z0-9-]{0,24}\d)(?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,5}|\d{6,10}"
+        r"(?:backup|recovery|scratch|rescue|emergency|wiederherstellungs)[- ]?(?:codes?"
+        r"|keys?)\b[^\n:]{0,40}[:\n]\s{0,4}"
+        r"((?:(?:\d{1,2}[.)]\s|[-*]\s)?(?=[A-Za-z0-9-]{0,24}\d)(?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,5}"
+        r"|\d{6,10}"
         r"|[a-z0-9]{8,16})[\s,;]{0,4}){1,20})",
         check=_is_value,
         begins=True,
     ),
     searched(
         "login in words",
+        "sign log",
+        r"(?:sign|log)[ -]?(?:in|on)\s{1,2}(?:as|with|using|via)\s{1,2}\S{2,60}\s{1,2}(?:with|and|/|using"
+        r"|,)\s{1,2}[\"'`]?([^\s\"'`<>]{6,60})",
+        check=lambda value: _has_digit(value) and any(letter.isalpha() for letter in value),
+        begins=True,
+    ),
+    searched(
+        "login in words",
         "login log cred sign user zugangsdaten anmeldedaten identifiants account connect",
-        r"(?:login|log[ -]?in|creds?|credentials?|credenciales|sign[ -]?in|user/pass(?:word)?|username/password|zugangsdaten"
-        r"|anmeldedaten|identifiants|account)\b(?:\s{1,3}(?:with|as|is|are|for|to|the|using|via|at|on|in|[\w.-]{2,30})){0,5}?"
+        r"(?:login|log[ -]?in|creds?|credentials?|credenciales|sign[ -]?in|user/pass(?:word)?|username/password"
+        r"|zugangsdaten"
+        r"|anmeldedaten|identifiants|account)\b(?:\s{1,3}(?:with|as|is|are|for|to|the|using|via|at|on|in"
+        r"|[\w.-]{2,30})){0,5}?"
         r"\s{0,3}[:=]?\s{1,3}[\"'`]?[\w.@+-]{2,60}[\"'`]?\s{0,2}(?:/|:|\|)\s{0,2}[\"'`]?([^\s\"'`/<>|]{4,80})",
         check=lambda value: _has_digit(value) and any(letter.isalpha() for letter in value.replace("e", "")),
         begins=True,
-        stride=5,
+        stride=30,
     ),
 )
 
