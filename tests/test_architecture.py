@@ -97,3 +97,53 @@ def test_there_is_no_drawer() -> None:
 def test_every_module_begins_with_its_map() -> None:
     silent = [path for path in FILES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
     assert not silent, silent
+
+
+READS_FILES = {
+    "assay.evaluation.running.folder": {"RunFolder", "find_run", "list_runs", "run_names", "write_whole"},
+    "assay.evaluation.lookup": {"Lookup"},
+    "assay.evaluation.results": {"load_run"},
+    "assay.evaluation.datasets": {"Registry", "load_dataset", "load_named"},
+    "assay.evaluation.datasets.loading": {"load_dataset", "load_named", "read_path"},
+    "assay.evaluation.datasets.registry": {"Registry"},
+    "assay.evaluation.labelling": {"LabelJournal", "LabelSession"},
+    "assay.evaluation.labelling.journal": {"LabelJournal"},
+    "assay.evaluation.labelling.session": {"LabelSession"},
+    "assay.evaluation.reporting.surroundings": {"around"},
+    "assay.evaluation.shelf": {"Shelf", "FilePlaces"},
+    "assay.wiring": {"lookup_of", "registry_of"},
+    "assay.wiring.systems": {"lookup_of", "registry_of"},
+}
+"""What opens runs, datasets and labels without asking whose they are, by module."""
+BY_PARTS = READS_FILES.keys() - {"assay.wiring"}
+"""Modules that may not be imported as a whole either; what is taken from `wiring` is looked at name by name."""
+MAKES_ITS_OWN = {"server/demo.py"}
+"""Fills a store of its own from the datasets that come with Assay, before anybody is served."""
+
+
+def names_at_run_time(tree: ast.AST) -> list[tuple[str, str]]:
+    """Every name that a file imports from a module or takes from one, but for annotations."""
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom):
+            found += [(str(node.module), alias.name) for alias in node.names]
+            found += [(f"{node.module}.{alias.name}", "*") for alias in node.names]  # it may be a module
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "wiring":
+            found.append(("assay.wiring", node.attr))
+        found += names_at_run_time(node)
+    return found
+
+
+def test_server_and_mcp_reach_files_through_the_shelf_alone() -> None:
+    """A page that opened a folder by itself once showed every tenant's runs to everybody."""
+    broken = []
+    for path in FILES:
+        name = path.relative_to(SOURCE).as_posix()
+        if layer_of(path) not in ("server", "mcp") or name in MAKES_ITS_OWN:
+            continue
+        used = names_at_run_time(ast.parse(path.read_text(encoding="utf-8")))
+        broken += [f"{name}: {module}.{what}" for module, what in used if what in READS_FILES.get(module, ())]
+        broken += [f"{name}: {module}" for module, what in used if what == "*" and module in BY_PARTS]
+    assert not broken, broken

@@ -184,6 +184,24 @@ def test_what_a_writer_saved_goes_and_their_name_with_it(home: Home, scope: Scop
             assert line.actor.startswith("erased_")
 
 
+def test_the_name_of_a_token_goes_from_its_grades_whatever_id_stands_behind_it(home: Home, scope: Scope) -> None:
+    with engine_at(home) as engine:
+        boris = keep(engine, scope, "The boiler", BORIS)
+        names = ("mallory#t_01", "mallory#t_02", "mallory2#t_03")
+        with engine.store.writing(scope) as work:
+            work.queries.add_many([samples.query("q_9", query="boilers")])
+            work.judgments.put_many(
+                [samples.judgment(query_id="q_9", memory_id=boris, annotator=name) for name in names]
+            )
+
+        forget(engine, scope, writer="mallory")
+
+        with engine.store.reading(scope) as work:
+            left = sorted(grade.annotator for grade in work.judgments.of("q_9"))
+        assert [name.startswith("erased_") for name in left] == [True, True, False]
+        assert [name.partition("#")[2] for name in left] == ["t_01", "t_02", "t_03"]
+
+
 def test_a_text_that_was_merged_goes_and_the_memory_stays(home: Home, scope: Scope) -> None:
     with engine_at(home) as engine:
         boris = keep(engine, scope, "The boiler", BORIS, triggers=("boiler",))

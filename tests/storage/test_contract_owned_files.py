@@ -51,3 +51,14 @@ def test_a_second_claim_changes_nothing(store: Store, clock: FixedClock) -> None
 def test_a_name_that_no_index_could_hold_is_refused(store: Store) -> None:
     with pytest.raises(BadValue, match="name"):
         claim(store, ALPHA, "x" * 501)
+
+
+def test_owners_outlive_a_restore(store: Store, scope: Scope) -> None:
+    """Otherwise a file that was made since the checkpoint would fall to whoever runs the server."""
+    claim(store, ALPHA, "run_before")
+    made = store.checkpoints.create("good")
+    claim(store, BETA, "run_since")
+    store.checkpoints.restore(made.id, scope)
+    with store.reading(scope) as work:
+        found = work.owned_files.owners(FileKind.RUN, ["run_before", "run_since"])
+    assert found == {"run_before": {"alpha"}, "run_since": {"beta"}}

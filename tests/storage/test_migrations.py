@@ -17,6 +17,7 @@ from tests.storage.homes import BOUND_S, Home, raw
 
 from assay.errors import AssayError, MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
 from assay.records import IdFactory, Scope
+from assay.records.owned_files import FileKind
 from assay.storage import AllOf, Store, open_store, schema
 from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
@@ -222,6 +223,22 @@ def test_a_filled_store_of_the_first_version_gets_numbers_words_and_triggers(hom
         assert work.memories.numbers_of(["m_3"]) == {"m_3": 3}
         assert [passage.number for passage in work.passages.page()] == [1, 2, 3, 4]
     assert store.problems() == []
+
+
+def test_runs_of_an_old_store_get_the_tenant_of_their_results_as_owner(home: Home) -> None:
+    with bare(home) as connection:
+        schema.upgrade(connection, "here", Schema(scripts=CURRENT.scripts, newest="0010"))
+        for tenant, run_id in (("alpha", "run_1"), ("alpha", "run_2"), ("alpha", "run_2"), ("beta", "run_3")):
+            mine = Work(connection, Scope(tenant=tenant), home.clock)
+            mine.meta.put(EPOCH, IdFactory(home.clock).new("ep"))
+            mine.results.add(samples.result(run_id=run_id))
+    store = home.open()
+    with store.reading(Scope(tenant="gamma")) as work:
+        found = work.owned_files.owners(FileKind.RUN, ["run_1", "run_2", "run_3", "run_4"])
+    assert found == {"run_1": {"alpha"}, "run_2": {"alpha"}, "run_3": {"beta"}}
+    with store.reading(Scope(tenant="beta")) as work:
+        [kept] = work.owned_files.all(FileKind.RUN)
+    assert (kept.principal, kept.created_at) == ("", samples.result().created_at)
 
 
 def test_an_old_store_is_brought_forward_with_all_it_holds(home: Home, scope: Scope, tmp_path: Path) -> None:

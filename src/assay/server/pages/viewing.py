@@ -10,7 +10,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
@@ -20,7 +20,6 @@ from starlette.responses import RedirectResponse, Response
 from assay.access import Act, Grant
 from assay.clock import Clock
 from assay.errors import AssayError, BadValue
-from assay.evaluation.shelf import Shelf
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.records.learning import Validated
@@ -30,6 +29,9 @@ from assay.server.pages.wrong import said_of
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, Services, grant_of, scope_of, services_of
 from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.evaluation.shelf import Shelf
 
 SEE_OTHER = 303
 _log = logging.getLogger(__name__)

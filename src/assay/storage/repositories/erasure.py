@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, Text, and_, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Row, Table, Text, and_, delete, func, literal, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT, AuditEntry
+from assay.records.scope import ID_MARK
 from assay.storage.marks import ERASED, Marks
 from assay.storage.repositories.base import Bound, Repository
 from assay.storage.repositories.meta import EPOCH, Meta
@@ -153,13 +154,16 @@ class Erasure(Repository):
         return +touched
 
     def rename_actor(self, actor: str, pseudonym: str) -> Counter[str]:
-        """Let a pseudonym stand wherever somebody is named as the one who did something."""
+        """Let a pseudonym stand wherever somebody is named as the one who did something, with or without an id."""
         touched: Counter[str] = Counter()
         for table in _tables():
             for column in table.columns:
                 if column.name in ACTORS:
-                    same = (self._mine(table), column == actor)
-                    changed = update(table).where(*same).values({column.name: pseudonym})
+                    with_id = column.startswith(f"{actor}{ID_MARK}", autoescape=True)
+                    same = (self._mine(table), or_(column == actor, with_id))
+                    # The id stays: two tokens of one name have grades of their own, which must not become one.
+                    renamed = literal(pseudonym, Text) + func.substr(column, len(actor) + 1)
+                    changed = update(table).where(*same).values({column.name: renamed})
                     touched[table.name] += self._connection.execute(changed).rowcount
         return +touched
 
