@@ -27,7 +27,7 @@ from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.network import Gatekeeper
-from assay.records import EdgeKind, Intent, Mode, SaveDecision, Tier
+from assay.records import AuthorKind, EdgeKind, Intent, Mode, SaveDecision, Tier
 
 DEFAULT_URL = "http://127.0.0.1:8710"
 AGAIN = frozenset({408, 425, 429, 502, 503, 504})
@@ -47,6 +47,22 @@ class FoundPassage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenBy:
+    """Who wrote a memory."""
+
+    name: str
+    kind: AuthorKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OtherView:
+    """Another memory that says otherwise."""
+
+    memory_id: str
+    author: WrittenBy
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FoundMemory:
     """One memory that was found."""
 
@@ -63,6 +79,12 @@ class FoundMemory:
     updated_at: datetime
     superseded_at: datetime | None
     """When another memory took its place; None: it is current."""
+    author: WrittenBy
+    """Who wrote it, and whether a person or a program."""
+    contradicts: tuple[OtherView, ...]
+    """Current memories that it was saved against."""
+    contradicted_by: tuple[OtherView, ...]
+    """Current memories that were saved against it."""
     explanation: Mapping[str, Any] | None
     """Every number behind the score, if the search asked to `explain`."""
 
@@ -304,7 +326,7 @@ class Client:
         return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/update", changes))
 
     def restore(self, memory_id: str) -> Saved:
-        """Bring back a forgotten memory; with admin access also a quarantined, superseded or merged one."""
+        """Bring back a forgotten memory; a person also a quarantined, superseded or merged one."""
         return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/restore", {}))
 
     def forget(self, memory_id: str, *, reversible: bool = False, versions: bool = False) -> Mapping[str, Any]:
@@ -412,11 +434,17 @@ class Client:
         """Nothing to give back: each call has a connection of its own."""
 
 
+def _read_author(told: Mapping[str, Any]) -> WrittenBy:
+    return WrittenBy(name=told["name"], kind=AuthorKind(told["kind"]))
+
+
 _NESTED: Mapping[tuple[type, str], type] = {
     (Found, "hits"): FoundMemory,
     (Found, "pinned"): PinnedMemory,
     (Found, "held_back"): HeldBackMemory,
     (FoundMemory, "passages"): FoundPassage,
+    (FoundMemory, "contradicts"): OtherView,
+    (FoundMemory, "contradicted_by"): OtherView,
     (Saved, "nearest"): NearMemory,
     (Saved, "steps"): SaveStep,
     (Saved, "inherited"): InheritedField,
@@ -427,6 +455,8 @@ _READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {
     (FoundMemory, "tier"): Tier,
     (FoundMemory, "updated_at"): datetime.fromisoformat,
     (FoundMemory, "superseded_at"): datetime.fromisoformat,
+    (FoundMemory, "author"): _read_author,
+    (OtherView, "author"): _read_author,
     (Found, "mode"): Mode,
     (Found, "intent"): Intent,
     (Saved, "decision"): SaveDecision,

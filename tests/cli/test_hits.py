@@ -12,6 +12,8 @@ from rich.console import Console
 
 from assay.cli.hits import SNIPPET, best_passage, explained, shown
 from assay.records import (
+    Author,
+    AuthorKind,
     Boost,
     Channel,
     Explanation,
@@ -98,6 +100,7 @@ def hit(**changed: Any) -> Hit:
         tags=(),
         channels=(Channel.VECTOR, Channel.BM25),
         updated_at=START,
+        author=Author(name="ada", kind=AuthorKind.PERSON),
         explanation=explanation(),
     )
     return replace(made, **changed)

@@ -27,6 +27,7 @@ ON_BY_DEFAULT = {
     "query_expansion",
     "negative_feedback",
     "graph_scoring",
+    "trust_ranking",
 }
 
 

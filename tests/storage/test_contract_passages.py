@@ -82,7 +82,8 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
         "updated_at": START.timestamp(), "valid_from": START.timestamp(), "superseded_at": samples.AT.timestamp(),
     }  # fmt: skip
     assert {name: getattr(first.memory, name) for name in wanted} == wanted
-    assert told == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT)
+    told_of = told._replace(written_by="", written_with="", metadata={})
+    assert told_of == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT, "", "", {})
     assert (last.number, last.memory.id, last.position, last.memory.superseded_at) == (3, "m_2", 1, None)
 
 

@@ -63,6 +63,8 @@ class Grant(NamedTuple):
 
     scope: Scope
     access: Access
+    person: bool = False
+    """A person calls: what is saved counts as written by hand. Whoever shows no proof of that is a program."""
 
     def allows(self, policy: Policy) -> bool:
         """Whether what has this policy may be seen and called."""

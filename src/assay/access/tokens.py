@@ -45,12 +45,20 @@ class Tokens:
         self._clock = clock
 
     def create(
-        self, scope: Scope, name: str, access: Access, *, days: int | None = None, by: Access = Access.OPERATOR
+        self,
+        scope: Scope,
+        name: str,
+        access: Access,
+        *,
+        days: int | None = None,
+        by: Access = Access.OPERATOR,
+        person: bool = False,
     ) -> NewToken:
         """A new token for the scope's tenant; without days it does not expire.
 
         `by` is the access of whoever asks; the person at the command line is the operator. Raises `NotAllowed` for a
-        token that would reach further than that.
+        token that would reach further than that. A token is a program's unless it is made for a `person`: only then
+        do notes saved with it count as written by hand.
         """
         _check_reach(by, access, "make")
         if days is not None and not 1 <= days <= LONGEST_DAYS:
@@ -65,10 +73,11 @@ class Tokens:
             created_at=now,
             created_by=scope.principal,
             expires_at=None if days is None else now + timedelta(days=days),
+            person=person,
         )
         with self._store.writing(scope) as work:
             work.access_tokens.add(kept)
-            work.audit.append("token.create", kept.token_id, {"name": name, "access": str(access)})
+            work.audit.append("token.create", kept.token_id, {"name": name, "access": str(access), "person": person})
         return NewToken(text, kept)
 
     def all(self, scope: Scope) -> list[AccessToken]:
@@ -137,7 +146,8 @@ class StoredTokens:
         if found is None or not found[1].is_good(self._clock.now()):
             return None
         tenant, token = found
-        return Grant(Scope(tenant=tenant, principal=f"token:{token.name}", principal_id=token.token_id), token.access)
+        scope = Scope(tenant=tenant, principal=f"token:{token.name}", principal_id=token.token_id)
+        return Grant(scope, token.access, person=token.person)
 
 
 def _check_reach(by: Access, access: Access, verb: str) -> None:

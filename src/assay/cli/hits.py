@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from assay.formats.grid import grid
-from assay.records import Explanation, Hit, HitPassage, PassageScore, SearchRequest, SearchResult
+from assay.records import (
+    AuthorKind,
+    Explanation,
+    Hit,
+    HitPassage,
+    PassageScore,
+    SearchRequest,
+    SearchResult,
+    TrustMove,
+)
 
 SNIPPET = 240
 """Characters shown of a passage."""
@@ -50,11 +59,24 @@ def _hit(hit: Hit, request: SearchRequest) -> Text:
         head.append(f"  {where}", style="dim")
     if hit.superseded_at is not None:
         head.append(f"  superseded {hit.superseded_at:%Y-%m-%d}", style="red")
-    channels = ", ".join(hit.channels)
-    lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{hit.memory_id}  {channels}", style="dim")]
+    about = "  ".join(part for part in (hit.memory_id, ", ".join(hit.channels), _wrote(hit)) if part)
+    lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{about}", style="dim"), *_other_views(hit)]
     if hit.explanation is not None:
         lines += [Text(line) for line in explained(hit.explanation)]
     return Text("\n").join(lines)
+
+
+def _wrote(hit: Hit) -> str:
+    return f"by {hit.author.name} ({hit.author.kind})"
+
+
+def _other_views(hit: Hit) -> Iterator[Text]:
+    """What says otherwise; a person's word against a program's stands out."""
+    for word, others in (("contradicts", hit.contradicts), ("contradicted by", hit.contradicted_by)):
+        for other in others:
+            against = hit.author.kind is AuthorKind.PROGRAM and other.author.kind is AuthorKind.PERSON
+            line = f"{_INDENT}{word} {other.memory_id}, by {other.author.name} ({other.author.kind})"
+            yield Text(line, style="red" if against else "yellow")
 
 
 def best_passage(hit: Hit) -> HitPassage:
@@ -100,6 +122,16 @@ def explained(why: Explanation) -> Iterator[str]:
     yield f"{_INDENT}{_sum(why)}"
     if why.reranked_from is not None:
         yield f"{_INDENT}reranked from place {why.reranked_from}"
+    if why.trust is not None:
+        yield f"{_INDENT}{explain_trust(why.trust)}"
+
+
+def explain_trust(move: TrustMove) -> str:
+    """Why trust moved a result, as a sentence."""
+    place = "where no channel found it" if move.from_rank is None else f"place {move.from_rank}"
+    if move.raised:
+        return f"raised above {move.other_id} from {place}: {move.reason}"
+    return f"held below {move.other_id}, from {place}: {move.reason}"
 
 
 def _votes(one: PassageScore) -> Iterator[tuple[str, ...]]:

@@ -58,6 +58,12 @@ FLAGS = _table(
         default=True,
     ),
     Flag(
+        name="trust_ranking",
+        meaning="A program's note never stands above a person's note that it contradicts or repeats.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
         name="learn_from_selection",
         meaning="Memories learn trigger words from the queries they were chosen for.",
         owner="learning",

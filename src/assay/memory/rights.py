@@ -1,15 +1,15 @@
 """Who may change a memory after it was saved. Every surface asks here, so every surface refuses in the same words.
 
-A person (the command line, `assay.Memory`, a token with admin access) may change any memory of the tenant. A program
-(an MCP agent, a token with write access) may change what its own principal wrote, and neither constitutional memories
-nor what a person wrote by hand.
+A person (the command line, `assay.Memory`, a token made with `--person`) may change any memory of the tenant. A program
+(an MCP agent, any other token, whoever calls the API without one) may change what its own principal wrote, and neither
+constitutional memories nor what a person wrote by hand or took in from a file.
 """
 
 from __future__ import annotations
 
 from assay.errors import NotAllowed
-from assay.records import MemoryRecord, MemoryStatus, Scope, Tier
-from assay.records.memory import RESERVED
+from assay.records import AuthorKind, MemoryRecord, MemoryStatus, Scope, Tier
+from assay.records.memory import INGESTED_WITH
 
 
 def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bool) -> None:
@@ -20,12 +20,16 @@ def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bo
         why = f"the memory {memory.id!r} is constitutional, and only a person may {verb} it"
     elif memory.written_by != scope.principal:
         why = f"the memory {memory.id!r} was not written by {scope.principal!r}, who may {verb} only its own memories"
-    elif not memory.metadata.get(RESERVED, {}).get("automated", False):
-        why = f"the memory {memory.id!r} was written by hand, and only a person may {verb} it"
+    elif memory.author.kind is AuthorKind.PERSON:
+        how = "taken in from a file" if memory.written_with == INGESTED_WITH else "written by hand"
+        why = f"the memory {memory.id!r} was {how}, and only a person may {verb} it"
     else:
         return
     command = f"assay forget {memory.id} --reversible" if verb == "forget" else f"assay {verb} {memory.id}"
-    raise NotAllowed(why, remedy=f"Ask a person to run `{command}`, or use a token with admin access.")
+    raise NotAllowed(
+        why,
+        remedy=f"Ask a person to run `{command}`, or use the token of a person (`assay token create --person`).",
+    )
 
 
 def check_readable(memory: MemoryRecord) -> None:

@@ -29,6 +29,8 @@ from assay.records.history import AuditEntry, Change, LogPosition, Operation, Ro
 from assay.records.ids import IdFactory
 from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.memory import (
+    Author,
+    AuthorKind,
     Chunk,
     Edge,
     EdgeKind,
@@ -45,6 +47,7 @@ from assay.records.scope import DEFAULT_TENANT, Scope
 from assay.records.searching import (
     Boost,
     Channel,
+    Contradiction,
     Explanation,
     Filters,
     FusionMethod,
@@ -60,6 +63,7 @@ from assay.records.searching import (
     SearchResult,
     Stage,
     Telemetry,
+    TrustMove,
     Vote,
 )
 from assay.records.sessions import (
@@ -82,6 +86,8 @@ __all__ = [
     "AbTestStatus",
     "AnsweredCase",
     "AuditEntry",
+    "Author",
+    "AuthorKind",
     "Boost",
     "CaseRun",
     "CaseStatus",
@@ -92,6 +98,7 @@ __all__ = [
     "Claim",
     "ConflictRule",
     "ContradictingPair",
+    "Contradiction",
     "Draft",
     "Edge",
     "EdgeKind",
@@ -166,6 +173,7 @@ __all__ = [
     "Tier",
     "Titled",
     "TokenPrice",
+    "TrustMove",
     "Vote",
     "make_draft",
 ]

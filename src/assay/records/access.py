@@ -38,6 +38,8 @@ class AccessToken:
     expires_at: datetime | None = None
     """None: it does not expire."""
     revoked_at: datetime | None = None
+    person: bool = False
+    """A person uses it: what is saved with it counts as written by hand. Otherwise a program does."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "token_id")
@@ -45,6 +47,7 @@ class AccessToken:
         require(self, one_of(Access), "access")
         require(self, values.moment, "created_at")
         allow(self, values.moment, "expires_at", "revoked_at")
+        require(self, values.flag, "person")
 
     def is_good(self, now: datetime) -> bool:
         """Whether it still opens anything."""

@@ -53,6 +53,34 @@ QUARANTINED_MARK = "quarantined"
 FORGOTTEN_MARK = "forgotten"
 
 
+INGESTED_WITH = "assay ingest"
+"""What a document says it was written with when a person took it in from a file."""
+
+
+class AuthorKind(StrEnum):
+    """Who stands behind a memory."""
+
+    PERSON = "person"
+    """Written by hand, or a document that a person took in with `assay ingest`."""
+    PROGRAM = "program"
+    """An agent over MCP, a token that was not made for a person, or a script that says so (`--automated`)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Author:
+    """Who wrote a memory."""
+
+    name: str
+    """The principal: a user name, or `token:NAME`."""
+    kind: AuthorKind
+
+
+def author_of(written_by: str, written_with: str, metadata: Mapping[str, Any]) -> Author:
+    """The author of a memory, from what is stored with it. The one place that tells a person from a program."""
+    automated = metadata.get(RESERVED, {}).get("automated", False) and written_with != INGESTED_WITH
+    return Author(name=written_by, kind=AuthorKind.PROGRAM if automated else AuthorKind.PERSON)
+
+
 class EdgeKind(StrEnum):
     """How one memory relates to another."""
 
@@ -114,6 +142,11 @@ class MemoryRecord:
         require(self, values.count, "validation_count", "access_count", "frequency", "version")
         require(self, values.moment, "created_at", "updated_at", "valid_from")
         allow(self, values.moment, "superseded_at")
+
+    @property
+    def author(self) -> Author:
+        """Who wrote it, and whether a person or a program."""
+        return author_of(self.written_by, self.written_with, self.metadata)
 
     @property
     def status(self) -> MemoryStatus:

@@ -18,7 +18,7 @@ from assay.records import values
 from assay.records.anchors import FolderMode
 from assay.records.checked import allow, one_of, require
 from assay.records.evidence import Origin
-from assay.records.memory import Tier
+from assay.records.memory import Author, Tier
 
 MAX_QUERY = 100_000
 """Characters in one query."""
@@ -203,6 +203,19 @@ class PassageScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrustMove:
+    """Why trust moved a result: a program's note stands below a person's note that it contradicts."""
+
+    raised: bool
+    """Brought up above the program's note that contradicts it; otherwise held below the person's note."""
+    from_rank: int | None
+    """The rank it had before; None: no channel found it."""
+    other_id: str
+    """The other note of the two."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
     """Where a hit's score comes from: votes add up to passages, passages to the memory, boosts multiply."""
 
@@ -223,6 +236,8 @@ class Explanation:
     """What a further passage has to be above to count."""
     reranked_from: int | None = None
     """The rank before reranking; None when nothing reranked."""
+    trust: TrustMove | None = None
+    """Why it was held below a person's note or raised above a program's; None when trust did not move it."""
 
     def recomputed(self) -> float:
         """The score, made again from the numbers above."""
@@ -252,6 +267,14 @@ class HitPassage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Contradiction:
+    """Another memory that says otherwise, and who wrote it."""
+
+    memory_id: str
+    author: Author
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Hit:
     """One memory that was found."""
 
@@ -266,8 +289,14 @@ class Hit:
     rel_path: str
     tags: tuple[str, ...]
     channels: tuple[Channel, ...]
-    """Which found it."""
+    """Which found it; none when it was brought in because a result contradicts it."""
     updated_at: datetime
+    author: Author
+    """Who wrote it, and whether a person or a program."""
+    contradicts: tuple[Contradiction, ...] = ()
+    """Current memories that it was saved against, at most 10."""
+    contradicted_by: tuple[Contradiction, ...] = ()
+    """Current memories that were saved against it, at most 10."""
     superseded_at: datetime | None = None
     explanation: Explanation | None = None
 
@@ -310,7 +339,8 @@ class Stage:
     """One step of a search."""
 
     name: str
-    """`folder-choice`, `candidate`, `filter`, `fusion`, `aggregate`, `boost`, `rerank`, `final-rank`, `fallback`."""
+    """`folder-choice`, `candidate`, `filter`, `fusion`, `aggregate`, `boost`, `rerank`, `trust`, `final-rank`,
+    `fallback`."""
     duration_ms: float
     inputs: int
     outputs: int

@@ -15,10 +15,11 @@ from assay.storage.query_log import LogStatus
 from assay.storage.repositories.candidates import Candidate, CandidateMemory
 from assay.storage.repositories.changes import Followed, Standing
 from assay.storage.repositories.chunk_writing import ChunkVector, Saved
-from assay.storage.repositories.edges import Reached
+from assay.storage.repositories.edges import Reached, Stance
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.flags import FlagRow
 from assay.storage.repositories.indexed import IndexedRow
+from assay.storage.repositories.memories import Authorship
 from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, ShownPassage
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
@@ -31,6 +32,7 @@ from assay.storage.work import Work
 __all__ = [
     "AllOf",
     "AnyOf",
+    "Authorship",
     "Candidate",
     "CandidateMemory",
     "Checkpoint",
@@ -58,6 +60,7 @@ __all__ = [
     "Saved",
     "SessionQuery",
     "ShownPassage",
+    "Stance",
     "Standing",
     "Store",
     "StoreOptions",

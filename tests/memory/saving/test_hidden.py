@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.saving.conftest import draft
 
-from assay.memory.saving.hidden import HIDDEN_TEXT, STRAY, remove, seen
+from assay.memory.saving.hidden import HIDDEN_TEXT, PRIVATE, REORDERED, STRAY, remove, seen
 from assay.memory.saving.secrets import mask
 from assay.records import Mask
 
@@ -19,14 +19,14 @@ TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
     [
         ("pay\u200bload", "payload", HIDDEN_TEXT),
         (f"menu{TAGS}", "menu", HIDDEN_TEXT),
-        ("abc\u202edef\u202c", "abcdef", HIDDEN_TEXT),
+        ("abc\u202edef", "abcdef", REORDERED),
         ("a\u2066b\u2069", "ab", HIDDEN_TEXT),
         ("ab\u200d\u200ccd", "abcd", HIDDEN_TEXT),
         ("\U0001f600\U000e0100\U000e0101\U000e0102", "\U0001f600\U000e0100", HIDDEN_TEXT),
         ("\u0645\u06cc\u200c\u200c\u200c\u062e", "\u0645\u06cc\u200c\u062e", HIDDEN_TEXT),
         ("\ufeffTitle", "Title", STRAY),
-        ("\uf0b7 item", " item", STRAY),
-        ("\x1b[31mred", "[31mred", STRAY),
+        ("\uf0b7 item", " item", PRIVATE),
+        ("\x1b[31mred", "red", REORDERED),
         ("co\xadoperate", "cooperate", STRAY),
     ],
 )

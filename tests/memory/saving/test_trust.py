@@ -34,7 +34,7 @@ def test_limits_are_reached_without_doubt() -> None:
 
 
 def test_few_hidden_characters_happen_and_many_do_not() -> None:
-    few = Mask(HIDDEN_TEXT, "body", trust.FEW_HIDDEN)
+    few = Mask(HIDDEN_TEXT, "body", trust.MOST_HIDDEN[HIDDEN_TEXT])
     assert doubts(draft(), [few, Mask(STRAY, "body", 1_000)]) == ()
     assert [one.name for one in doubts(draft(), [few, Mask(HIDDEN_TEXT, "title", 1)])] == ["hidden_text"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.memory.searching.budget import fit
-from assay.records import Hit, HitPassage, Tier
+from assay.records import Author, AuthorKind, Hit, HitPassage, Tier
 
 
 def hit(name: str, *tokens: int) -> Hit:
@@ -27,6 +27,7 @@ def hit(name: str, *tokens: int) -> Hit:
         tags=(),
         channels=(),
         updated_at=datetime(2025, 1, 1, tzinfo=UTC),
+        author=Author(name="ada", kind=AuthorKind.PERSON),
     )
 
 

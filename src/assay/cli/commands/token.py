@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 ScopeOption = Annotated[Access, typer.Option("--scope", help="How far it reaches; each includes the ones before it.")]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Who or what it is for; the audit log has it.")]
 DaysOption = Annotated[int | None, typer.Option("--days", metavar="N", help="It opens nothing after so many days.")]
+PersonOption = Annotated[
+    bool,
+    typer.Option("--person", help="A person uses it: notes saved with it count as written by hand, not by a program."),
+]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `assay token list` has it.")]
 
 
@@ -34,14 +38,19 @@ def register(app: typer.Typer) -> None:
 
     @command(group, "create")
     def create(
-        surface: Surface, scope: ScopeOption = Access.READ, name: NameOption = "unnamed", days: DaysOption = None
+        surface: Surface,
+        scope: ScopeOption = Access.READ,
+        name: NameOption = "unnamed",
+        days: DaysOption = None,
+        person: PersonOption = False,
     ) -> None:
         """Make a token for a tenant (--tenant); it is shown once."""
         with _tokens(surface) as tokens:
-            made = tokens.create(surface.scope, name, scope, days=days)
+            made = tokens.create(surface.scope, name, scope, days=days, person=person)
+        opens = f"Opens {scope} access to tenant {surface.scope.tenant} for a {_kind(made.kept)}."
         told = [
             made.text,
-            f"Opens {scope} access to tenant {surface.scope.tenant}. It is not shown again: keep it now.",
+            f"{opens} It is not shown again: keep it now.",
             "Send it as: Authorization: Bearer TOKEN",
         ]
         surface.result({**_as_json(made.kept), "token": made.text}, "\n".join(told))
@@ -51,7 +60,7 @@ def register(app: typer.Typer) -> None:
         """List the tenant's tokens; never their text."""
         with _tokens(surface) as tokens:
             found = tokens.all(surface.scope)
-        rows = [("id", "name", "scope", "made", "by", "state"), *(_row(one) for one in found)]
+        rows = [("id", "name", "scope", "used by", "made", "by", "state"), *(_row(one) for one in found)]
         empty = "No tokens yet. Make one: assay token create --scope read --name ci"
         surface.result([_as_json(one) for one in found], "\n".join(grid(rows)) if found else empty)
 
@@ -79,7 +88,11 @@ def _tokens(surface: Surface) -> AbstractContextManager[Tokens]:
 
 def _row(one: AccessToken) -> tuple[str, ...]:
     made = f"{one.created_at:%Y-%m-%d %H:%M}"
-    return one.token_id, one.name, str(one.access), made, one.created_by, _state(one)
+    return one.token_id, one.name, str(one.access), f"a {_kind(one)}", made, one.created_by, _state(one)
+
+
+def _kind(token: AccessToken) -> str:
+    return "person" if token.person else "program"
 
 
 def _state(one: AccessToken) -> str:
@@ -97,6 +110,7 @@ def _as_json(one: AccessToken) -> dict[str, Any]:
         "token_id": one.token_id,
         "name": one.name,
         "scope": str(one.access),
+        "person": one.person,
         "created_by": one.created_by,
         **{name: None if moment is None else moment.isoformat() for name, moment in times.items()},
     }

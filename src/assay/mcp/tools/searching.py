@@ -12,7 +12,10 @@ from assay.access import acts
 from assay.mcp.framing import NOTICE, About
 from assay.mcp.tool import Arguments, Calling, Moment, Result, SessionId, Tool
 from assay.records import (
+    Author,
+    AuthorKind,
     Channel,
+    Contradiction,
     Filters,
     FolderMode,
     HeldBack,
@@ -71,6 +74,20 @@ class SearchArguments(Arguments):
     explain: Annotated[bool, Field(description="Also give every number behind each score.")] = False
 
 
+class WrittenBy(Result):
+    """Who wrote a memory."""
+
+    name: str
+    kind: AuthorKind
+
+
+class OtherView(Result):
+    """Another memory that says otherwise."""
+
+    memory_id: str
+    author: WrittenBy
+
+
 class FoundMemory(Result):
     """One memory that was found."""
 
@@ -89,6 +106,12 @@ class FoundMemory(Result):
     tokens: int
     updated_at: datetime
     superseded_at: datetime | None
+    author: WrittenBy
+    """Trust what a person wrote before what a program wrote."""
+    contradicts: list[OtherView]
+    """Current memories that it was saved against."""
+    contradicted_by: list[OtherView]
+    """Current memories that were saved against it."""
     explanation: dict[str, Any] | None
 
 
@@ -187,8 +210,19 @@ def _hit(hit: Hit) -> FoundMemory:
         tokens=hit.tokens,
         updated_at=hit.updated_at,
         superseded_at=hit.superseded_at,
+        author=_author(hit.author),
+        contradicts=[_other_view(one) for one in hit.contradicts],
+        contradicted_by=[_other_view(one) for one in hit.contradicted_by],
         explanation=None if hit.explanation is None else to_jsonable_python(hit.explanation),
     )
+
+
+def _author(author: Author) -> WrittenBy:
+    return WrittenBy(name=author.name, kind=author.kind)
+
+
+def _other_view(other: Contradiction) -> OtherView:
+    return OtherView(memory_id=other.memory_id, author=_author(other.author))
 
 
 def _held_back(one: HeldBack) -> HeldBackMemory:
@@ -212,7 +246,16 @@ def _as_read(found: Found) -> str:
 def _entry(one: FoundMemory) -> str:
     gone = f", superseded {one.superseded_at:%Y-%m-%d}" if one.superseded_at else ""
     place = f", {one.path or one.folder}" if one.path or one.folder else ""
-    return f"[{one.rank}] {one.title} (id {one.memory_id}, score {one.score:.3f}{place}{gone})\n{one.text}"
+    head = f"[{one.rank}] {one.title} (id {one.memory_id}, score {one.score:.3f}{place}{gone}, {_provenance(one)})"
+    return f"{head}\n{one.text}"
+
+
+def _provenance(one: FoundMemory) -> str:
+    """Who wrote a memory, and what says otherwise."""
+    parts = [f"written by {one.author.kind} {one.author.name}"]
+    parts += [f"contradicts {other.memory_id} by a {other.author.kind}" for other in one.contradicts]
+    parts += [f"contradicted by {other.memory_id} by a {other.author.kind}" for other in one.contradicted_by]
+    return "; ".join(parts)
 
 
 def _reminders(held_back: list[HeldBackMemory]) -> list[str]:
@@ -290,7 +333,7 @@ def _context(calling: Calling, given: ContextArguments) -> Context:
 def _context_as_read(context: Context) -> str:
     parts = [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.pinned]
     parts += _reminders(context.held_back)
-    parts += [f"## {one.title} (id {one.memory_id})\n{one.text}" for one in context.hits]
+    parts += [f"## {one.title} (id {one.memory_id}; {_provenance(one)})\n{one.text}" for one in context.hits]
     if not context.hits and not context.held_back:
         parts.append("Nothing in the memory is close to this question.")
     parts += [f"Degraded: {reason}" for reason in context.degraded]

@@ -26,6 +26,7 @@ from assay.memory.ingesting.walk import FoundFile
 from assay.memory.saving.structure import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
 from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
+from assay.records.memory import INGESTED_WITH
 from assay.records.saving import INHERITED
 from assay.regular_files import open_regular
 from assay.text import restructured
@@ -33,7 +34,7 @@ from assay.text import restructured
 LIMIT = 16_000_000
 """Bytes of one document: as many characters as a memory's body may have."""
 TOO_LONG = f"at most {LIMIT:,} bytes are read as one document; split it, or write it as JSONL"
-TOOL = "assay ingest"
+TOOL = INGESTED_WITH
 
 _TEXTS = ("text", "body", "content", "contents")
 _IDS = ("_id", "id", "doc_id")

@@ -109,8 +109,13 @@ def _reconsolidated(
             "held_off" if policy.held_off and not not_compared else "off",
             not_compared or policy.reconsolidation_reason,
         )
-        held_off = "" if not_compared else _held_off(near, policy)
-        return Decision(decision=SaveDecision.STORE, steps=(*before, step), would_reject=would, held_off=held_off)
+        return Decision(
+            decision=SaveDecision.STORE,
+            steps=(*before, step),
+            would_reject=would,
+            held_off="" if not_compared else _held_off(near, policy),
+            contradicts=_against_persons(near),
+        )
     verdicts = [allowed(one, policy) for one in near]
     chosen = foremost(verdicts)
     by_verdict = {
@@ -131,6 +136,11 @@ def _reconsolidated(
     )
 
 
+def _against_persons(near: Sequence[Neighbour]) -> tuple[Neighbour, ...]:
+    """What a program's draft contradicts of what persons wrote: named also when no memory may be changed."""
+    return tuple(one for one in near if one.protected and for_protected(one.verdict) is Verdict.CONTRADICTS)
+
+
 def _held_off(near: Sequence[Neighbour], policy: Policy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
@@ -147,11 +157,12 @@ def _held_off(near: Sequence[Neighbour], policy: Policy) -> str:
 def allowed(one: Neighbour, policy: Policy) -> Verdict:
     """What is left of a verdict on a memory under these flags, and when it may not be touched.
 
-    A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns.
+    A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns;
+    a program's duplicate of what a person wrote is joined to it, so that it never stands above it.
     """
     verdict = one.verdict
     if verdict is Verdict.REJECT:
-        verdict = Verdict.STORE if policy.gate else Verdict.MERGE
+        verdict = Verdict.STORE if policy.gate and not one.protected else Verdict.MERGE
     return for_protected(verdict) if one.protected else verdict
 
 

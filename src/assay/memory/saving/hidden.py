@@ -8,7 +8,7 @@ or emoji that are written with them, a single variation selector, marks of direc
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,17 @@ from assay.records import Draft, Mask
 
 HIDDEN_TEXT = "hidden text"
 """What nobody types by accident: zero-width characters, direction overrides, tags, runs of variation selectors."""
+REORDERED = "direction or terminal controls"
+"""What makes a screen show something else than what is stored: direction overrides, escape sequences of terminals."""
+PRIVATE = "private use characters"
 STRAY = "stray characters"
-"""What files bring along: controls, byte order marks, soft hyphens, private use."""
+"""What files bring along: other controls, byte order marks, soft hyphens."""
 
+_PRIVATE_USE = "\ue000-\uf8ff\U000f0000-\U0010fffd"
 _STRAY = (
     "\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # controls other than white space
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufeff\ufff0-\ufffb"  # soft hyphen, fillers, marks
-    "\ue000-\uf8ff\U000f0000-\U0010fffd"  # private use
+    + _PRIVATE_USE
 )
 _ALWAYS = _STRAY + (
     "\u200b\u202a-\u202e\u2060-\u2065\u206a-\u206f"  # zero-width, overrides
@@ -39,6 +43,13 @@ _HIDDEN = re.compile(
     f"|(?<!{_JOINED})[\u200c\u200d]+|[\u200c\u200d]+(?!{_JOINED})|(?<=[\u200c\u200d])[\u200c\u200d]+"
 )
 _STRAYS = re.compile(f"[{_STRAY}]")
+_PRIVATES = re.compile(f"[{_PRIVATE_USE}]")
+_OVERRIDES = re.compile("[\u202b\u202d\u202e\u2067]")
+"""Those that turn the direction of text. A lone U+202A comes with paths that were copied on Windows."""
+_ESCAPES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]{0,40}[ -/]{0,10}[@-~]?|\x1b\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\)?|\x1b[@-Z^_]?"
+)
+"""Escape sequences of terminals (ECMA-48), with what follows the escape character."""
 _HIDDEN_MARKS = re.compile(f"[{_MARKS}]+")
 
 
@@ -58,14 +69,31 @@ def seen(text: str, where: str, masks: list[Mask]) -> str:
     """A text without what cannot be seen; what was taken out is added to `masks`."""
     if text.isascii() and text.isprintable():
         return text
-    plain = _HIDDEN.sub("", text)
+    without_escapes = _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text
+    plain = _HIDDEN.sub("", without_escapes)
     if not _FROM_THE_RIGHT.search(plain):
         plain = _HIDDEN_MARKS.sub("", plain)
-    if gone := len(text) - len(plain):
-        strays = len(_STRAYS.findall(text))
-        found = ((HIDDEN_TEXT, gone - strays), (STRAY, strays))
-        masks += [Mask(kind, where, count) for kind, count in found if count]
+    if len(text) > len(plain):
+        masks += _masks(text, without_escapes, plain, where)
     return plain
+
+
+def _masks(text: str, without_escapes: str, plain: str, where: str) -> Iterator[Mask]:
+    """What was taken out of a text, by kind."""
+    private, overrides, strays = (
+        len(pattern.findall(without_escapes)) - len(pattern.findall(plain))
+        for pattern in (_PRIVATES, _OVERRIDES, _STRAYS)
+    )
+    escapes = len(text) - len(without_escapes)
+    found = (
+        (HIDDEN_TEXT, len(without_escapes) - len(plain) - strays - overrides),
+        (REORDERED, escapes + overrides),
+        (PRIVATE, private),
+        (STRAY, strays - private),
+    )
+    for kind, count in found:
+        if count:
+            yield Mask(kind, where, count)
 
 
 def _of_json(value: Any, masks: list[Mask]) -> Any:

@@ -6,10 +6,10 @@ writers with the same thought never both store it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +19,18 @@ from assay.embedding.protocol import SimilarityProfile
 from assay.index import Indexes, View
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, last_headings
-from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide
-from assay.memory.saving.structure import RESERVED
-from assay.memory.saving.subject import Labelled
-from assay.records import Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
-from assay.storage import Standing, Work
+from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide, opposes
+from assay.memory.saving.subject import Labelled, restates
+from assay.records import AuthorKind, Draft, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
+from assay.records.memory import INGESTED_WITH
+from assay.storage import IndexPassage, Standing, Work
 
 Vector = NDArray[np.float32]
+LOOSELY_RELATED = 0.5
+"""From this similarity on, a program's draft is compared with what persons wrote: one changed word in a short note can
+bring it far below what counts as related."""
+PASSAGES_COMPARED = 8
+"""Paragraphs that a program's draft is compared with, the nearest first."""
 _HOLDING = Filters()
 _EVER = Filters(include_superseded=True)
 
@@ -38,6 +43,9 @@ class Nominated:
     position: LogPosition
     replaced: tuple[int, ...] = ()
     """Those near a program's draft that hold no longer: it must not bring another's old note back unseen."""
+    passages: Mapping[int, float] = field(default_factory=dict)
+    """Passages near a program's draft with their similarity, most similar first: it may contradict a paragraph of a
+    document whose mean is far away."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,14 +79,21 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
     view = indexes.view(work)
     allowed = view.allowed(_HOLDING)
     asked = [mean, *(prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ())]
-    found = [
-        one.number
-        for vector in asked
-        for one in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed)
-    ]
-    numbers = _owners(view, found)
-    replaced = _replaced(view, mean, model, options) - numbers if prepared.draft.automated else frozenset()
-    return Nominated(numbers=tuple(sorted(numbers)), position=position, replaced=tuple(sorted(replaced)))
+    found: dict[int, float] = {}
+    for vector in asked:
+        for one in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed):
+            found[one.number] = max(one.score, found.get(one.number, one.score))
+    numbers = _owners(view, list(found))
+    if not prepared.draft.automated:
+        return Nominated(numbers=tuple(sorted(numbers)), position=position)
+    replaced = _replaced(view, mean, model, options) - numbers
+    nearest_first = sorted(found.items(), key=lambda passage: (-passage[1], passage[0]))
+    return Nominated(
+        numbers=tuple(sorted(numbers)),
+        position=position,
+        replaced=tuple(sorted(replaced)),
+        passages=dict(nearest_first),
+    )
 
 
 def _replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
@@ -140,9 +155,52 @@ class Judge:
             return []
         means = work.vectors.of_memories(list(numbers), self._model)
         ranked = sorted(((_cosine(mean, other), number) for number, other in means.items()), key=_nearest_first)
-        near = list(islice(self._holding(work, ranked), self._options.neighbours))
+        near = self._chosen(self._holding(work, ranked))
         self._compare(work, near)
         return [self._neighbour(one) for one in near]
+
+    def of_passages(self, work: Work, passages: Mapping[int, float], known: Collection[Neighbour]) -> list[Neighbour]:
+        """Documents of persons, by the paragraph that is nearest to a program's draft, where it says something else."""
+        near = dict(islice(passages.items(), PASSAGES_COMPARED))
+        if not near:
+            return []
+        rows = {row.number: row for row in work.passages.by_numbers(list(near))}
+        memories = work.memories.by_numbers(sorted({row.memory_number for row in rows.values()}))
+        judged = {one.memory.id for one in known if one.verdict is not Verdict.STORE}
+        found: list[Neighbour] = []
+        for number, similarity in near.items():
+            memory = memories.get(rows[number].memory_number) if number in rows else None
+            if memory is None or memory.id in judged or memory.superseded_at or not self._is_protected(memory):
+                continue
+            compared = self._of_passage(memory, rows[number], similarity)
+            if compared.verdict is not Verdict.STORE:
+                judged.add(memory.id)
+                found.append(compared)
+        return found[: self._options.neighbours]
+
+    def _of_passage(self, memory: MemoryRecord, passage: IndexPassage, similarity: float) -> Neighbour:
+        old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
+        pair = compare(old, self._prepared.labelled, similarity)
+        verdict = decide(pair, self._profile)
+        if verdict is Verdict.STORE and restates(passage.text, self._prepared.draft.body):
+            verdict = Verdict.CONTRADICTS
+        elif verdict is Verdict.REJECT:
+            # It repeats a paragraph and not the document: nothing is turned away for that.
+            verdict = Verdict.MERGE
+        return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=True)
+
+    def _chosen(self, holding: Iterator[_Near]) -> list[_Near]:
+        """The nearest; of those that a program may not touch, as many again, so that its own copies hide none."""
+        most = self._options.neighbours
+        near = list(islice(holding, most))
+        if not self._prepared.draft.automated:
+            return near
+        left = most - sum(self._is_protected(one.memory) for one in near)
+        related = takewhile(lambda one: one.similarity >= LOOSELY_RELATED, holding)
+        return near + list(islice((one for one in related if self._is_protected(one.memory)), left))
+
+    def _is_protected(self, memory: MemoryRecord) -> bool:
+        return is_protected(memory, self._prepared.draft)
 
     def _holding(self, work: Work, ranked: Sequence[tuple[float, int]]) -> Iterator[_Near]:
         """Ranked memories that still hold, read as they are wanted: most that were nominated are never looked at."""
@@ -157,7 +215,7 @@ class Judge:
     def _compare(self, work: Work, near: Sequence[_Near]) -> None:
         """Compare the draft with those it was not compared with before."""
         # Below, whatever the checks would say, the draft is stored; they are not cheap, and the lock is held.
-        wanted = [one for one in near if one.similarity >= self._profile.related and one.key not in self._judged]
+        wanted = [one for one in near if self._is_compared(one) and one.key not in self._judged]
         if not wanted:
             return
         draft = self._prepared.labelled
@@ -166,13 +224,20 @@ class Judge:
             old = labelled(one.memory, last_headings(paths.get(one.memory.id, ())))
             self._judged[one.key] = compare(old, draft, one.similarity)
 
+    def _is_compared(self, near: _Near) -> bool:
+        least = LOOSELY_RELATED if self._is_protected(near.memory) else self._profile.related
+        return near.similarity >= least
+
     def _neighbour(self, near: _Near) -> Neighbour:
         similarity, memory = near
-        if similarity < self._profile.related:
+        if not self._is_compared(near):
             return Neighbour(memory=memory, pair=_unlike(similarity), verdict=Verdict.STORE)
         pair = self._judged[near.key]
-        protected = self._prepared.draft.automated and is_protected(memory)
-        return Neighbour(memory=memory, pair=pair, verdict=decide(pair, self._profile), protected=protected)
+        protected = self._is_protected(memory)
+        verdict = decide(pair, self._profile)
+        if protected and verdict is Verdict.STORE and opposes(pair):
+            verdict = Verdict.CONTRADICTS
+        return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=protected)
 
 
 def _unlike(similarity: float) -> Pair:
@@ -190,9 +255,15 @@ def labelled(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labelled:
     )
 
 
-def is_protected(memory: MemoryRecord) -> bool:
-    """Whether no program may change a memory on its own: it is constitutional, or a person wrote it."""
-    return memory.tier is Tier.CONSTITUTIONAL or not memory.metadata.get(RESERVED, {}).get("automated", False)
+def is_protected(memory: MemoryRecord, draft: Draft) -> bool:
+    """Whether a draft may not take a memory's place: a program wrote the draft, and a person stands behind the memory.
+
+    A document that was taken in from a file gives way to the same file taken in again, and to no other program.
+    """
+    if not draft.automated:
+        return False
+    taken_in_again = draft.written_with == memory.written_with == INGESTED_WITH
+    return memory.tier is Tier.CONSTITUTIONAL or (memory.author.kind is AuthorKind.PERSON and not taken_in_again)
 
 
 def _cosine(one: Vector, other: Vector) -> float:

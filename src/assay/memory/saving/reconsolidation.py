@@ -77,6 +77,11 @@ def decide(pair: Pair, profile: SimilarityProfile) -> Verdict:
     return Verdict.STORE if pair.agrees else Verdict.CONTRADICTS
 
 
+def opposes(pair: Pair) -> bool:
+    """Whether two texts under one label say different things, however unlike their vectors are."""
+    return pair.same_subject and not pair.distinct and (pair.adds or not pair.agrees)
+
+
 def for_protected(verdict: Verdict) -> Verdict:
     """What is left of a verdict when the memory may not be touched: the draft is stored, and joined to it."""
     spared = {Verdict.SUPERSEDE: Verdict.CONTRADICTS, Verdict.MERGE: Verdict.SUPPORTS}

@@ -178,7 +178,8 @@ def _check_program(memory: MemoryRecord, scope: Scope) -> None:
         state = "forgotten by a person" if memory.status is MemoryStatus.FORGOTTEN else str(memory.status)
         raise NotAllowed(
             f"the memory {memory.id!r} is {state}; a program may only restore what a program forgot",
-            remedy=f"Ask a person to run `assay restore {memory.id}`, or use a token with admin access.",
+            remedy=f"Ask a person to run `assay restore {memory.id}`, "
+            "or use the token of a person (`assay token create --person`).",
         )
 
 

@@ -295,10 +295,13 @@ class Saver:
         return writing.write(plan)
 
     def _plan(self, work: Work, ready: _Ready, policy: Policy, there: MemoryRecord | None) -> Plan:
-        near = [] if there is not None else self._near(work, ready)
+        near = self._near(work, ready) if there is None or ready.prepared.draft.automated else []
+        if there is not None:
+            # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
+            near = [one for one in near if one.protected and one.memory.id != there.id]
         prepared = self._watched(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
-        spared = there is not None and prepared.draft.automated and is_protected(there)
+        spared = there is not None and is_protected(there, prepared.draft)
         predecessor = None if spared else there
         older = [predecessor] if predecessor is not None else _superseded(near, policy)
         update = update_of(work, prepared, older, compared={one.memory.id for one in near})
@@ -334,7 +337,8 @@ class Saver:
         changed = changed_since(work, ready.nominated.position)
         if changed is None:
             raise _OvertakenError
-        return ready.judge.nearest(work, {*ready.nominated.numbers, *changed})
+        near = ready.judge.nearest(work, {*ready.nominated.numbers, *changed})
+        return near + ready.judge.of_passages(work, ready.nominated.passages, near)
 
 
 def _superseded(near: Sequence[Neighbour], policy: Policy) -> list[MemoryRecord]:

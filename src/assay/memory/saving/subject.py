@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 
 from assay.memory.saving.agreement import Agreement
 from assay.text.terms import normalised_phrase
-from assay.text.vocabulary import FUNCTION_WORDS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
+from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
 from assay.text.wording import Sentence, Wording, first_verb, wording
 
 COVERED = 0.5
 """A text that has less than this share of the other's content says something else."""
+
+RESTATED = 0.7
+"""Share of a sentence's words, and of those before its verb, from which another sentence repeats it."""
+RESTATED_WORDS = 4
+"""Fewer words of content are alike by chance."""
 
 GENERIC = frozenset(
     words_of(
@@ -66,6 +71,32 @@ def compare(old: Labelled, new: Labelled, agreement: Agreement) -> Subject:
     if agreement.agrees and not _covers(old, new):
         return Subject(same=False, distinct=True, reasons=(*shared, "different statements under one label"))
     return Subject(same=True, reasons=tuple(shared))
+
+
+def restates(old: str, new: str) -> bool:
+    """Whether the new text has a sentence of the old one with something else said of the same subject.
+
+    Told by words alone: it holds however unlike the texts are as wholes, and whatever stands before and after it.
+    """
+    sentences = wording(new).sentences
+    return any(
+        _says_otherwise(known, sentence)
+        for known in wording(old).sentences
+        if len(known.stems - FUNCTION_WORDS) >= RESTATED_WORDS
+        for sentence in sentences
+    )
+
+
+def _says_otherwise(known: Sentence, sentence: Sentence) -> bool:
+    content = known.stems - FUNCTION_WORDS
+    gone = content - sentence.stems
+    if len(gone) > (1.0 - RESTATED) * len(content):
+        return False
+    subject, _ = _halves(known)
+    if len(subject - sentence.stems) > (1.0 - RESTATED) * len(subject):
+        return False
+    turned = len(known.stems & NEGATORS) != len(sentence.stems & NEGATORS)
+    return turned or bool(gone)
 
 
 def _shared_labels(old: Labelled, new: Labelled) -> list[str]:

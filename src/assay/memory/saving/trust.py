@@ -2,7 +2,7 @@
 
 | doubt | said of |
 | --- | --- |
-| `hidden_text` | characters that nobody sees, more than happen by accident |
+| `hidden_text` | characters that nobody sees, more than happen by accident; any that turn or steer what is shown |
 | `orders` | text that tells a reading program what to do: one plain order, or two of the doubtful kind |
 | `stuffing` | words without sentences: long stretches without a stop, lists, one word over and over, broken order |
 | `triggers` | more trigger phrases, or more words in them, than a note of a program has reason for |
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assay.memory.saving.hidden import HIDDEN_TEXT
+from assay.memory.saving.hidden import HIDDEN_TEXT, PRIVATE, REORDERED
 from assay.memory.saving.orders import orders
 from assay.memory.saving.stuffing import stuffing
 from assay.records import Draft, Mask
@@ -28,8 +28,8 @@ MOST_TRIGGERS = 10
 MOST_TRIGGER_WORDS = 40
 LONGEST_TITLE = 40
 """Words."""
-FEW_HIDDEN = 12
-"""So many invisible characters happen by accident, in text that was copied from a page."""
+MOST_HIDDEN = {HIDDEN_TEXT: 12, PRIVATE: 3, REORDERED: 0}
+"""Characters of each kind that happen by accident, in text that was copied from a page or an icon font."""
 READ = 200_000
 """Characters of a body that are looked at."""
 
@@ -50,8 +50,11 @@ def doubts(draft: Draft, masks: Sequence[Mask] = ()) -> tuple[Doubt, ...]:
 
 
 def _hidden(masks: Sequence[Mask]) -> Doubt | None:
-    count = sum(mask.length for mask in masks if mask.kind == HIDDEN_TEXT)
-    return Doubt("hidden_text", f"{count} characters that nobody sees") if count > FEW_HIDDEN else None
+    for kind, most in MOST_HIDDEN.items():
+        count = sum(mask.length for mask in masks if mask.kind == kind)
+        if count > most:
+            return Doubt("hidden_text", f"{count} characters that nobody sees ({kind})")
+    return None
 
 
 def _orders(draft: Draft) -> Doubt | None:

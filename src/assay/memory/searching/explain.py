@@ -23,4 +23,5 @@ def explanation(one: Ranked, ranking: Ranking) -> Explanation:
         scale=rules.ceiling,
         score=ranking.score(one),
         reranked_from=one.reranked_from,
+        trust=one.trust,
     )

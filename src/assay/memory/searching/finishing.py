@@ -69,6 +69,8 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
     cut = cut_of(max(map(ranking.score, ranking.order), default=0.0), ranking.rules.method, options)
     first = ranking.order[: request.k]
     places = [one for one in first if not request.relevant_only or _passes(one, ranking, cut)]
+    if request.relevant_only:
+        places = _without_cause(places)
     held = [one for one in places if one.row.memory_id in in_view]
     fresh = [one for one in places if one.row.memory_id not in in_view]
     further: Iterable[Ranked] = (
@@ -78,7 +80,14 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
 
 
 def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
-    return cut.passes(ranking.score(one), _channels(one))
+    # A person's note that was raised stands or falls with the program's note that contradicts it.
+    return (one.trust is not None and one.trust.raised) or cut.passes(ranking.score(one), _channels(one))
+
+
+def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:
+    """The results without persons' notes that were raised above a program's note which is not relevant itself."""
+    ids = {one.row.memory_id for one in places}
+    return [one for one in places if one.trust is None or not one.trust.raised or one.trust.other_id in ids]
 
 
 def _held_back(
@@ -125,6 +134,9 @@ def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPass
         channels=_channels(one),
         updated_at=told.updated_at,
         superseded_at=told.superseded_at,
+        author=told.author,
+        contradicts=ranking.contradictions.contradicts(memory.id),
+        contradicted_by=ranking.contradictions.contradicted_by(memory.id),
         explanation=explanation(one, ranking) if explain else None,
     )
 

@@ -1,6 +1,6 @@
 """The stages of a search, in their order, inside one snapshot of the store.
 
-    folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> final-rank
+    folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> trust -> final-rank
 
 When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the folders
 that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.flags import FlagStates
 from assay.index import View
-from assay.memory.searching import boosting, fusion, modes
+from assay.memory.searching import boosting, fusion, modes, trust
 from assay.memory.searching.aggregation import AggregatedMemory, aggregate, floor_of
 from assay.memory.searching.boosting import Booster, Surroundings
 from assay.memory.searching.boosts import combined
@@ -27,6 +27,7 @@ from assay.memory.searching.channels import graph
 from assay.memory.searching.channels.ask import Ask, Offer, QueryVector
 from assay.memory.searching.filtering import kept
 from assay.memory.searching.finishing import Shown, finish
+from assay.memory.searching.fusion import FusedPassage
 from assay.memory.searching.guard import Guard
 from assay.memory.searching.modes import ModeChoice, Plan
 from assay.memory.searching.options import SearchOptions
@@ -136,7 +137,8 @@ class Pipeline:
         while memories and not memories[-1].score > 0.0:
             memories.pop()
         order = self._rerank(self._boost(memories, rows, found, plan), len(memories), plan)
-        return Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
+        ranking = Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
+        return self._trusted(ranking, memories, reach.passes)
 
     def _gather(self, reach: Reach, plan: Plan) -> Candidates:
         channels = self._channels(plan)
@@ -272,6 +274,27 @@ class Pipeline:
         spread = mmr(top, relevance, vectors, self._options.mmr_lambda, len(top), alike=self._options.mmr_alike)
         return spread + list(order[len(top) :])
 
+    def _trusted(
+        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+    ) -> Ranking:
+        """The ranking with what contradicts what, and no program's note above a person's note that it contradicts."""
+        work, ids = self._setting.work, [one.row.memory_id for one in ranking.order]
+        with self._trace.stage("trust", inputs=len(ids)) as stage:
+            stage.outputs = len(ids)
+            found = self._guard.run("trust", work, lambda: trust.look_up(work, ids))
+            opposed = [] if found is None else found.opposed()
+            if found is None or not opposed or not self._enabled("trust_ranking"):
+                return ranking if found is None else replace(ranking, contradictions=found)
+            raising = _Raising(work, ranking, memories, passes)
+            shown = self._request.k + len(self._in_view)
+            arranged = trust.arrange(ids, opposed, shown=shown, may_raise=raising.may)
+            known = {one.row.memory_id: one for one in ranking.order} | raising.found
+            order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
+            stage.outputs = len(order)
+            stage.detail["moved"] = len(arranged.moves)
+            rows = {**ranking.rows, **raising.rows}
+            return replace(ranking, order=order, rows=rows, contradictions=found)
+
     def _widened(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """The ranking, or a wider one when it holds too little."""
         reasons: list[str] = []
@@ -349,6 +372,43 @@ class Pipeline:
     @cached_property
     def _scoping(self) -> Scoping:
         return Scoping(self._setting.work, self._setting.view, self._parsed, self._guard)
+
+
+class _Raising:
+    """Persons' notes that are not among the results that count, fetched when a program's result contradicts them."""
+
+    def __init__(
+        self,
+        work: Work,
+        ranking: Ranking,
+        memories: Sequence[AggregatedMemory],
+        passes: Callable[[Candidate], bool],
+    ) -> None:
+        self._work = work
+        self._ranking = ranking
+        self._memories = memories
+        self._passes = passes
+        self._known = {one.row.memory_id for one in ranking.order}
+        self.found: dict[str, Ranked] = {}
+        self.rows: dict[int, Candidate] = {}
+
+    def may(self, memory_id: str) -> bool:
+        """Whether a note may be shown; one that no channel found is read, and shown by its first passage."""
+        if memory_id in self._known or memory_id in self.found:
+            return True
+        rows = self._ranking.rows
+        for memory in self._memories:
+            row = rows[memory.best.number]
+            if row.memory_id == memory_id:
+                self.found[memory_id] = Ranked(memory, row)
+                return True
+        for row in self._work.passages.first_candidates([memory_id]):
+            if self._passes(row):
+                unfound = FusedPassage(row.number, 0.0, ())
+                self.found[memory_id] = Ranked(AggregatedMemory(row.memory.number, 0.0, (unfound,)), row)
+                self.rows[row.number] = row
+                return True
+        return False
 
 
 def _with_former_ranks(before: Sequence[Ranked], after: Sequence[Ranked]) -> list[Ranked]:

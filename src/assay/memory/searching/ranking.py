@@ -9,7 +9,8 @@ from typing import NamedTuple
 from assay.memory.searching.aggregation import AggregatedMemory
 from assay.memory.searching.channels.ask import Offer
 from assay.memory.searching.scales import shown
-from assay.records import Boost, Channel, FusionMethod
+from assay.memory.searching.trust import NONE, Contradictions
+from assay.records import Boost, Channel, FusionMethod, TrustMove
 from assay.storage import Candidate
 
 
@@ -35,6 +36,7 @@ class Ranked(NamedTuple):
     boosts: tuple[Boost, ...] = ()
     factor: float = 1.0
     reranked_from: int | None = None
+    trust: TrustMove | None = None
 
     @property
     def worth(self) -> float:
@@ -55,6 +57,7 @@ class Ranking:
     rows: Mapping[int, Candidate]
     """By passage."""
     rules: Rules
+    contradictions: Contradictions = NONE
 
     def score(self, ranked: Ranked) -> float:
         """As a caller sees it."""

@@ -1,7 +1,7 @@
 """Memories after they were saved: update, forget reversibly, restore.
 
-With write access a caller changes what its own principal wrote, as a program; with admin access, any memory, as a
-person. Erasing one for good is `DELETE /api/memory/{memory_id}`, in `memory`.
+A program changes what its own principal wrote; a person (a token made with `--person`) changes any memory of the
+tenant. Erasing one for good is `DELETE /api/memory/{memory_id}`, in `memory`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pydantic import Field
 
 from assay.access import acts
 from assay.records import Format, Tier
-from assay.records.access import Access
 from assay.server.fields import LONGEST_TEXT, IdInPath
 from assay.server.routers.memory import Labels, SaveDone, check_tier, saved
 from assay.server.routing import Asked, Asking, Body, Resource, Result
@@ -26,7 +25,7 @@ class UpdateBody(Body):
 
     title: Annotated[str | None, Field(min_length=1, max_length=1_000)] = None
     body: Annotated[str | None, Field(min_length=1, max_length=LONGEST_TEXT)] = None
-    tier: Annotated[Tier | None, Field(description="Constitutional needs admin access.")] = None
+    tier: Annotated[Tier | None, Field(description="Constitutional needs admin access and a person.")] = None
     format: Format | None = None
     triggers: Annotated[Labels | None, Field(description="Instead of all old ones; an empty list removes them.")] = None
     tags: Annotated[Labels | None, Field(description="Instead of all old ones; an empty list removes them.")] = None
@@ -77,10 +76,10 @@ class RestoreBody(Body):
 
 @RESOURCE.post("/{memory_id}/restore", acts.MEMORY_BRING_BACK, 404)
 def restore_memory(asked: Asked, memory_id: IdInPath, body: RestoreBody) -> SaveDone:  # noqa: ARG001 - a write has a body
-    """Bring back a forgotten memory; with admin access also a quarantined, superseded or merged one."""
+    """Bring back a forgotten memory; a person also a quarantined, superseded or merged one."""
     return saved(asked.engine.saver.restore(asked.scope, memory_id, automated=is_program(asked)))
 
 
 def is_program(asked: Asking) -> bool:
-    """Whether the caller counts as a program: whoever has less than admin access."""
-    return not asked.grant.access.includes(Access.ADMIN)
+    """Whether the caller counts as a program: whoever does not show a token made for a person."""
+    return not asked.grant.person

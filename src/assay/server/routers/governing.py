@@ -12,7 +12,8 @@ from assay.access.tokens import LONGEST_DAYS
 from assay.records.access import Access, AccessToken
 from assay.records.plain import plain
 from assay.server import paging
-from assay.server.fields import IdInPath
+from assay.server.errors import Refused
+from assay.server.fields import IdInPath, YesNo
 from assay.server.paging import Cursor, Limit
 from assay.server.routing import Asked, Body, Resource, Result
 
@@ -30,6 +31,7 @@ class TokenFound(Result):
     created_by: str
     expires_at: datetime | None
     revoked_at: datetime | None
+    person: bool = Field(description="Whether a person uses it; otherwise a program does.")
 
 
 class TokensFound(Result):
@@ -46,6 +48,12 @@ class TokenBody(Body):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     access: Access = Access.READ
     days: Annotated[int | None, Field(strict=True, ge=1, le=LONGEST_DAYS)] = None
+    person: Annotated[
+        YesNo,
+        Field(
+            description="A person uses it: notes saved with it count as written by hand. Only a person can make one."
+        ),
+    ] = False
 
 
 class TokenMade(TokenFound):
@@ -63,7 +71,16 @@ def list_tokens(asked: Asked) -> TokensFound:
 @RESOURCE.post("/tokens", acts.TOKEN_CHANGE)
 def create_token(asked: Asked, body: TokenBody) -> TokenMade:
     """Make a token for this tenant that reaches no further than your own. Its text is shown now and never again."""
-    made = asked.services.tokens.create(asked.scope, body.name, body.access, days=body.days, by=asked.grant.access)
+    if body.person and not asked.grant.person:
+        raise Refused(
+            403,
+            "person_needed",
+            "a program cannot make a token for a person",
+            remedy="Run `assay token create --person`, or ask with the token of a person.",
+        )
+    made = asked.services.tokens.create(
+        asked.scope, body.name, body.access, days=body.days, by=asked.grant.access, person=body.person
+    )
     return TokenMade(**_token(made.kept).model_dump(), token=made.text)
 
 

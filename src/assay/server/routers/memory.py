@@ -53,8 +53,8 @@ class SaveBody(Body):
     tier: Annotated[
         Tier | None,
         Field(
-            description="How much it matters; constitutional needs admin access. Left out: as in the memory that this "
-            "one supersedes, else normal."
+            description="How much it matters; constitutional needs admin access and a person. Left out: as in the "
+            "memory that this one supersedes, else normal."
         ),
     ] = None
     format: Format = Format.MARKDOWN
@@ -73,7 +73,7 @@ class SaveBody(Body):
         YesNo,
         Field(
             description="Written by a program on its own; it never replaces what a person wrote. "
-            "Always so below admin access."
+            "Always so without the token of a person."
         ),
     ] = False
 
@@ -133,8 +133,8 @@ def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
     """Keep a memory: the answer says whether it was stored, merged, took another's place or was turned away."""
     check_tier(asked, body.tier)
     given = {name: getattr(body, name) for name in SaveBody.model_fields}
-    # Who may only write is taken for a program: what is no note is then kept out of search, not just warned of.
-    given["automated"] = body.automated or not asked.grant.access.includes(Access.ADMIN)
+    # Whoever does not show a person's token is a program, also on this machine: see design/trust-in-ranking.md.
+    given["automated"] = body.automated or not asked.grant.person
     draft = make_draft(**given, written_with="http")
     outcome = asked.engine.saver.save(asked.scope, draft)
     asked.engine.keep_up(asked.scope)
@@ -142,13 +142,14 @@ def save_memory(asked: Asked, body: SaveBody) -> SaveDone:
 
 
 def check_tier(asked: Asking, tier: Tier | None) -> None:
-    """Refuse to let less than admin access make a memory constitutional."""
-    if tier is Tier.CONSTITUTIONAL and not asked.grant.access.includes(Access.ADMIN):
+    """Refuse to let a program, or less than admin access, make a memory constitutional."""
+    if tier is Tier.CONSTITUTIONAL and not (asked.grant.person and asked.grant.access.includes(Access.ADMIN)):
         raise Refused(
             403,
             "access_too_low",
-            "a constitutional memory comes with every answer, and needs admin access",
-            remedy="Choose another tier, or use a token with admin access.",
+            "a constitutional memory comes with every answer, and needs a person with admin access",
+            remedy="Choose another tier, run `assay save` at the command line, or use a token made with "
+            "`assay token create --scope admin --person`.",
         )
 
 

@@ -9,7 +9,10 @@ from pydantic import ConfigDict, Field
 
 from assay.access import acts
 from assay.records import (
+    Author,
+    AuthorKind,
     Channel,
+    Contradiction,
     Filters,
     FolderMode,
     HeldBack,
@@ -97,6 +100,20 @@ class FoundPassage(Result):
     tokens: int
 
 
+class WrittenBy(Result):
+    """Who wrote a memory."""
+
+    name: str
+    kind: AuthorKind = Field(description="person: by hand, or a document taken in by a person; program: all else.")
+
+
+class OtherView(Result):
+    """Another memory that says otherwise."""
+
+    memory_id: str
+    author: WrittenBy
+
+
 class FoundMemory(Result):
     """One memory that was found."""
 
@@ -112,6 +129,9 @@ class FoundMemory(Result):
     channels: list[Channel]
     updated_at: datetime
     superseded_at: datetime | None
+    author: WrittenBy
+    contradicts: list[OtherView] = Field(description="Current memories that it was saved against.")
+    contradicted_by: list[OtherView] = Field(description="Current memories that were saved against it.")
     explanation: dict[str, Any] | None
 
 
@@ -205,8 +225,19 @@ def _hit(hit: Hit) -> FoundMemory:
         channels=list(hit.channels),
         updated_at=hit.updated_at,
         superseded_at=hit.superseded_at,
+        author=_author(hit.author),
+        contradicts=[_other_view(one) for one in hit.contradicts],
+        contradicted_by=[_other_view(one) for one in hit.contradicted_by],
         explanation=None if hit.explanation is None else plain(hit.explanation),
     )
+
+
+def _author(author: Author) -> WrittenBy:
+    return WrittenBy(name=author.name, kind=author.kind)
+
+
+def _other_view(other: Contradiction) -> OtherView:
+    return OtherView(memory_id=other.memory_id, author=_author(other.author))
 
 
 def _held_back(one: HeldBack) -> HeldBackMemory:

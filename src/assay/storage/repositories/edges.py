@@ -16,6 +16,8 @@ from assay.storage.tables import edges
 
 MOST_EDGES = 250
 """Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
+MOST_STANCES = 1_000
+"""Contradictions and supports read for one search."""
 DECAY = 0.5
 _KEY = ("tenant", "source_id", "target_id", "kind")
 
@@ -32,6 +34,15 @@ class Reached(NamedTuple):
     """From the seed to the memory, both included."""
 
 
+class Stance(NamedTuple):
+    """One memory that contradicts or supports another."""
+
+    source_id: str
+    target_id: str
+    kind: EdgeKind
+    evidence: str
+
+
 def _steps() -> Select[Any]:
     """The strongest edges at some memories, whichever way they point."""
     there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
@@ -44,6 +55,21 @@ def _steps() -> Select[Any]:
 
 
 _STEPS = _steps()
+
+
+def _stances() -> Select[Any]:
+    """The strongest edges of these kinds that begin or end at some memories."""
+    columns = (edges.c.source_id, edges.c.target_id, edges.c.kind, edges.c.evidence, edges.c.strength)
+    ours = (mine(edges), edges.c.kind.in_([str(EdgeKind.CONTRADICTS), str(EdgeKind.SUPPORTS)]))
+    both = union_all(
+        select(*columns).where(*ours, among(edges.c.source_id, "ids")),
+        select(*columns).where(*ours, among(edges.c.target_id, "ids")),
+    ).subquery()
+    wanted = select(both.c.source_id, both.c.target_id, both.c.kind, both.c.evidence)
+    return wanted.order_by(both.c.strength.desc(), both.c.source_id, both.c.target_id).limit(MOST_STANCES)
+
+
+_STANCES = _stances()
 
 
 class Edges(Repository):
@@ -90,6 +116,12 @@ class Edges(Repository):
             best |= frontier
             frontier = {one.memory_id: one for one in sorted(frontier.values(), key=_rank)[:limit]}
         return sorted(best.values(), key=_rank)[:limit]
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
+        rows = self._rows(_STANCES, ids=list(memory_ids))
+        found = [Stance(row.source_id, row.target_id, EdgeKind(row.kind), row.evidence) for row in rows]
+        return list(dict.fromkeys(found))
 
     def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
         if not frontier:

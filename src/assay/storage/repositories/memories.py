@@ -7,12 +7,14 @@ text, vectors, trigger phrases. A chunk keeps its number for as long as it stand
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, delete, func, literal_column, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordExists, RecordNotFound
-from assay.records import Chunk, MemoryFilter, MemoryRecord, MemoryStatus, Operation, RowKind, values
+from assay.records import Author, Chunk, MemoryFilter, MemoryRecord, MemoryStatus, Operation, RowKind, values
+from assay.records.memory import author_of
 from assay.storage.repositories import memory_filters
 from assay.storage.repositories.base import Bound, Repository, among, mine, sheltered
 from assay.storage.repositories.changes import Changes, Line
@@ -37,6 +39,17 @@ _HEADINGS = (
 _LAWS = select(memories).where(mine(memories), memories.c.tier == literal_column("'constitutional'"))
 _EVERY_LAW = _LAWS.order_by(memories.c.number)
 _CURRENT_LAWS = _LAWS.where(memories.c.superseded_at.is_(None)).order_by(memories.c.number)
+
+_AUTHORS = select(
+    memories.c.id, memories.c.written_by, memories.c.written_with, memories.c.metadata, memories.c.superseded_at
+).where(mine(memories), among(memories.c.id, "ids"))
+
+
+class Authorship(NamedTuple):
+    """Who wrote a memory, and whether it still holds."""
+
+    author: Author
+    is_current: bool
 
 
 class Memories(Repository):
@@ -132,6 +145,13 @@ class Memories(Repository):
         """The memories with these ids; an id that is not there is absent."""
         rows = self._connection.execute(self._select(memories, self._among(memories.c.id, list(ids))))
         return {row.id: from_row(MemoryRecord, row, memories) for row in rows}
+
+    def authors_of(self, ids: Iterable[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        return {
+            row.id: Authorship(author_of(row.written_by, row.written_with, row.metadata), row.superseded_at is None)
+            for row in self._rows(_AUTHORS, ids=list(ids))
+        }
 
     def by_source(self, source_id: str) -> list[MemoryRecord]:
         """Every version that came from one source, oldest first."""

@@ -6,12 +6,14 @@ numbers at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
+from assay.records import Author
+from assay.records.memory import author_of
 from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories import candidates
 from assay.storage.repositories.base import Bound, Repository, among, mine
@@ -46,6 +48,14 @@ class ShownPassage(NamedTuple):
     rel_path: str
     updated_at: datetime
     superseded_at: datetime | None
+    written_by: str
+    written_with: str
+    metadata: Mapping[str, Any]
+
+    @property
+    def author(self) -> Author:
+        """Who wrote the memory."""
+        return author_of(self.written_by, self.written_with, self.metadata)
 
 
 class MemoryColumns(NamedTuple):
@@ -86,6 +96,9 @@ _SHOWN = (
         memories.c.rel_path,
         memories.c.updated_at,
         memories.c.superseded_at,
+        memories.c.written_by,
+        memories.c.written_with,
+        memories.c.metadata,
     )
     .select_from(chunks.join(memories, _OWN))
     .where(mine(chunks), among(chunks.c.number, "numbers"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Table
 
 from assay.storage.tables.base import metadata
-from assay.storage.types import Moment, TextType, WholeType
+from assay.storage.types import Moment, TextType, WholeType, YesNo
 
 access_tokens = Table(
     "access_tokens",
@@ -19,6 +19,7 @@ access_tokens = Table(
     Column("created_by", TextType),
     Column("expires_at", Moment),
     Column("revoked_at", Moment),
+    Column("person", YesNo),
 )
 
 request_keys = Table(

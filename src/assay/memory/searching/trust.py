@@ -1,0 +1,195 @@
+"""Trust in ranking: a program's note never stands above a person's note that it contradicts or repeats.
+
+`arrange` is the rule, a pure function over ids. `Contradictions` is what the rule is told: the `contradicts` and
+`supports` edges around the results, and who wrote either end. `design/trust-in-ranking.md` says why the rule is what it
+is.
+
+| the person's note | what happens |
+| --- | --- |
+| is among the places that are shown | the program's note waits until the person's note has had its turn |
+| was found further down, or not at all | it is raised to just above the program's note, at most three in a search |
+| is beyond those three | the program's note goes to the end |
+| may not be shown (a filter, another folder) | nothing moves; the hit still says what it contradicts |
+
+A note that repeats a person's note (saving joins it by a `supports` edge) only waits; nothing is raised for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from assay.records import AuthorKind, Contradiction, EdgeKind, TrustMove
+from assay.storage import Authorship, Stance, Work
+
+MOST_RAISED = 3
+"""Notes of persons that one search brings up because a program contradicts them."""
+MOST_LOOKED_AT = 200
+"""Results, from the top, whose contradictions are looked up."""
+MOST_NAMED = 10
+"""Contradictions that a hit names in each direction, the strongest first."""
+
+
+class Opposed(NamedTuple):
+    """A program's note and a person's note that it contradicts or repeats."""
+
+    program_id: str
+    person_id: str
+    evidence: str = ""
+    repeats: bool = False
+    """The program's note says the same, as far as anybody can tell."""
+
+
+class Arranged(NamedTuple):
+    """A ranking after the rule."""
+
+    order: list[str]
+    moves: dict[str, TrustMove]
+    """Why a result is not where its score would put it, by memory id."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contradictions:
+    """The contradictions around some results."""
+
+    edges: Sequence[Stance] = ()
+    authors: Mapping[str, Authorship] = field(default_factory=dict)
+    """Of both ends of every edge."""
+
+    def opposed(self) -> list[Opposed]:
+        """The pairs of which a program wrote one note and a person the other; contradictions count both ways."""
+        found = []
+        for edge in self.edges:
+            repeats = edge.kind is EdgeKind.SUPPORTS
+            ways = ((edge.source_id, edge.target_id), (edge.target_id, edge.source_id))
+            for program_id, person_id in ways[:1] if repeats else ways:
+                if self._kind(program_id) is AuthorKind.PROGRAM and self._kind(person_id) is AuthorKind.PERSON:
+                    found.append(Opposed(program_id, person_id, edge.evidence, repeats))
+        return found
+
+    def contradicts(self, memory_id: str) -> tuple[Contradiction, ...]:
+        """What a memory was saved against."""
+        return self._named(edge.target_id for edge in self._against if edge.source_id == memory_id)
+
+    def contradicted_by(self, memory_id: str) -> tuple[Contradiction, ...]:
+        """What was saved against a memory."""
+        return self._named(edge.source_id for edge in self._against if edge.target_id == memory_id)
+
+    @property
+    def _against(self) -> Iterable[Stance]:
+        return (edge for edge in self.edges if edge.kind is EdgeKind.CONTRADICTS)
+
+    def _named(self, ids: Iterable[str]) -> tuple[Contradiction, ...]:
+        wrote = {memory_id: self.authors.get(memory_id) for memory_id in ids}
+        current = [(memory_id, found.author) for memory_id, found in wrote.items() if found and found.is_current]
+        return tuple(Contradiction(memory_id=memory_id, author=author) for memory_id, author in current[:MOST_NAMED])
+
+    def _kind(self, memory_id: str) -> AuthorKind | None:
+        found = self.authors.get(memory_id)
+        return None if found is None else found.author.kind
+
+
+NONE = Contradictions()
+
+
+def look_up(work: Work, memory_ids: Sequence[str]) -> Contradictions:
+    """The contradictions of results; most searches have none, and pay one question to the store."""
+    edges = work.edges.stances(memory_ids[:MOST_LOOKED_AT]) if memory_ids else []
+    if not edges:
+        return NONE
+    ends = {end for edge in edges for end in (edge.source_id, edge.target_id)}
+    return Contradictions(edges=edges, authors=work.memories.authors_of(ends))
+
+
+def arrange(
+    order: Sequence[str], opposed: Collection[Opposed], *, shown: int, may_raise: Callable[[str], bool]
+) -> Arranged:
+    """Put every program's note below the persons' notes that it contradicts.
+
+    `shown` is how many places count. `may_raise` says whether a person's note that has none of them may be given one;
+    it is asked for at most `MOST_RAISED` that may.
+    """
+    return _Arranging(order, opposed, shown=shown, may_raise=may_raise).run()
+
+
+class _Arranging:
+    """One ranking on its way through the rule, from the top down."""
+
+    def __init__(
+        self, order: Sequence[str], opposed: Collection[Opposed], *, shown: int, may_raise: Callable[[str], bool]
+    ) -> None:
+        self._order = order
+        self._shown = shown
+        self._may_raise = may_raise
+        self._rank = {memory_id: rank for rank, memory_id in enumerate(order, start=1)}
+        self._persons: dict[str, dict[str, Opposed]] = {}
+        for pair in sorted(opposed, key=lambda pair: pair.repeats):
+            self._persons.setdefault(pair.program_id, {}).setdefault(pair.person_id, pair)
+        self._waiting: dict[str, list[str]] = {}
+        """Programs' notes that wait for a person's note, by the latter."""
+        self._last: list[str] = []
+        self._raised = 0
+        self._placed: dict[str, None] = {}
+        self._moves: dict[str, TrustMove] = {}
+
+    def run(self) -> Arranged:
+        for memory_id in self._order:
+            if memory_id in self._placed:
+                continue
+            if memory_id in self._persons:
+                self._take_program(memory_id)
+            else:
+                self._place(memory_id)
+        for memory_id in self._last:
+            self._placed.setdefault(memory_id)
+        return Arranged(list(self._placed), self._moves)
+
+    def _take_program(self, program_id: str) -> None:
+        """Place a program's note, once every person's note that it contradicts is placed."""
+        for person_id, pair in self._persons[program_id].items():
+            if person_id in self._placed or len(self._placed) >= self._shown:
+                continue
+            if self._rank.get(person_id, self._shown + 1) <= self._shown:
+                self._waiting.setdefault(person_id, []).append(program_id)
+                self._hold(program_id, person_id)
+                return
+            if pair.repeats:
+                continue
+            if self._raised >= MOST_RAISED:
+                self._last.append(program_id)
+                self._hold(program_id, person_id)
+                return
+            if self._may_raise(person_id):
+                self._raised += 1
+                self._moves[person_id] = self._raise(person_id, program_id)
+                self._place(person_id)
+        self._placed.setdefault(program_id)
+
+    def _place(self, memory_id: str) -> None:
+        self._placed.setdefault(memory_id)
+        for program_id in self._waiting.pop(memory_id, ()):
+            self._take_program(program_id)
+
+    def _hold(self, program_id: str, person_id: str) -> None:
+        pair = self._persons[program_id][person_id]
+        verb = "repeats" if pair.repeats else "contradicts"
+        self._moves[program_id] = TrustMove(
+            raised=False,
+            from_rank=self._rank.get(program_id),
+            other_id=person_id,
+            reason=f"a program wrote it, and it {verb} {person_id}, which a person wrote{_told(pair.evidence)}",
+        )
+
+    def _raise(self, person_id: str, program_id: str) -> TrustMove:
+        evidence = self._persons[program_id][person_id].evidence
+        return TrustMove(
+            raised=True,
+            from_rank=self._rank.get(person_id),
+            other_id=program_id,
+            reason=f"a person wrote it, and {program_id}, which a program wrote, contradicts it{_told(evidence)}",
+        )
+
+
+def _told(evidence: str) -> str:
+    return f" ({evidence})" if evidence else ""
