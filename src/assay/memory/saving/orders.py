@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
 
 from assay.memory.saving.order_cues import cues
 
@@ -189,22 +191,16 @@ def orders(text: str) -> tuple[str, ...]:
     """What a text orders its reader's machine to do; nothing when it is to be taken for a note."""
     seen = _folded(text)
     plain = [said for said, pattern in _PLAIN.items() if pattern.search(seen)]
-    doubtful = _close_together(seen)
-    if plain or doubtful:
-        return (*plain, *doubtful)
+    places = sorted((match.start(), said) for said, pattern in _DOUBTFUL.items() for match in pattern.finditer(seen))
+    if plain or _stand_close(places):
+        return (*plain, *dict.fromkeys(said for _, said in places))
     found = cues(seen)
     return (f"reads like an order ({', '.join(found)})",) if found else ()
 
 
-def _close_together(seen: str) -> list[str]:
-    """The doubtful kinds, if two of them stand close to each other."""
-    places = sorted((match.start(), said) for said, pattern in _DOUBTFUL.items() for match in pattern.finditer(seen))
-    near = any(
-        one != other and later - earlier <= CLOSE
-        for at, (earlier, one) in enumerate(places)
-        for later, other in places[at + 1 : at + 1 + len(_DOUBTFUL)]
-    )
-    return list(dict.fromkeys(said for said in _DOUBTFUL if any(said == one for _, one in places))) if near else []
+def _stand_close(places: Sequence[tuple[int, str]]) -> bool:
+    """Whether two kinds of doubtful orders stand close to each other; `places` are in the order of the text."""
+    return any(kind != other and later - earlier <= CLOSE for (earlier, kind), (later, other) in pairwise(places))
 
 
 def _folded(text: str) -> str:
