@@ -281,12 +281,12 @@ class Pipeline:
         work, ids = self._setting.work, [one.row.memory_id for one in ranking.order]
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
-            found = self._guard.run("trust", work, lambda: trust.look_up(work, ids))
+            shown = self._request.k + len(self._in_view)
+            found = self._guard.run("trust", work, lambda: trust.look_up(work, ids[: shown + trust.BEYOND]))
             opposed = [] if found is None else found.opposed()
             if found is None or not opposed or not self._enabled("trust_ranking"):
                 return ranking if found is None else replace(ranking, contradictions=found)
             raising = _Raising(work, ranking, memories, passes)
-            shown = self._request.k + len(self._in_view)
             arranged = trust.arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {one.row.memory_id: one for one in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]

@@ -25,8 +25,8 @@ from assay.storage import Authorship, Stance, Work
 
 MOST_RAISED = 3
 """Notes of persons that one search brings up because a program contradicts them."""
-MOST_LOOKED_AT = 200
-"""Results, from the top, whose contradictions are looked up."""
+BEYOND = 20
+"""Results behind those that are shown whose contradictions are looked up too: some of them move up."""
 MOST_NAMED = 10
 """Contradictions that a hit names in each direction, the strongest first."""
 
@@ -95,7 +95,7 @@ NONE = Contradictions()
 
 def look_up(work: Work, memory_ids: Sequence[str]) -> Contradictions:
     """The contradictions of results; most searches have none, and pay one question to the store."""
-    edges = work.edges.stances(memory_ids[:MOST_LOOKED_AT]) if memory_ids else []
+    edges = work.edges.stances(memory_ids) if memory_ids else []
     if not edges:
         return NONE
     ends = {end for edge in edges for end in (edge.source_id, edge.target_id)}
