@@ -101,7 +101,7 @@ def test_an_update_is_a_new_version_everywhere(services: Services, run: Run) -> 
     with reaching(services) as http, served(services, local=False) as address:
         second = http.post(f"/api/memory/{mcp.memory_id}/update", json={"tags": ["tea"]}).json()
         assert (second["superseded"], second["version"]) == ([mcp.memory_id], 3)
-        client = assay.Client(address, services.tokens.create(OWN, "c", Access.ADMIN).text)
+        client = assay.Client(address, services.tokens.create(OWN, "c", Access.ADMIN, person=True).text)
         third = client.update(second["memory_id"], folder="larder")
         assert (third.superseded, third.version) == ((second["memory_id"],), 4)
     with assay.Memory(services.settings.db, embedder="none") as python:
@@ -138,7 +138,7 @@ def test_forgetting_and_restoring_are_the_same_everywhere(services: Services, ru
         refused = http.get(f"/api/memory/{tea}", headers=reader)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_allowed")
         assert http.post(f"/api/memory/{tea}/restore", json={}).json()["memory_id"] == tea
-        client = assay.Client(address, services.tokens.create(OWN, "c", Access.ADMIN).text)
+        client = assay.Client(address, services.tokens.create(OWN, "c", Access.ADMIN, person=True).text)
         assert client.forget(tea, reversible=True)["memory_id"] == tea
         assert client.restore(tea).memory_id == tea
     with assay.Memory(services.settings.db, embedder="none") as python:
