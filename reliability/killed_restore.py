@@ -1,7 +1,7 @@
 """A restore in place, killed at a random moment.
 
 The live store must then be what it was, or the checkpoint; never a mixture. It must take a save at once, and list its
-checkpoints as before.
+checkpoints as before. A token that was revoked since the checkpoint stays revoked either way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.access import Access, Tokens
 from reliability import ledger, load, migration
 from reliability.crew import Crew, all_exist, wait_until
 from reliability.outcome import Check, at_least, none_of
@@ -30,6 +31,8 @@ class KilledRestoreOutcome:
     found_restored: int
     mixed: tuple[str, ...]
     damaged: tuple[str, ...]
+    revived: tuple[str, ...]
+    """Stores in which a revoked token opens something again."""
     seconds: float
 
     @property
@@ -46,6 +49,7 @@ class KilledRestoreOutcome:
         return (
             none_of("mixtures of before and after", self.mixed),
             none_of("damaged or disagreeing files", self.damaged),
+            none_of("revoked tokens that came back", self.revived),
             at_least("kills before the restore was done", self.found_before, self.kills // 5),
         )
 
@@ -56,6 +60,7 @@ class _Seen:
     restored: int = 0
     mixed: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
+    revived: list[str] = field(default_factory=list)
 
 
 def run(*, folder: Path, times: int, rows: int = 2000, seed: int = 1) -> KilledRestoreOutcome:
@@ -67,7 +72,10 @@ def run(*, folder: Path, times: int, rows: int = 2000, seed: int = 1) -> KilledR
     path = original / "store.db"
     migration.fill(path, rows)
     with load.opened(path) as store:
+        tokens = Tokens(store, load.CLOCK)
+        revoked = tokens.create(load.SCOPE, "revoked since", Access.ADMIN).kept.token_id
         wanted = store.checkpoints.create("wanted").id
+        tokens.revoke(load.SCOPE, revoked)
         after = load.look(path)
         for number in range(SAVED_SINCE):
             load.save(store, f"m_since_{number}")
@@ -86,6 +94,7 @@ def run(*, folder: Path, times: int, rows: int = 2000, seed: int = 1) -> KilledR
         found_restored=seen.restored,
         mixed=tuple(seen.mixed),
         damaged=tuple(seen.damaged),
+        revived=tuple(seen.revived),
         seconds=time.monotonic() - began,
     )
 
@@ -120,6 +129,9 @@ def _look_after(path: Path, wanted: str, before: dict[str, load.Row], after: dic
         seen.mixed.append(f"{path.parent.name}: {len(found)} rows")
     with load.opened(path) as store:
         seen.damaged += store.problems() + load.damage(path)
+        tokens = Tokens(store, load.CLOCK).all(load.SCOPE)
+        if [token.revoked_at is None for token in tokens] != [False]:
+            seen.revived.append(f"{path.parent.name}: {len(tokens)} tokens, not one that is revoked")
         load.save(store, "m_next")
         if wanted not in [one.id for one in store.checkpoints.list()]:
             seen.damaged.append(f"{path.parent.name}: the checkpoint is gone")

@@ -284,7 +284,8 @@ class Memory:
         """How a flag stands; with a value (`on`, `off`, a percentage), after switching it."""
         if value is None:
             return self.engine.flag_states(self.scope)[name]
-        return self.engine.flags.turn(self.engine.store, self.scope, name, value)
+        create = self.engine.store.checkpoints.create
+        return self.engine.flags.turn(self.engine.store, self.scope, name, value, checkpoint=create)
 
     def close(self) -> None:
         """Give everything back. Closing twice is fine."""

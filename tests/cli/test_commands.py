@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,24 @@ def test_doctor_explains_and_fails_for_a_store_that_cannot_be_used(run: Run, tmp
     told = run("doctor", "--db", "notes.db")
     assert told.code == 4
     assert "problem" in told.out
+
+
+def test_doctor_names_a_trigger_that_assay_did_not_make(run: Run, tmp_path: Path) -> None:
+    run("init", "--db", "notes.db")
+    assert not any(
+        "not made by Assay" in finding["seen"] for finding in run("doctor", "--db", "notes.db", "--json").json
+    )
+    with closing(sqlite3.connect(tmp_path / "notes.db")) as foreign:
+        foreign.execute("CREATE TRIGGER spy AFTER INSERT ON memories BEGIN SELECT 1; END")
+    told = run("doctor", "--db", "notes.db")
+    assert told.code != 0
+    assert "trigger 'spy' on memories was not made by Assay" in " ".join(told.out.split())
+
+
+def test_a_token_of_an_operator_is_made_at_the_command_line(run: Run) -> None:
+    made = run("token", "create", "--scope", "operator", "--name", "ops", "--db", "notes.db", "--json").json
+    assert (made["scope"], made["token"][:6]) == ("operator", "assay_")
+    assert "operator" in run("token", "list", "--db", "notes.db").out
 
 
 def test_doctor_reads_the_whole_file_and_finds_damage_in_its_middle(run: Run, tmp_path: Path) -> None:

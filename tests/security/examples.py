@@ -113,7 +113,7 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/experiments/{flag}/resume": lambda _: {},
     "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
     "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
-    "POST /evaluation/label/{dataset}": lambda _: {"key": "u"},
+    "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }
 TOOLS: Mapping[str, Example] = {
     "memory_search": lambda has: {"query": f"ledger {has.canary('body')}", "session_id": has.session_id},

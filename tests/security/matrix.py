@@ -65,6 +65,8 @@ class Report:
     combinations: set[tuple[str, str, str]] = field(default_factory=set)
     """What was called, by which role, of which tenant."""
     leaks: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    """Answers that show a path of the server to somebody who is not an operator."""
     beyond: list[str] = field(default_factory=list)
     """Calls that a role must not make and that were not refused."""
     refused: list[str] = field(default_factory=list)
@@ -91,6 +93,7 @@ class Report:
             f"kinds of canaries  {len(KINDS)}",
             f"combinations       {len(self.combinations):,} in {self.calls:,} calls, {self.seconds:.0f} s",
             f"leaks              {len(self.leaks)}",
+            f"paths of the server {len(self.places)}",
             f"acts beyond a role {len(self.beyond)}",
             f"wrongly refused    {len(self.refused)}",
             f"failed answers     {len(self.failed)}",
@@ -120,6 +123,7 @@ class _Matrix:
         self._app = app
         self._callers = callers
         self._has = belongings
+        self._folder = Path(services.engine.store.place).parent
         self._sent_words: dict[str, set[str]] = {tenant: set() for tenant in TENANTS}
         """What each tenant has named of the other: it may be told again what it said itself."""
 
@@ -201,6 +205,8 @@ class _Matrix:
         words.update(word.partition("-")[0] for word in list(words))
 
     def _look_for_canaries(self, where: str, act: Act, caller: Caller, text: str) -> None:
+        if str(self._folder) in text and (caller.grant is None or caller.grant.access is not Access.OPERATOR):
+            self.report.places.append(f"{where} shows {caller.role}: {_around(text, str(self._folder))}")
         words = {word for tenant in TENANTS for word in re.findall(rf"{mark_of(tenant)}\w+", text.casefold())}
         own = {word for word in words if caller.grant is not None and word.startswith(mark_of(caller.tenant))}
         for kind in KINDS:
@@ -296,6 +302,12 @@ class _Matrix:
                 self._look_for_canaries(tool.name, tool.act, caller, answer.whole)
 
 
+def _around(text: str, found: str) -> str:
+    """What stands around something in a text."""
+    place = text.index(found)
+    return text[max(0, place - 80) : place + len(found) + 80]
+
+
 def _is_turned_away(answer: Answer) -> bool:
     """Whether the guard refused a caller; an act may have further rules, such as whose memory may be changed."""
     return answer.status in (401, 429) or (answer.status == 403 and "access_too_low" in answer.text)
@@ -306,7 +318,8 @@ def routes_of(services: Services) -> list[tuple[Route, str]]:
     found: list[tuple[Route, str]] = []
     for route in application(services).routes:
         found += [(_known(route), method) for method in sorted((_known(route).methods or {"GET"}) - {"HEAD"})]
-    return found
+    # Reads come last, so that they show what the writes before them led to.
+    return sorted(found, key=lambda pair: pair[1] == "GET")
 
 
 def _known(route: BaseRoute) -> Route:
@@ -318,6 +331,8 @@ def _known(route: BaseRoute) -> Route:
 def serving(folder: Path, clock: FixedClock) -> Iterator[Services]:
     """A server without a model, in which nobody is asked to wait."""
     more: dict[str, Any] = {
+        # One tenant is that of whoever runs the server: what belongs to nobody else is its own.
+        "tenant": TENANTS[0],
         "embedder": "none",
         "server_requests_per_minute": ENDLESS,
         "datasets_folder": folder / "datasets",
@@ -388,9 +403,14 @@ def main() -> int:
         report = anyio.run(measure, Path(folder))
     sys.stdout.write(f"{report}\n")
     wrong = {
-        "leak": report.leaks, "beyond": report.beyond, "refused": report.refused, "failed": report.failed,
-        "changed": report.changed, "unseen": report.unseen,
-    }  # fmt: skip
+        "leak": report.leaks,
+        "place": report.places,
+        "beyond": report.beyond,
+        "refused": report.refused,
+        "failed": report.failed,
+        "changed": report.changed,
+        "unseen": report.unseen,
+    }
     for kind, lines in wrong.items():
         sys.stdout.writelines(f"{kind}: {line}\n" for line in lines)
     return int(any(wrong.values()))

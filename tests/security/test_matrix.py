@@ -53,6 +53,10 @@ def test_no_answer_holds_a_canary_of_another_tenant(report: Report) -> None:
     assert report.leaks == []
 
 
+def test_paths_of_the_server_are_shown_to_an_operator_alone(report: Report) -> None:
+    assert report.places == []
+
+
 def test_nobody_acts_beyond_a_role(report: Report) -> None:
     assert report.beyond == []
 

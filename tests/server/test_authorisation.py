@@ -175,6 +175,23 @@ def test_the_description_of_the_api_says_how_callers_prove_who_they_are(services
     assert all("security" in operation for path in paths.values() for operation in path.values())
 
 
+def test_switching_a_flag_to_and_fro_makes_no_copy_of_the_store_each_time(
+    services: Services, clock: FixedClock
+) -> None:
+    admin = bearer(services, Access.ADMIN)
+    switches = services.engine.store.checkpoints
+    with reaching(services, local=False, pages=True) as client:
+        for percent in (0, 100, 0, 50, 0, 100):
+            answer = client.put("/api/flags/reconsolidation", json={"percent": percent}, headers=admin)
+            assert answer.status_code == 200, answer.text
+            form = {"value": str(percent)}
+            assert client.post("/evaluation/experiments/reconsolidation/turn", data=form, headers=admin).is_redirect
+        assert len(switches.list()) == 1
+        clock.advance(days=2)
+        client.put("/api/flags/reconsolidation", json={"percent": 100}, headers=admin)
+    assert len(switches.list()) == 2
+
+
 def test_a_foreign_token_sees_nothing_of_ours(services: Services) -> None:
     with services.engine.store.writing(OWN) as work:
         work.memories.add(note("m_ours", title="Ours", body="the secret of the bakery is rye"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from assay.clock import Clock
@@ -27,6 +28,8 @@ HELD_OFF = "flag.held_off"
 """The line of the audit log that says why a flag that is on does nothing yet."""
 
 TakeCheckpoint = Callable[[str], object]
+RECENT = timedelta(days=1)
+"""How old a checkpoint may be that is used again instead of a new copy of the whole store, of every tenant."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,13 +133,14 @@ class Flags:
     ) -> FlagState:
         """Switch a flag for a tenant; None leaves the value, or the shadow, as it is.
 
-        Switching reconsolidation on takes a checkpoint first, or refuses.
+        Switching reconsolidation on takes a checkpoint first, or refuses. Unless `checkpoint` says how, one of the
+        last day is used again: an admin who switches to and fro must not fill the disk with copies of every tenant.
         """
         flag = known(name)
         given = None if value is None else percent_of(value, f"the flag {name}")
         self._refuse_when_overridden(name)
         if given and name == NEEDS_CHECKPOINT:
-            _take(checkpoint or store.checkpoints.create)
+            _take(checkpoint or partial(self._find_or_take, store))
         with store.writing(scope) as work:
             before = self.states(work)[name]
             percent = before.percent if given is None else given
@@ -168,6 +172,11 @@ class Flags:
                 self._put(work, state, activated_at=self._clock.now())
                 work.audit.append("flag.activate", name, {"origin": state.origin})
             return self.states(work)[name]
+
+    def _find_or_take(self, store: Store, name: str) -> None:
+        """Take a checkpoint unless there is one of the last day."""
+        if not any(self._clock.now() - made.created_at < RECENT for made in store.checkpoints.list()):
+            store.checkpoints.create(name)
 
     def _take_first(self, store: Store, scope: Scope, checkpoint: TakeCheckpoint) -> None:
         """Take the first checkpoint of a store; why that failed stands in the audit log until it succeeds."""

@@ -67,7 +67,8 @@ def register(app: typer.Typer) -> None:
 
 def _turn(surface: Surface, name: str, value: str, *, shadow: bool | None = None) -> None:
     with wiring.open_engine(surface.settings) as engine:
-        state = engine.flags.turn(engine.store, surface.scope, name, value, shadow=shadow)
+        store = engine.store
+        state = engine.flags.turn(store, surface.scope, name, value, shadow=shadow, checkpoint=store.checkpoints.create)
     _tell(surface, state)
 
 

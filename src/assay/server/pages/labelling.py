@@ -53,7 +53,8 @@ def one_pair(view: View) -> Page:
             "done": session.done,
             "total": session.total,
             "keys": KEYS,
-            "file": view.shelf.labels_file(name),
+            # A path of the server: for whoever can use it, and nobody else.
+            "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
             "said": view.asked("said"),
             "agreed": _agreed(view.shelf.labels(name)),
             "name_of": name_of,
