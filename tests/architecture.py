@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-OPEN_TO_ALL = frozenset({"errors", "extras", "clock", "hashing", "private_files", "records", "regular_files"})
+OPEN_TO_ALL = frozenset(
+    {"errors", "extras", "clock", "cpu_budget", "hashing", "private_files", "records", "regular_files"}
+)
 """Any folder may import these."""
 
 
@@ -42,6 +44,7 @@ LAYERS = (
     _layer("errors", "the whole error tree, drawn in its docstring"),
     _layer("extras", "the optional parts, and the error that names a missing one", "errors"),
     _layer("clock", "Clock protocol, SystemClock"),
+    _layer("cpu_budget", "processor time that a request may use, checked between its steps", "errors"),
     _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
     _layer("private_files", "files and folders that only their owner can read"),
     _layer("regular_files", "open what a user names: regular files only, of bounded size", "errors"),

@@ -215,7 +215,8 @@ def test_a_choice_that_is_not_one_is_refused_with_those_there_are(tmp_path: Path
 
 
 def test_a_list_is_written_as_one_or_with_commas(tmp_path: Path) -> None:
-    write(tmp_path, '[server]\ntrusted_proxies = ["127.0.0.1", "10.0.0.0/8"]\n')
+    # In the user's own file: one that is merely found has to be approved for this.
+    write(tmp_path / ".config" / "assay", '[server]\ntrusted_proxies = ["127.0.0.1", "10.0.0.0/8"]\n')
     assert load(tmp_path).settings.server_trusted_proxies == ("127.0.0.1", "10.0.0.0/8")
     loaded = load(tmp_path, ASSAY_SERVER_TRUSTED_PROXIES="::1, 192.0.2.0/24")
     assert loaded.settings.server_trusted_proxies == ("::1", "192.0.2.0/24")
@@ -225,6 +226,6 @@ def test_a_list_is_written_as_one_or_with_commas(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["trusted_proxies = 5", "trusted_proxies = [5]", "trusted_proxies = [[]]"])
 def test_what_is_not_a_list_of_texts_is_refused(tmp_path: Path, content: str) -> None:
-    write(tmp_path, f"[server]\n{content}\n")
+    write(tmp_path / ".config" / "assay", f"[server]\n{content}\n")
     with pytest.raises(SettingError, match="trusted_proxies"):
         load(tmp_path)

@@ -50,6 +50,7 @@ AssayError
                           kept (exit 4)
   ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
   ServerBusy              more calls wait than the server takes on (exit 4)
+  RequestTooCostly        a request used more processor time than it may (exit 4)
   ChannelUnavailable      one way of searching cannot be asked now; a search goes on with the others (exit 4)
 
 `code` is the stable name a machine matches on: it is the class name in snake case.
@@ -316,6 +317,10 @@ class ReportFailed(AssayError):
 
 class ServerBusy(AssayError):
     """More calls wait than the server takes on."""
+
+
+class RequestTooCostly(AssayError):
+    """A request used more processor time than it may; nothing of it was kept."""
 
 
 class ChannelUnavailable(AssayError):

@@ -82,7 +82,7 @@ def serving_http(
 ) -> Iterator[str]:
     """A server at a free port of this machine, by its address."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
-        chosen = replace(host.settings, **settings)
+        host.settings = chosen = replace(host.settings, **settings)
         app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also))
         running = uvicorn.Server(http.configured(app, chosen))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)

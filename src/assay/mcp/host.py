@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 from anyio import from_thread, to_thread
 
+from assay.cpu_budget import CpuBudget, limited
 from assay.errors import ServerBusy
 from assay.mcp.policies import Access, Grant
 from assay.mcp.tool import Calling, Progress, Result, Tool
@@ -49,7 +50,13 @@ class Host:
         """Do something off the event loop."""
         if self._limiter.statistics().tasks_waiting >= WAITING:
             raise ServerBusy(f"{WAITING} calls are waiting already", remedy="Call again in a few seconds.")
-        return await to_thread.run_sync(work, limiter=self._limiter)
+        return await to_thread.run_sync(self._hold, work, self.settings.server_request_cpu_s, limiter=self._limiter)
+
+    @staticmethod
+    def _hold(work: Callable[[], T], cpu_s: float) -> T:
+        """Do something with so much processor time at most."""
+        with limited(CpuBudget(cpu_s)):
+            return work()
 
     def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Result:
         """One call, in a thread of the limiter."""
@@ -70,7 +77,8 @@ class Host:
         if not self._measuring.acquire(blocking=False):
             raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
         try:
-            return tool.call(calling, arguments)  # type: ignore[no-any-return] # as the table of tools has it
+            with limited(CpuBudget(self.settings.server_long_request_cpu_s)):
+                return tool.call(calling, arguments)  # type: ignore[no-any-return] # as the table of tools has it
         finally:
             self._measuring.release()
 

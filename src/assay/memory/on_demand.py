@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+from assay import cpu_budget
 from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
 
 
@@ -48,7 +49,14 @@ class OnDemandEmbedder:
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text."""
-        return self._needed().embed(texts, progress=progress)
+        cpu_budget.check("embedding texts")
+
+        def between_batches(done: int) -> None:
+            cpu_budget.check("embedding more texts")
+            if progress is not None:
+                progress(done)
+
+        return self._needed().embed(texts, progress=between_batches)
 
     def _needed(self) -> Embedder:
         if self._loaded is None:

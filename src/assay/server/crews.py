@@ -16,6 +16,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
+from assay.cpu_budget import CpuBudget, limited
 from assay.errors import ServerBusy
 
 IDLE_S = 10.0
@@ -30,27 +31,36 @@ class _Call(NamedTuple):
     work: Callable[[], Any]
     answer: asyncio.Future[Any]
     context: Context
+    cpu_s: float | None
 
     def perform(self) -> None:
         """Do it in this thread, unless nobody waits any more."""
         if self.answer.cancelled():
             return
         try:
-            done = partial(_answer, self.answer, self.context.run(self.work))
+            done = partial(_answer, self.answer, self.context.run(self._limited))
         except BaseException as problem:  # noqa: BLE001 - whoever waits for it is told
             done = partial(_fail, self.answer, problem)
         # A loop that has ended takes no answers.
         with suppress(RuntimeError):
             self.answer.get_loop().call_soon_threadsafe(done)
 
+    def _limited(self) -> Any:
+        if self.cpu_s is None:
+            return self.work()
+        with limited(CpuBudget(self.cpu_s)):
+            return self.work()
+
 
 class Crew:
     """So many threads at most, and so many calls that may wait for them."""
 
-    def __init__(self, threads: int, waiting: int, *, idle_s: float = IDLE_S) -> None:
+    def __init__(self, threads: int, waiting: int, *, idle_s: float = IDLE_S, cpu_s: float | None = None) -> None:
+        """`cpu_s`: seconds of processor time that each call may use."""
         self._most = threads
         self._waiting = waiting
         self._idle_s = idle_s
+        self._cpu_s = cpu_s
         self._calls: SimpleQueue[_Call] = SimpleQueue()
         self._open = 0
         """Calls that are waiting or being worked on."""
@@ -69,7 +79,7 @@ class Crew:
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._open += 1
         try:
-            self._calls.put(_Call(work, answer, copy_context()))
+            self._calls.put(_Call(work, answer, copy_context(), self._cpu_s))
             self._have_enough()
             return await answer
         finally:

@@ -43,6 +43,7 @@ STATUSES: Mapping[type[AssayError], int] = {
     errors.EndpointMisbehaved: 502,
     errors.StorageError: 503,
     errors.ServerBusy: 503,
+    errors.RequestTooCostly: 503,
     AssayError: 500,
 }
 """The first that fits an error's class or one of its parents counts."""

@@ -79,9 +79,9 @@ class Services:
         """Requests that the end of the server cut off."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
-            Lane.SHORT: Crew(threads, waiting),
-            Lane.PAGES: Crew(PAGES, waiting),
-            Lane.LONG: Crew(LONG, waiting),
+            Lane.SHORT: Crew(threads, waiting, cpu_s=settings.server_request_cpu_s),
+            Lane.PAGES: Crew(PAGES, waiting, cpu_s=settings.server_request_cpu_s),
+            Lane.LONG: Crew(LONG, waiting, cpu_s=settings.server_long_request_cpu_s),
         }
 
     @property

@@ -102,6 +102,8 @@ _PLAIN = (
     "server.body_s",
     "server.idle_s",
     "server.stalled_s",
+    "server.request_cpu_s",
+    "server.long_request_cpu_s",
     "mcp.sessions_per_principal",
     "shadow.percent",
     "datasets.folder",

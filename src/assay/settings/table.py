@@ -230,6 +230,12 @@ class Settings:
     server_stalled_s: float = _setting(
         "server.stalled_s", "Seconds for which a client may stop reading its answer.", 30.0
     )
+    server_request_cpu_s: float = _setting(
+        "server.request_cpu_s", "Seconds of processor time that one request may use before it is ended.", 30.0
+    )
+    server_long_request_cpu_s: float = _setting(
+        "server.long_request_cpu_s", "The same for what takes long: evaluations, researched answers, analyses.", 900.0
+    )
     mcp_allowed_origins: tuple[str, ...] = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use assay mcp --http: http://localhost:6274.", ()
     )

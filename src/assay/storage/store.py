@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from assay import cpu_budget
 from assay.clock import Clock
 from assay.errors import InputError, NotAStore, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
@@ -90,15 +91,18 @@ class Store:
     @contextmanager
     def reading(self, scope: Scope) -> Iterator[Work]:
         """One consistent snapshot of one scope."""
+        cpu_budget.check("reading the store")
         with self._backend.reading() as connection:
             yield Work(connection, scope, self._clock)
 
     @contextmanager
     def writing(self, scope: Scope) -> Iterator[Work]:
         """One transaction in one scope."""
+        cpu_budget.check("writing to the store")
         with self._backend.writing(scope.tenant) as connection:
             check_unchanged(connection, self.place, self._schema)
             yield Work(connection, scope, self._clock)
+        cpu_budget.settle()
 
     def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
         """Keep feedback, after the log has written the queries it names."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from assay import cpu_budget
 from assay.records import Stage
 
 Stopwatch = Callable[[], float]
@@ -38,6 +39,7 @@ class Trace:
     @contextmanager
     def stage(self, name: str, *, inputs: int = 0) -> Iterator[OpenStage]:
         """Time what runs inside; it is kept also when the inside raises."""
+        cpu_budget.check(f"the stage {name} of a search")
         stage = OpenStage(inputs)
         begun = self._stopwatch()
         try:
