@@ -15,6 +15,7 @@ from reliability import (
     api_load,
     backups,
     budget,
+    door,
     erasure,
     events,
     faults,
@@ -149,6 +150,10 @@ def _api_load(folder: Path, amount: int, seed: int) -> Outcome:
     return api_load.run(folder=folder, seconds=amount, memories=memories, seed=seed)
 
 
+def _door(folder: Path, amount: int, seed: int) -> Outcome:
+    return door.run(folder=folder, connections=amount, seed=seed)
+
+
 def _tenants(folder: Path, amount: int, seed: int) -> Outcome:
     return tenants.run(folder=folder, searches=amount, memories=200 if amount >= 1_000 else 30, seed=seed)
 
@@ -164,6 +169,13 @@ SCENARIOS = (
         unit="seconds",
         amounts=_amounts(300, 60, 3),
         run=_api_load,
+    ),
+    Scenario(
+        name="door",
+        proves="connections that only wait, large bodies of strangers and wrong tokens do not stop good requests",
+        unit="connections of each kind",
+        amounts=_amounts(1_100, 1_100, 100),
+        run=_door,
     ),
     Scenario(
         name="kill",

@@ -17,7 +17,7 @@ from assay.gateway.protocol import LONGEST_HEAD
 from assay.gateway.proxies import Proxies
 from assay.settings import Settings
 
-BACKLOG = 1_024
+BACKLOG = 4_096
 """Connections that the kernel keeps until they are taken on."""
 
 
