@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.security.asgi import Asgi
 
+from assay.access.sign_ins import NewSignIn
 from assay.records import Draft, EdgeKind, Scope
 from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -27,7 +28,7 @@ SESSIONS = 12
 KINDS = (
     "title", "body", "folder", "tag", "trigger", "evidence", "search", "session", "task",
     "question", "research", "prompt", "prompt_note", "token", "dataset", "description", "case", "document",
-    "run", "why", "checkpoint",
+    "run", "why", "checkpoint", "browser",
 )  # fmt: skip
 """Every kind of canary; a new kind of thing that tenants keep gets one here and is planted below."""
 
@@ -58,6 +59,9 @@ class Belongings:
     run_id: str
     spare_token_id: str
     untouched_token_id: str
+    spare_sign_in_id: str
+    """A browser's sign-in that its own tenant may end."""
+    untouched_sign_in_id: str
     checkpoint_id: str
     """Empty until everybody has everything: see `plant_all`."""
 
@@ -73,6 +77,7 @@ class Belongings:
             memory_id=self.untouched_memory_id,
             spare_memory_id=self.untouched_memory_id,
             spare_token_id=self.untouched_token_id,
+            spare_sign_in_id=self.untouched_sign_in_id,
         )
 
 
@@ -93,7 +98,9 @@ async def plant(services: Services, app: Asgi, tenant: str) -> Belongings:
     log_id, ticket = await gardener.ask()
     await gardener.govern()
     run_id = await gardener.measure()
-    tokens = [services.tokens.create(scope, f"{mark_of(tenant)}token", Access.READ).kept.token_id for _ in range(2)]
+    made = [services.tokens.create(scope, f"{mark_of(tenant)}token", Access.READ) for _ in range(2)]
+    tokens = [token.kept.token_id for token in made]
+    sign_ins = [services.sign_ins.begin(made[1].text, f"browser {gardener.canary('browser')}") for _ in range(2)]
     services.engine.store.log.flush()
     return Belongings(
         tenant=tenant,
@@ -110,8 +117,15 @@ async def plant(services: Services, app: Asgi, tenant: str) -> Belongings:
         run_id=run_id,
         spare_token_id=tokens[0],
         untouched_token_id=tokens[1],
+        spare_sign_in_id=_id_of(sign_ins[0]),
+        untouched_sign_in_id=_id_of(sign_ins[1]),
         checkpoint_id="",
     )
+
+
+def _id_of(made: NewSignIn | None) -> str:
+    assert made is not None
+    return made.kept.session_id
 
 
 class _Gardener:

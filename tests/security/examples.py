@@ -23,6 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind", "origin",
     "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
+    "action", "all_tenants",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -42,6 +43,8 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
     "tag": lambda has: has.canary("tag"),
     "control": lambda has: has.run_id,
     "treatment": lambda has: has.run_id,
+    "actor": lambda has: has.canary("token"),
+    "target": lambda has: has.spare_token_id,
     "first": lambda _: "0",
     "second": lambda _: "1",
 }
@@ -58,6 +61,8 @@ ROUTES: Mapping[str, Example] = {
     "GET /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
     "GET /evaluation/runs/compare": lambda has: {"control": has.run_id, "treatment": has.run_id},
     "GET /evaluation/queries/search": lambda has: {"q": f"ledger {has.canary('body')}"},
+    "DELETE /api/sign-ins/{session_id}": lambda has: {"session_id": has.spare_sign_in_id},
+    "POST /evaluation/sign-ins/{session_id}/end": lambda has: {"session_id": has.spare_sign_in_id},
     "GET /memory": lambda has: {"folder": has.canary("folder")},
 }
 BODIES: Mapping[str, Example] = {
@@ -113,6 +118,7 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/experiments/{flag}/resume": lambda _: {},
     "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
     "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
+    "POST /evaluation/sign-ins/{session_id}/end": lambda _: {},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }
 TOOLS: Mapping[str, Example] = {

@@ -226,6 +226,8 @@ class _Matrix:
             with self._services.engine.store.reading(scope) as work:
                 state[f"{tenant} memory"] = work.memories.get(has.untouched_memory_id)
                 state[f"{tenant} token"] = work.access_tokens.get(has.untouched_token_id)
+                ended = {session.session_id: session.ended_at for session in work.login_sessions.all()}
+                state[f"{tenant} sign-in"] = ended[has.untouched_sign_in_id]
                 state[f"{tenant} memories"] = work.memories.count()
         return state
 

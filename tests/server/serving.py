@@ -61,6 +61,18 @@ def bearer(services: Services, access: Access = Access.ADMIN, scope: Scope = OWN
     return {"Authorization": f"Bearer {services.tokens.create(scope, 'test', access, **more).text}"}
 
 
+def token_text(services: Services, access: Access = Access.ADMIN, scope: Scope = OWN, **more: Any) -> str:
+    """The text of a new token."""
+    return services.tokens.create(scope, "test", access, **more).text
+
+
+def cookie_secret(services: Services, token: str) -> str:
+    """What the cookie of a browser holds after signing in with a token."""
+    made = services.sign_ins.begin(token, "browser test")
+    assert made is not None
+    return made.text
+
+
 @contextmanager
 def served(services: Services, *, local: bool = True, pages: bool = False, quick: bool | None = None) -> Iterator[str]:
     """A real server at a free port of this machine, by its address; `quick`: which parser reads HTTP."""

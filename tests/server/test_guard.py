@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.serving import HERE, bearer, reaching, services_at
+from tests.server.serving import HERE, bearer, cookie_secret, reaching, services_at, token_text
 
 from assay.access import acts
 from assay.gateway import bodies
@@ -148,7 +148,7 @@ def test_a_form_needs_the_token_that_its_page_had(services: Services) -> None:
 def test_each_caller_has_a_csrf_token_of_its_own(services: Services) -> None:
     with with_form(services) as client:
         local = client.get("/form").json()
-        cookie = {"Cookie": f"assay_session={bearer(services)['Authorization'].removeprefix('Bearer ')}"}
+        cookie = {"Cookie": f"assay_session={cookie_secret(services, token_text(services))}"}
         own = client.get("/form", headers=cookie).json()
         assert own != local
         assert client.post("/form", data={FIELD: local}, headers=cookie).status_code == 403
@@ -238,15 +238,15 @@ def test_a_login_form_with_too_many_fields_opens_nothing(services: Services) -> 
 
 
 def test_our_cookie_is_found_among_others(services: Services) -> None:
-    token = bearer(services)["Authorization"].removeprefix("Bearer ")
+    secret = cookie_secret(services, token_text(services))
     with reaching(services, local=False) as client:
         for cookie in (
-            f'a="x;y"; assay_session={token}',
-            f'assay_session="{token}"',
-            f"b; assay_session = {token} ;c=1",
+            f'a="x;y"; assay_session={secret}',
+            f'assay_session="{secret}"',
+            f"b; assay_session = {secret} ;c=1",
         ):
             assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 200, cookie
-        for cookie in ("assay_session", "assay_session=", "xassay_session=1", f'a="\\;{token}'):
+        for cookie in ("assay_session", "assay_session=", "xassay_session=1", f'a="\\;{secret}'):
             assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 401, cookie
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.access import acts
 from assay.access.acts import ACTS, Act
 from assay.access.policies import Authoriser, Everybody, Grant, OneToken, Policy
+from assay.access.sign_ins import SignIns
 from assay.access.tokens import NewToken, StoredTokens, Tokens
 from assay.records.access import Access
 
@@ -18,6 +19,7 @@ __all__ = [
     "NewToken",
     "OneToken",
     "Policy",
+    "SignIns",
     "StoredTokens",
     "Tokens",
     "acts",

@@ -7,7 +7,6 @@ row, and the row says whose rows it opens.
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 import threading
 from collections.abc import Callable
@@ -18,12 +17,11 @@ from assay.access.policies import Authoriser, Grant
 from assay.clock import Clock
 from assay.errors import InputError, NotAllowed, StorageError
 from assay.records import Scope
-from assay.records.access import Access, AccessToken
+from assay.records.access import TOKEN_SHAPE, Access, AccessToken
 from assay.storage import Store
 
 MARK = "assay_"
 """What every token begins with, so that scanners for secrets know one when they see it."""
-SHAPE = re.compile(r"assay_[A-Za-z0-9_-]{43}")
 REMEMBERED_S = 2.0
 """A token that was revoked by another process still opens for at most this long."""
 MOST_REMEMBERED = 1_000
@@ -86,11 +84,12 @@ class Tokens:
             return work.access_tokens.all()
 
     def revoke(self, scope: Scope, token_id: str, *, by: Access = Access.OPERATOR) -> AccessToken:
-        """Let a token open nothing from now on; `by` as for `create`."""
+        """Let a token open nothing from now on, nor any browser that signed in with it; `by` as for `create`."""
         with self._store.writing(scope) as work:
             _check_reach(by, work.access_tokens.get(token_id).access, "revoke")
             gone = work.access_tokens.revoke(token_id, self._clock.now())
-            work.audit.append("token.revoke", token_id, {"name": gone.name})
+            ended = work.login_sessions.end_of_token(token_id, self._clock.now())
+            work.audit.append("token.revoke", token_id, {"name": gone.name, "sessions_ended": ended})
         return gone
 
 
@@ -106,7 +105,7 @@ class StoredTokens:
 
     def grant(self, token: str | None) -> Grant | None:
         """The grant of a good token; a store that cannot be asked lets nobody in."""
-        if token is not None and SHAPE.fullmatch(token):
+        if token is not None and TOKEN_SHAPE.fullmatch(token):
             return self._remembered(digest_of(token), self._look)
         return None if self._otherwise is None else self._otherwise.grant(token)
 
@@ -145,9 +144,13 @@ class StoredTokens:
             return None
         if found is None or not found[1].is_good(self._clock.now()):
             return None
-        tenant, token = found
-        scope = Scope(tenant=tenant, principal=f"token:{token.name}", principal_id=token.token_id)
-        return Grant(scope, token.access, person=token.person)
+        return grant_of(*found)
+
+
+def grant_of(tenant: str, token: AccessToken) -> Grant:
+    """Return what a token of a tenant allows."""
+    scope = Scope(tenant=tenant, principal=f"token:{token.name}", principal_id=token.token_id)
+    return Grant(scope, token.access, person=token.person)
 
 
 def _check_reach(by: Access, access: Access, verb: str) -> None:

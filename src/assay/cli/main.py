@@ -20,6 +20,7 @@ from rich.text import Text
 from assay.cli.commands import (
     analyze,
     ask,
+    audit,
     baseline,
     checkpoint,
     compare,
@@ -121,7 +122,7 @@ MEMORY = (
 )
 LEARNING = (validate, rate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
-KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, serve, token, mcp, version)
+KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, serve, token, audit, mcp, version)
 
 ONLINE = (shadow, ladder)
 

@@ -92,7 +92,7 @@ class Surface:
     @property
     def scope(self) -> Scope:
         """Whose rows are meant."""
-        return scope_of(self.settings)
+        return scope_of(self.settings, via="command line")
 
     @cached_property
     def console(self) -> Console:

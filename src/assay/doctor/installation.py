@@ -9,9 +9,10 @@ import platform
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.doctor.finding import Finding
 from assay.embedding import bundled
@@ -19,6 +20,9 @@ from assay.errors import AssayError, MissingExtra, ModelDamaged, StoreNotFound
 from assay.extras import EXTRAS, install_command, missing_modules
 from assay.settings import Settings, fit_to_show
 from assay.wiring import list_checkpoints, open_store, scope_of
+
+if TYPE_CHECKING:
+    from assay.storage.audit_chain import ChainCheck
 
 SAFE_SQLITE = (3, 51, 3)
 """From here on SQLite itself survives two processes that write and checkpoint at the same instant."""
@@ -87,6 +91,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
         with open_store(settings, create=False, migrate=False) as store:
             with store.reading(scope_of(settings)) as work:
                 memories = work.memories.count()
+                chains = work.audit.check_everywhere()
             damage = store.damage()
             broken = [] if damage else store.problems()
             foreign = [] if damage else store.foreign_code()
@@ -115,8 +120,24 @@ def _store(settings: Settings) -> Iterator[Finding]:
             "It runs with every save or read, and can copy or change what is kept.",
             "Find out who made it, and drop it; a checkpoint that holds it is not restored.",
         )
+    yield from _audit_log(chains)
     yield from _permissions(settings)
     yield from _checkpoints(settings)
+
+
+def _audit_log(chains: Mapping[str, ChainCheck]) -> Iterator[Finding]:
+    for tenant, check in chains.items():
+        if not check.is_whole:
+            yield Finding(
+                "Audit log",
+                "problem",
+                f"tenant {tenant}, entry {check.broken_at}: {check.problem}",
+                "Somebody changed the log outside of Assay; entries from there on prove nothing.",
+                "Compare it with the log of a checkpoint from before.",
+            )
+    entries = sum(check.entries for check in chains.values())
+    if all(check.is_whole for check in chains.values()):
+        yield Finding("Audit log", "ok", f"{entries} entries, each fits the one before it")
 
 
 def _permissions(settings: Settings) -> Iterator[Finding]:

@@ -65,7 +65,7 @@ class Host:
             engine=self.engine,
             settings=self.settings,
             scope=grant.scope,
-            read_only=self.read_only,
+            read_only=self.capped(grant).access is Access.READ,
             progress=_progress(report),
         )
         if not tool.policy.takes_long:

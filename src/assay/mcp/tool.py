@@ -58,6 +58,7 @@ class Calling(NamedTuple):
     scope: Scope
     """Whose rows: the server's word, never the client's."""
     read_only: bool
+    """The caller may read alone, so nothing is written down of the call but logs."""
     progress: Progress
 
     @property

@@ -1,13 +1,17 @@
-"""Who may reach a server: how far access goes, and a token as the store keeps it, which is never the token itself."""
+"""Who may reach a server: how far access goes, and tokens and sign-ins as the store keeps them, never their text."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from assay.records import values
 from assay.records.checked import allow, one_of, require
+
+TOKEN_SHAPE = re.compile(r"assay_[A-Za-z0-9_-]{43}")
+"""What the text of every token looks like."""
 
 
 class Access(StrEnum):
@@ -52,6 +56,37 @@ class AccessToken:
     def is_good(self, now: datetime) -> bool:
         """Whether it still opens anything."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoginSession:
+    """One sign-in of a browser. The browser's cookie holds its secret; the store keeps a hash of it."""
+
+    session_id: str
+    """By which it is listed and ended. It opens nothing."""
+    token_id: str
+    """The token that was shown to sign in; the session ends with it."""
+    digest: str
+    created_at: datetime
+    last_seen_at: datetime
+    """When it was last used, to within a minute."""
+    expires_at: datetime
+    """When it ends however much it is used."""
+    ended_at: datetime | None = None
+    """When somebody signed out, or ended it. None: nobody did."""
+    via: str = ""
+    """From where the browser signed in."""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "session_id", "token_id")
+        require(self, values.short_label, "digest")
+        require(self, values.moment, "created_at", "last_seen_at", "expires_at")
+        allow(self, values.moment, "ended_at")
+        require(self, values.optional_label, "via")
+
+    def is_open(self, now: datetime, idle: timedelta) -> bool:
+        """Whether it still opens anything: not ended, not too old, and used within the idle time."""
+        return self.ended_at is None and now < self.expires_at and now - self.last_seen_at < idle
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -64,6 +64,10 @@ class AuditEntry:
     actor: str
     at: datetime
     detail: Mapping[str, Any] = field(default_factory=dict)
+    via: str = ""
+    """From where it was done, such as `command line` or `http 10.0.0.7`; empty when nobody said."""
+    place: int | None = field(default=None, compare=False)
+    """The entry's number in the chain of its tenant, from 1. None: it has not been stored yet."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "action")
@@ -71,3 +75,5 @@ class AuditEntry:
         require(self, values.label, "actor")
         require(self, values.moment, "at")
         require(self, values.json_object, "detail")
+        require(self, values.optional_label, "via")
+        allow(self, values.count, "place")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.records import values
 
@@ -24,10 +24,13 @@ class Scope:
     """Who acts: written to the audit log, never used to find rows."""
     principal_id: str = ""
     """Tells principals of the same name apart, such as two tokens; empty where the name is enough."""
+    via: str = field(default="", compare=False)
+    """From where: `command line`, `http 10.0.0.7`, `mcp stdio`; empty when nobody said. Only the audit log has it."""
 
     def __post_init__(self) -> None:
         values.identifier(self.tenant, "tenant")
         values.label(self.principal, "principal")
+        values.optional_label(self.via, "via")
         if self.principal_id:
             values.identifier(self.principal_id, "principal_id")
 

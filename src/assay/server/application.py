@@ -88,7 +88,7 @@ def build(
     clock = services.clock
     gates = Gates(
         hosts=Hosts(names),
-        callers=Callers(services.stored_tokens, local),
+        callers=Callers(services.stored_tokens, services.sign_ins, local),
         rates=Rates(clock, services.settings.server_requests_per_minute),
         failures=services.failures,
         proxies=Proxies(services.settings.server_trusted_proxies),

@@ -1,13 +1,15 @@
 """Writes that may be sent again: a caller names one with `Idempotency-Key`, and it is done once.
 
 The key is taken before the work begins and holds the answer afterwards; whoever sends the same request under it again
-is given that answer. What failed for no fault of the caller's leaves the key free. A server that ended in the middle
+is given that answer. What a route shows once, such as the text of a new token, is not kept: a repeat has null in its
+place and says so. What failed for no fault of the caller's leaves the key free. A server that ended in the middle
 leaves a key without an answer: after `STALE` it may be taken again, since nobody works on it any more.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from assay.errors import BadValue
 from assay.records import Scope, values
 from assay.records.access import RequestKey
 from assay.server.errors import Refused
+from assay.server.routing import ShownOnce
 from assay.storage import Store
 
 HEADER = "idempotency-key"
@@ -34,6 +37,8 @@ class Named(NamedTuple):
     scope: Scope
     key: str
     fingerprint: str
+    shown_once: ShownOnce | None = None
+    """What of the answer may not be kept."""
 
 
 class Answered(NamedTuple):
@@ -78,7 +83,8 @@ class Repeats:
             if status >= 500 or status in (409, 429):
                 work.request_keys.forget(wanted.scope.principal, wanted.key)
             elif len(body) <= LONGEST_ANSWER:
-                work.request_keys.finish(wanted.scope.principal, wanted.key, status, body.decode())
+                kept = body.decode() if wanted.shown_once is None else _without_secrets(body, wanted.shown_once)
+                work.request_keys.finish(wanted.scope.principal, wanted.key, status, kept)
 
     def release(self, wanted: Named) -> None:
         """Free the key: what was done under it cannot be given again."""
@@ -111,6 +117,15 @@ class Listening:
             self._parts.append(message.get("body", b""))
             self.complete = not message.get("more_body", False)
         await self._send(message)
+
+
+def _without_secrets(body: bytes, shown_once: ShownOnce) -> str:
+    """The answer as a repeat gives it: null for what was shown once, and a notice of it. Refusals stay as they are."""
+    answer = json.loads(body)
+    if not any(answer.get(name) is not None for name in shown_once.fields):
+        return body.decode()
+    hidden: dict[str, str | None] = dict.fromkeys(shown_once.fields)
+    return json.dumps({**answer, **hidden, "notice": shown_once.notice}, separators=(",", ":"), ensure_ascii=False)
 
 
 def _answered(found: RequestKey, wanted: Named) -> Answered:

@@ -36,6 +36,9 @@ ACT = "__assay_act__"
 STRAIGHT = "__assay_straight__"
 """Where it says how it is called without FastAPI."""
 
+SHOWN_ONCE = "__assay_shown_once__"
+"""Where it says what of its answer is shown once."""
+
 SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
     "token": {
         "type": "http",
@@ -64,6 +67,15 @@ class Result(BaseModel):
     """What a client is given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ShownOnce(NamedTuple):
+    """What of an answer is shown once and never stored: a repeat under the same `Idempotency-Key` goes without it."""
+
+    fields: tuple[str, ...]
+    """Fields of the answer that a repeat has as null."""
+    notice: str
+    """What the field `notice` of a repeat says: that it was shown once, and what to do if it is lost."""
 
 
 class Asking(NamedTuple):
@@ -120,6 +132,8 @@ class Route:
     """None: what the handler says it returns."""
     responses: Mapping[int | str, dict[str, Any]] = field(default_factory=dict)
     """What else the description says of answers."""
+    shown_once: ShownOnce | None = None
+    """What of the answer is a secret that only its first receiver may see."""
 
 
 class Resource:
@@ -207,6 +221,8 @@ def answering(route: Route) -> Handler:
     shown.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     if not waits and shown.__annotations__.keys() == {"asked", "body"}:
         setattr(shown, STRAIGHT, Straight(route, shown.__annotations__["body"]))
+    if route.shown_once is not None:
+        setattr(shown, SHOWN_ONCE, route.shown_once)
     return with_act(route.act)(shown)
 
 
@@ -240,6 +256,12 @@ def policy_of(endpoint: object) -> Policy | None:
 def straight_of(endpoint: object) -> Straight | None:
     """How an endpoint is called without FastAPI, if it can be."""
     found: Straight | None = getattr(endpoint, STRAIGHT, None)
+    return found
+
+
+def shown_once_of(endpoint: object) -> ShownOnce | None:
+    """What of an endpoint's answer is shown once."""
+    found: ShownOnce | None = getattr(endpoint, SHOWN_ONCE, None)
     return found
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 GRANT = "assay.grant"
 """Where the guard leaves the caller's grant in the request's scope."""
+SIGNED_IN = "assay.signed_in"
+"""Where it leaves whether the caller is a browser that signed in, and can sign out."""
 REQUEST_ID = "assay.request_id"
 """Where it leaves the request's own id."""
 THREADS = 2
@@ -67,6 +69,7 @@ class Services:
         self.engine = engine
         self.settings = settings
         self.tokens = Tokens(engine.store, engine.clock)
+        self.sign_ins = wiring.sign_ins_of(settings, engine.store, engine.clock)
         self.metrics = ServerMetrics()
         self.failures = Failures(engine.clock)
         """Tokens that opened nothing, in a header, a cookie or the login form."""

@@ -126,6 +126,10 @@ APPROVALS: Mapping[str, Approval] = {
     # Whose word about callers is believed, and whose pages may use a server.
     "server.trusted_proxies": Approval.ALWAYS,
     "mcp.allowed_origins": Approval.ALWAYS,
+    # How long a browser stays signed in, and whether its cookie may travel without HTTPS.
+    "server.session_hours": Approval.ALWAYS,
+    "server.session_idle_minutes": Approval.ALWAYS,
+    "server.behind_https": Approval.ALWAYS,
 }
 """Every setting by its key. A new setting has to be added here: a key that is missing counts as `ALWAYS`."""
 

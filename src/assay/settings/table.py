@@ -242,6 +242,19 @@ class Settings:
     mcp_sessions_per_principal: int = _setting(
         "mcp.sessions_per_principal", "Of 200 sessions of assay mcp --http, how many one principal may have.", 100
     )
+    server_session_hours: float = _setting(
+        "server.session_hours", "Hours after which a browser has to sign in again, however much it is used.", 12.0
+    )
+    server_session_idle_minutes: float = _setting(
+        "server.session_idle_minutes", "Minutes without a request after which a browser has to sign in again.", 60.0
+    )
+    server_behind_https: str = _setting(
+        "server.behind_https",
+        "Whether a proxy in front of the server speaks HTTPS with browsers, so that cookies are sent over HTTPS alone: "
+        "yes or no.",
+        "no",
+        choices=("yes", "no"),
+    )
     shadow_percent: int = _setting(
         "shadow.percent", "How many of a hundred searches are also asked of flags that run in the shadow.", 10
     )

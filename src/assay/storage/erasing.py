@@ -63,6 +63,14 @@ class Erasing:
             with self._backend.alone() as connection:
                 _scrub_schema(connection, self._backend)
 
+    def scrub_table(self, table: str) -> None:
+        """Write one table of a PostgreSQL schema anew; a SQLite file is written as a whole, see `scrub`."""
+        if isinstance(self._backend, PostgresBackend):
+            with self._backend.alone() as connection:
+                connection.execute(text(f"SET lock_timeout = {self._backend.lock_timeout_ms}"))
+                connection.execute(text(f'VACUUM (FULL, ANALYZE) "{self._backend.schema}"."{table}"'))
+                connection.execute(text("RESET lock_timeout"))
+
     def files(self) -> list[Path]:
         """The files of the database that can be looked at from here; a server's are its own."""
         if not isinstance(self._backend, SqliteBackend):

@@ -6,25 +6,32 @@ migrated a checkpoint is made; all steps then run in one transaction, so a failu
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, text
 
 from assay.clock import Clock
-from assay.errors import SchemaTooOld, StoreNotFound
+from assay.errors import SchemaTooOld, StoreBusy, StoreNotFound
 from assay.records import IdFactory, Scope
 from assay.storage import schema as history
 from assay.storage import sqlite
 from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints
+from assay.storage.erasing import Erasing
 from assay.storage.failures import translated
 from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
 from assay.storage.repositories.meta import EPOCH
 from assay.storage.schema import Schema
 from assay.storage.sqlite import SqliteBackend
+from assay.storage.token_texts import remove_token_texts
 from assay.storage.work import Work
 
+_log = logging.getLogger(__name__)
+FIRST_WITH_ANSWERS = "0008"
+LAST_WITH_TEXTS = "0012"
+"""Between these two schemas, stored answers could hold texts of tokens."""
 SYSTEM = Scope(principal="assay")
 """Who acts when the store itself does something: opening, migrating, restoring."""
 
@@ -112,6 +119,8 @@ def _is_ready(backend: SqliteBackend | PostgresBackend, how: Opening) -> bool:
 
 
 def _fill_or_migrate_file(backend: SqliteBackend, how: Opening) -> None:
+    # Before the copy is made that a migration begins with: it would keep what is to be forgotten.
+    _forget_token_texts(backend, how)
     with backend.writing() as connection:
         # Another process may have done it while we waited for the lock.
         found = history.revision(connection)
@@ -124,12 +133,32 @@ def _fill_or_migrate_file(backend: SqliteBackend, how: Opening) -> None:
         _migrate(connection, backend, how)
 
 
+def _forget_token_texts(backend: SqliteBackend, how: Opening) -> None:
+    """Take the texts of tokens out of a file of version 0.1, and write the file anew so that no page holds them."""
+    with backend.writing() as connection:
+        found = history.revision(connection)
+        if found is None or not FIRST_WITH_ANSWERS <= found <= LAST_WITH_TEXTS:
+            return
+        remove_token_texts(connection)
+        was_used = Work(connection, SYSTEM, how.clock).access_tokens.have_been_made()
+    if not was_used:
+        return
+    try:
+        Erasing(backend, how.clock).scrub()
+    except StoreBusy as problem:
+        # The rows are clean. Opening the store must not fail because somebody reads it.
+        _log.warning("texts of tokens may still be in unused pages: %s %s", problem.message, problem.remedy)
+
+
 def _fill_or_migrate_schema(backend: PostgresBackend, how: Opening) -> None:
-    # The lock is the tenant lock of a name no tenant can have: migrations wait for each other only.
-    with backend.writing("(schema)") as connection:
+    # Nobody writes meanwhile: a row that an older program adds after its tables have changed would not fit them.
+    with backend.restoring() as connection:
         prepare_schema(backend, connection)
-        if history.revision(connection, within=backend.schema) != how.schema.newest:
+        found = history.revision(connection, within=backend.schema)
+        if found != how.schema.newest:
             _migrate(connection, backend, how)
+    if found is not None and FIRST_WITH_ANSWERS <= found <= LAST_WITH_TEXTS:
+        Erasing(backend, how.clock).scrub_table("request_keys")
 
 
 def _migrate(connection: Connection, backend: SqliteBackend | PostgresBackend, how: Opening) -> None:

@@ -99,8 +99,7 @@ class PostgresBackend:
 
     def _key(self, subject: str) -> int:
         """Both names stand in brackets that no tenant's name can hold, so they never meet one."""
-        digest = hashlib.sha256(f"{self.schema}\x00{subject}".encode()).digest()
-        return int.from_bytes(digest[:4], "big", signed=True)
+        return lock_key(self.schema, subject)
 
     def damage(self) -> list[str]:
         """Nothing to look at: the server checks its own pages."""
@@ -125,6 +124,23 @@ class PostgresBackend:
                 f"{self.place} was opened by process {self._owner}, this is {os.getpid()}",
                 remedy="Open the store after forking, in each process.",
             )
+
+
+def lock_key(schema: str, subject: str) -> int:
+    """Return the second half of the lock of a tenant in a schema."""
+    digest = hashlib.sha256(f"{schema}\x00{subject}".encode()).digest()
+    return int.from_bytes(digest[:4], "big", signed=True)
+
+
+def take_turn(connection: Connection, tenant: str) -> None:
+    """Wait until no other transaction writes for a tenant, and hold its lock until this one ends.
+
+    For a write of one tenant that also adds to another's rows. A SQLite file has one writer anyway.
+    """
+    if connection.dialect.name != "sqlite":
+        schema = str(connection.execute(text("SELECT current_schema()")).scalar_one())
+        given = {"family": LOCK_FAMILY, "tenant": lock_key(schema, tenant)}
+        connection.execute(text("SELECT pg_advisory_xact_lock(:family, :tenant)"), given)
 
 
 def _schema_name(given: str) -> str:

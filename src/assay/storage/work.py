@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from assay.clock import Clock
 from assay.records import Scope
-from assay.storage.repositories.access import AccessTokens, RequestKeys
+from assay.storage.repositories.access import AccessTokens, LoginSessions, RequestKeys
 from assay.storage.repositories.audit import Audit
 from assay.storage.repositories.base import Bound, sheltered
 from assay.storage.repositories.changes import Changes
@@ -217,6 +217,11 @@ class Work:
     def access_tokens(self) -> AccessTokens:
         """Tokens that open a server."""
         return AccessTokens(self._bound)
+
+    @cached_property
+    def login_sessions(self) -> LoginSessions:
+        """Browsers that signed in."""
+        return LoginSessions(self._bound)
 
     @cached_property
     def lists(self) -> Lists:

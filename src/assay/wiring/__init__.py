@@ -19,7 +19,7 @@ from assay.wiring.research import open_research
 from assay.wiring.server import serving
 from assay.wiring.shelves import claim_files, shelf_of
 from assay.wiring.simulating import open_simulation
-from assay.wiring.stores import list_checkpoints, open_store, restore_checkpoint, scope_of, store_options
+from assay.wiring.stores import list_checkpoints, open_store, restore_checkpoint, scope_of, sign_ins_of, store_options
 from assay.wiring.systems import corpus_settings, lookup_of, open_system, registry_of
 from assay.wiring.tracing import trace
 from assay.wiring.tuning import open_tunable
@@ -58,6 +58,7 @@ __all__ = [
     "serving",
     "shadow_of",
     "shelf_of",
+    "sign_ins_of",
     "store_options",
     "trace",
     "treatment_of",

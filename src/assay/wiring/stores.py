@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,28 @@ from assay.records import Scope
 from assay.settings import Settings, default_db, fit_to_show
 
 if TYPE_CHECKING:
+    from assay.access import SignIns
     from assay.storage import Checkpoint, Restored, Store, StoreOptions
 
+MOST = 1e6
+"""Hours or minutes beyond which a length of time is refused anyway, and Python could not hold it."""
 
-def scope_of(settings: Settings) -> Scope:
-    """Whose rows are meant, and who acts."""
-    return Scope(tenant=settings.tenant, principal=settings.principal)
+
+def scope_of(settings: Settings, via: str = "") -> Scope:
+    """Whose rows are meant, who acts, and from where."""
+    return Scope(tenant=settings.tenant, principal=settings.principal, via=via)
+
+
+def sign_ins_of(settings: Settings, store: Store, clock: Clock) -> SignIns:
+    """Sign-ins of browsers, as long as the settings let them be."""
+    from assay.access import SignIns  # noqa: PLC0415 - see the package's docstring
+
+    return SignIns(
+        store,
+        clock,
+        lasts=timedelta(hours=min(settings.server_session_hours, MOST)),
+        idle=timedelta(minutes=min(settings.server_session_idle_minutes, MOST)),
+    )
 
 
 def open_store(settings: Settings, *, clock: Clock | None = None, create: bool = True, migrate: bool = True) -> Store:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -178,6 +180,17 @@ def test_the_page_fetches_nothing(page: str) -> None:
     assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|url\(""", page)
     policies = [attributes["content"] for tag, attributes in read(page).tags if "http-equiv" in attributes]
     assert [str(one).partition(";")[0] for one in policies] == ["default-src 'none'"]
+
+
+def test_the_page_runs_its_own_scripts_by_their_hashes_and_no_other(page: str) -> None:
+    [policy] = [str(attributes["content"]) for _, attributes in read(page).tags if "http-equiv" in attributes]
+    allowed = re.search(r"script-src ([^;]*)", policy)
+    assert allowed is not None
+    # What is between the tags is what a browser hashes; JSON for the scripts is not run.
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    assert len(hashes) == 2
+    assert allowed[1].split() == [f"'sha256-{one}'" for one in hashes]
 
 
 def test_the_charts_script_is_in_the_page_once(bad: Report) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 from starlette.testclient import TestClient
 from tests.server.pages.looking import Visitor
-from tests.server.serving import HERE, bearer, reaching, served, services_at
+from tests.server.serving import HERE, cookie_secret, reaching, served, services_at, token_text
 
 from assay.access import acts
 from assay.records.access import Access
@@ -103,7 +103,7 @@ def test_what_is_told_to_strangers_says_nothing_of_the_inside(services: Services
 
 
 def test_a_token_that_reaches_too_little_is_told_which_would(services: Services) -> None:
-    cookie = bearer(services, Access.READ)["Authorization"].removeprefix("Bearer ")
+    cookie = cookie_secret(services, token_text(services, Access.READ))
     with reaching(services, local=False, pages=True) as client:
         sent = {**BROWSER, "Cookie": f"assay_session={cookie}", "Referer": f"{HERE}/memory/m_1"}
         reply = client.post("/memory/m_1/validate", data={"was_useful": "yes"}, headers=sent)

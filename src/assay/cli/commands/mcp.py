@@ -97,4 +97,5 @@ def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with wiring.serving(surface.settings, create=not read_only) as engine:
-        yield Host(engine, surface.settings, read_only=read_only), Grant(surface.scope, Access.OPERATOR)
+        scope = wiring.scope_of(surface.settings, via="mcp")
+        yield Host(engine, surface.settings, read_only=read_only), Grant(scope, Access.OPERATOR)

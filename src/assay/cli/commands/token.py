@@ -1,4 +1,4 @@
-"""`assay token create|list|revoke`: who may reach a server from elsewhere."""
+"""`assay token create|list|revoke|sessions|end`: who may reach a server from elsewhere, and who is signed in."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
+from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.formats.grid import grid
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from assay.access import Tokens
+    from assay.access.sign_ins import ListedSignIn
     from assay.records.access import AccessToken
+    from assay.storage import Store
 
 ScopeOption = Annotated[Access, typer.Option("--scope", help="How far it reaches; each includes the ones before it.")]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Who or what it is for; the audit log has it.")]
@@ -27,6 +30,10 @@ PersonOption = Annotated[
     typer.Option("--person", help="A person uses it: notes saved with it count as written by hand, not by a program."),
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `assay token list` has it.")]
+
+SessionArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The session's id, as `assay token sessions` has it.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +77,44 @@ def register(app: typer.Typer) -> None:
         with _tokens(surface) as tokens:
             gone = tokens.revoke(surface.scope, token_id)
         surface.result(_as_json(gone), f"Token {gone.token_id} ({gone.name}) opens nothing any more.")
+
+    @command(group, "sessions")
+    def sessions(surface: Surface) -> None:
+        """List the browsers that signed in with a token of the tenant."""
+        with _opened(surface) as store:
+            found = wiring.sign_ins_of(surface.settings, store, SystemClock()).all(surface.scope)
+        heads = ("id", "token", "from", "signed in", "last used", "state")
+        rows = [heads, *(_session_row(listed) for listed in found)]
+        empty = "Nobody has signed in."
+        surface.result([_session_as_json(listed) for listed in found], "\n".join(grid(rows)) if found else empty)
+
+    @command(group, "end")
+    def end(surface: Surface, session_id: SessionArgument) -> None:
+        """Sign a browser out: its session opens nothing from now on."""
+        with _opened(surface) as store:
+            sign_ins = wiring.sign_ins_of(surface.settings, store, SystemClock())
+            ended = sign_ins.end(surface.scope, session_id)
+            found = next(one for one in sign_ins.all(surface.scope) if one.kept.session_id == ended.session_id)
+        surface.result(_session_as_json(found), f"Session {session_id} is ended.")
+
+
+def _opened(surface: Surface) -> Store:
+    return wiring.open_store(surface.settings, clock=SystemClock())
+
+
+def _session_row(listed: ListedSignIn) -> tuple[str, ...]:
+    kept = listed.kept
+    times = (f"{kept.created_at:%Y-%m-%d %H:%M}", f"{kept.last_seen_at:%Y-%m-%d %H:%M}")
+    state = f"open until {kept.expires_at:%Y-%m-%d %H:%M}" if listed.is_open else "over"
+    if kept.ended_at is not None:
+        state = f"ended {kept.ended_at:%Y-%m-%d %H:%M}"
+    return kept.session_id, listed.token_name, kept.via, *times, state
+
+
+def _session_as_json(listed: ListedSignIn) -> dict[str, Any]:
+    shown: dict[str, Any] = plain(listed.kept)
+    del shown["digest"]
+    return {**shown, "token_name": listed.token_name, "is_open": listed.is_open}
 
 
 def _tokens(surface: Surface) -> AbstractContextManager[Tokens]:

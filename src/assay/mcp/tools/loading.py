@@ -62,6 +62,8 @@ class Loaded(Result):
     updated_at: datetime
     superseded_at: datetime | None
     written_by: str
+    counted: bool
+    """Whether this counts as having read it; with read access alone it does not."""
     joined: list[JoinedMemory]
 
 
@@ -81,10 +83,10 @@ def _load(calling: Calling, given: LoadArguments) -> Loaded:
         )
         for one in shown.edges[:MOST_JOINED]
     ]
-    return _loaded(shown.memory, given, joined)
+    return _loaded(shown.memory, given, joined, counted=not calling.read_only)
 
 
-def _loaded(memory: MemoryRecord, given: LoadArguments, joined: list[JoinedMemory]) -> Loaded:
+def _loaded(memory: MemoryRecord, given: LoadArguments, joined: list[JoinedMemory], *, counted: bool) -> Loaded:
     end = given.offset + given.limit
     return Loaded(
         about=NOTICE,
@@ -105,6 +107,7 @@ def _loaded(memory: MemoryRecord, given: LoadArguments, joined: list[JoinedMemor
         updated_at=memory.updated_at,
         superseded_at=memory.superseded_at,
         written_by=memory.written_by,
+        counted=counted,
         joined=joined,
     )
 
@@ -118,7 +121,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     Tool(
         name="memory_load",
         title="Load a memory",
-        description="One memory as a whole, with what it is joined to. Counts as having read it.",
+        description="One memory as a whole, with what it is joined to. Counts as having read it, with write access.",
         act=acts.MEMORY_READ,
         arguments=LoadArguments,
         result=Loaded,

@@ -19,6 +19,7 @@ from assay.server.errors import PAGE, answer
 from assay.server.pages import (
     ask,
     assets,
+    audit,
     experiments,
     explorer,
     labelling,
@@ -28,6 +29,7 @@ from assay.server.pages import (
     prompts,
     runs,
     settings_page,
+    sign_ins,
     wrong,
 )
 from assay.server.pages.kept import LastFew
@@ -36,7 +38,20 @@ from assay.server.services import REQUEST_ID
 
 __all__ = ["add_pages"]
 
-PAGES = (ask, memory, overview, explorer, patterns, prompts, runs, experiments, labelling, settings_page)
+PAGES = (
+    ask,
+    memory,
+    overview,
+    explorer,
+    patterns,
+    prompts,
+    runs,
+    experiments,
+    labelling,
+    audit,
+    sign_ins,
+    settings_page,
+)
 
 
 def add_pages(app: FastAPI) -> None:

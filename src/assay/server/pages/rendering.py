@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.routing import Route
 
+from assay.access import Grant
 from assay.memory.saving.quarantine import reasons
 from assay.server.pages import wording
 from assay.server.pages.assets import address_of
+from assay.server.routing import act_of
 from assay.server.security.csrf import token_of
+from assay.server.services import GRANT, SIGNED_IN
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -43,6 +47,8 @@ MENU: tuple[Entry, ...] = (
     Entry("runs", "/evaluation/runs", "Runs", "Retrieval"),
     Entry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
     Entry("label", "/evaluation/label", "Label", "Retrieval"),
+    Entry("audit", "/evaluation/audit", "Audit log", "Setup"),
+    Entry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
     Entry("settings", "/evaluation/settings", "Settings", "Setup"),
 )
 """Every page of the navigation, in order."""
@@ -80,6 +86,7 @@ def render(
         "here": here,
         "menu": served(request),
         "csrf_token": token_of(request),
+        "signed_in": request.scope.get(SIGNED_IN, False),
         "now": request.app.state.services.clock.now(),
         "place": request.app.state.services.settings.tenant,
     }
@@ -90,6 +97,12 @@ def render(
 
 
 def served(request: Request) -> list[Entry]:
-    """The entries whose page the application has."""
-    paths = {getattr(route, "path", "") for route in request.app.routes}
+    """The entries whose page the application has and the caller may see."""
+    grant: Grant | None = request.scope.get(GRANT)
+    paths = {route.path for route in request.app.routes if isinstance(route, Route) and _is_for(grant, route)}
     return [entry for entry in MENU if entry.address in paths]
+
+
+def _is_for(grant: Grant | None, route: Route) -> bool:
+    act = act_of(route.endpoint)
+    return "GET" in (route.methods or ()) and (grant is None or (act is not None and grant.allows(act.policy)))

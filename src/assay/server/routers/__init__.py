@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.server.routers import (
+    auditing,
     changing,
     datasets,
     evaluations,
@@ -37,5 +38,6 @@ RESOURCES: tuple[Resource, ...] = (
     flags.RESOURCE,
     tests.RESOURCE,
     governing.RESOURCE,
+    auditing.RESOURCE,
 )
 """Addresses without parameters stand before those with one that they fit: the first that fits answers."""

@@ -1,24 +1,20 @@
-"""Who may come in and what was done: tokens and the audit log. For admins of the tenant."""
+"""Who may come in: tokens. For admins of the tenant."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
 from assay.access import acts
 from assay.access.tokens import LONGEST_DAYS
 from assay.records.access import Access, AccessToken
-from assay.records.plain import plain
-from assay.server import paging
 from assay.server.errors import Refused
 from assay.server.fields import IdInPath, YesNo
-from assay.server.paging import Cursor, Limit
-from assay.server.routing import Asked, Body, Resource, Result
+from assay.server.routing import Asked, Body, Resource, Result, ShownOnce
 
 RESOURCE = Resource("/api", "governing")
-AUDIT = "audit"
 
 
 class TokenFound(Result):
@@ -59,7 +55,15 @@ class TokenBody(Body):
 class TokenMade(TokenFound):
     """A new token, this once with its text."""
 
-    token: str
+    token: str | None = Field(description="Its text; null when the same request is answered again under its key.")
+    notice: str | None = Field(None, description="Why there is no text, and what to do.")
+
+
+TOKEN_ONCE = ShownOnce(
+    fields=("token",),
+    notice="The token's text was shown once, in the first answer, and is not kept. If it is lost, revoke this token "
+    "and make another.",
+)
 
 
 @RESOURCE.get("/tokens", acts.TOKEN_READ)
@@ -68,9 +72,13 @@ def list_tokens(asked: Asked) -> TokensFound:
     return TokensFound(tokens=[_token(one) for one in asked.services.tokens.all(asked.scope)])
 
 
-@RESOURCE.post("/tokens", acts.TOKEN_CHANGE)
+@RESOURCE.post("/tokens", acts.TOKEN_CHANGE, shown_once=TOKEN_ONCE)
 def create_token(asked: Asked, body: TokenBody) -> TokenMade:
-    """Make a token for this tenant that reaches no further than your own. Its text is shown now and never again."""
+    """Make a token for this tenant that reaches no further than your own. Its text is shown now and never again.
+
+    The same request under the same `Idempotency-Key` makes no second token: it is answered with the record of the
+    first, without its text.
+    """
     if body.person and not asked.grant.person:
         raise Refused(
             403,
@@ -90,33 +98,6 @@ def revoke_token(asked: Asked, token_id: IdInPath) -> TokenFound:
     gone = asked.services.tokens.revoke(asked.scope, token_id, by=asked.grant.access)
     asked.services.stored_tokens.forget()
     return _token(gone)
-
-
-class AuditLine(Result):
-    """One line of the audit log."""
-
-    action: str
-    target: str
-    actor: str
-    at: datetime
-    detail: dict[str, Any]
-
-
-class AuditPage(Result):
-    """The newest lines first."""
-
-    entries: list[AuditLine]
-    next_cursor: str | None
-
-
-@RESOURCE.get("/audit", acts.AUDIT_READ)
-def list_audit(asked: Asked, cursor: Cursor = None, limit: Limit = 50) -> AuditPage:
-    """Who did what to which thing, page by page."""
-    before = paging.read(AUDIT, cursor, paging.number, 0)
-    with asked.engine.store.reading(asked.scope) as work:
-        rows = work.lists.audit(before=before, limit=limit + 1)
-    shown, following = paging.page(AUDIT, rows, limit, lambda one: one[0])
-    return AuditPage(entries=[AuditLine.model_validate(plain(one)) for _, one in shown], next_cursor=following)
 
 
 def _token(token: AccessToken) -> TokenFound:

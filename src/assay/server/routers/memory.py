@@ -268,6 +268,7 @@ class JoinedMemory(Result):
 class MemoryShown(MemoryLine):
     """One memory as a whole."""
 
+    counted: bool = Field(description="Whether this counts as a read in the session that was named.")
     body: str
     format: Format
     triggers: list[str]
@@ -289,19 +290,20 @@ def get_memory(
     asked: Asked,
     memory_id: IdInPath,
     session_id: Annotated[
-        str | None, Query(min_length=1, max_length=500, description="Given: counts as read in this session.")
+        str | None,
+        Query(min_length=1, max_length=500, description="Given: counts as read in this session, with write access."),
     ] = None,
 ) -> MemoryShown:
-    """One memory as a whole, with what it is joined to."""
-    if session_id is None:
+    """One memory as a whole, with what it is joined to. A token with read access changes nothing by reading."""
+    if session_id is None or not asked.grant.access.includes(Access.WRITE):
         shown = asked.engine.show(asked.scope, memory_id)
         if not asked.grant.access.includes(Access.ADMIN):
             check_readable(shown.memory)
-        return _shown(shown)
-    return _shown(asked.engine.load(asked.scope, memory_id, session_id=session_id))
+        return _shown(shown, counted=False)
+    return _shown(asked.engine.load(asked.scope, memory_id, session_id=session_id), counted=True)
 
 
-def _shown(shown: ShownMemory) -> MemoryShown:
+def _shown(shown: ShownMemory, *, counted: bool) -> MemoryShown:
     memory = shown.memory
     joined = [
         JoinedMemory(
@@ -316,6 +318,7 @@ def _shown(shown: ShownMemory) -> MemoryShown:
     ]
     return MemoryShown(
         **_line(memory).model_dump(),
+        counted=counted,
         body=memory.body,
         format=memory.format,
         triggers=list(memory.triggers),

@@ -1,18 +1,24 @@
-"""Who calls: a token in the header, a cookie from the login, or whoever sits at this machine.
+"""Who calls: a token in the header, a browser that signed in, or whoever sits at this machine.
 
-Beyond loopback a token is needed. On loopback without any, the machine's own user has the settings' scope, as on the
-command line; a token in the header must be good there all the same. A cookie need not be: browsers send those of every
-server on this machine to each of them.
+Beyond loopback a token or a sign-in is needed. On loopback without any, the machine's own user has the settings' scope,
+as on the command line; a token in the header must be good there all the same. A cookie need not be: browsers send
+those of every server on this machine to each of them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from assay.access import Authoriser, Grant
+from assay.access import Authoriser, Grant, SignIns
 from assay.gateway.hosts import Headers
+from assay.settings import Settings
 
 COOKIE = "assay_session"
+"""The cookie of a browser that signed in; it holds the secret of a sign-in, never a token."""
+SECURE_COOKIE = "__Host-assay_session"
+"""The same over HTTPS. Browsers take a cookie of such a name from this host alone, and only over HTTPS."""
 
 
 class Shown(NamedTuple):
@@ -29,13 +35,22 @@ class Caller(NamedTuple):
     ambient: bool
     """A browser adds the proof on its own (a cookie, or being on this machine): forms need a CSRF token then."""
     token: str | None
+    """What was shown: a token, or the secret of a sign-in. CSRF tokens are bound to it."""
+    signed_in: bool = False
+    """It is a browser that signed in, and can sign out."""
+
+    def seen_from(self, address: str) -> Grant:
+        """The grant, with where the request came from for the audit log."""
+        kind = "browser" if self.signed_in else "http"
+        return self.grant._replace(scope=replace(self.grant.scope, via=f"{kind} {address}"))
 
 
 class Callers:
     """Turns what a request shows into a caller."""
 
-    def __init__(self, authoriser: Authoriser, local: Grant | None) -> None:
+    def __init__(self, authoriser: Authoriser, sign_ins: SignIns, local: Grant | None) -> None:
         self._authoriser = authoriser
+        self._sign_ins = sign_ins
         self._local = local
 
     @property
@@ -46,32 +61,46 @@ class Callers:
     def find(self, shown: Shown) -> Caller | None:
         """The caller; None: nobody we know."""
         if shown.token is None:
-            return None if self._local is None else Caller(self._local, ambient=True, token=None)
+            return self._local_caller()
+        if shown.by_cookie:
+            opened = self._sign_ins.find(shown.token)
+            if opened is None:
+                return self._local_caller()
+            return Caller(opened.grant, ambient=True, token=shown.token, signed_in=True)
         grant = self._authoriser.grant(shown.token)
-        if grant is None and shown.by_cookie and self._local is not None:
-            return Caller(self._local, ambient=True, token=None)
-        return None if grant is None else Caller(grant, ambient=shown.by_cookie, token=shown.token)
+        return None if grant is None else Caller(grant, ambient=False, token=shown.token)
+
+    def _local_caller(self) -> Caller | None:
+        return None if self._local is None else Caller(self._local, ambient=True, token=None)
 
 
-def shown_by(headers: Headers) -> Shown:
-    """The token a request shows; a header counts before a cookie. One that cannot be read is one that opens nothing."""
+def shown_by(headers: Headers, *, secure: bool = False) -> Shown:
+    """What a request shows; a header counts before a cookie. A token that cannot be read is one that opens nothing.
+
+    `secure`: the browser came over HTTPS, where only the cookie counts that another host cannot have set.
+    """
     given = [value for name, value in headers if name == "authorization"]
     if given:
         kind, _, token = given[0].partition(" ")
         return Shown(token.strip() if len(given) == 1 and kind.lower() == "bearer" else "", by_cookie=False)
-    kept = _cookie_token(headers)
+    kept = find_cookie(headers, SECURE_COOKIE if secure else COOKIE)
     return Shown(kept, by_cookie=kept is not None)
 
 
-def _cookie_token(headers: Headers) -> str | None:
-    """The value of our own cookie; None: the request has none.
+def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:
+    """Whether the browser speaks HTTPS with us, or with the proxy that the settings say is in front of us."""
+    return scope.get("scheme") == "https" or settings.server_behind_https == "yes"
+
+
+def find_cookie(headers: Headers, wanted: str) -> str | None:
+    """The value of a cookie; None: the request has none of that name.
 
     `http.cookies` is not used: before Python 3.11.10 its reading of quoted values takes time that grows with the
-    square of their length. Our token needs no quoting, so pairs split at ";" and "=" are all there is to read.
+    square of their length. Our secret needs no quoting, so pairs split at ";" and "=" are all there is to read.
     """
     for value in (value for name, value in headers if name == "cookie"):
         for pair in value.split(";"):
-            name, found, token = pair.partition("=")
-            if found and name.strip() == COOKIE:
-                return token.strip().strip('"')
+            name, found, text = pair.partition("=")
+            if found and name.strip() == wanted:
+                return text.strip().strip('"')
     return None

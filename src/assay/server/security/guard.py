@@ -33,10 +33,10 @@ from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.metrics import ServerMetrics
 from assay.server.routing import Asking
 from assay.server.security import csrf, headers
-from assay.server.security.callers import Caller, Callers, shown_by
+from assay.server.security.callers import Caller, Callers, is_secure, shown_by
 from assay.server.security.csrf import CSRF, Csrf
 from assay.server.security.policies import PUBLIC, Found, Table
-from assay.server.services import GRANT, REQUEST_ID, Services
+from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Services
 
 LOGIN = "/login"
 LONGEST_QUERY = 16_384
@@ -103,8 +103,9 @@ class Guard:
         if len(scope["query_string"]) > LONGEST_QUERY:
             raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
         caller = await self._caller(scope, given, found, peer)
-        grant = None if caller is None else caller.grant
-        scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant})
+        grant = None if caller is None else caller.seen_from(peer.address)
+        signed_in = caller is not None and caller.signed_in
+        scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
             path = ascii(scope["path"][:200])
             remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
@@ -126,7 +127,7 @@ class Guard:
     async def _caller(self, scope: Scope, given: Headers, found: Found | None, peer: Peer) -> Caller | None:
         """The caller; a good token is let in however many others failed from the same address."""
         public = found is not None and found.policy is PUBLIC
-        shown = shown_by(given)
+        shown = shown_by(given, secure=is_secure(scope, self._services.settings))
         find = partial(self._gates.callers.find, shown)
         caller = find() if shown.token is None else await self._services.run(find)
         if caller is not None and caller.token is None and peer.forwarded:
@@ -175,7 +176,8 @@ class Guard:
         if key is None or found.policy is None or found.policy.reads_only:
             return way
         asked = f"{scope['method']} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        return way._replace(named=idempotency.named(caller.grant.scope, key, asked, body))
+        write = idempotency.named(caller.grant.scope, key, asked, body)
+        return way._replace(named=write._replace(shown_once=found.shown_once))
 
 
 class _Answering:

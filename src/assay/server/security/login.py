@@ -1,6 +1,8 @@
-"""How a browser comes in beyond loopback: a page that takes a token, and a cookie that holds it.
+"""How a browser comes in beyond loopback: a page that takes a token, and a cookie that stands for it.
 
-No script can read the cookie, and no other site's page makes the browser send it.
+The cookie holds the secret of a sign-in (`assay.access.sign_ins`), a new one at each login, and never the token. No
+script can read it, and no other site's page makes the browser send it. Over HTTPS it is `Secure`, and its name begins
+with `__Host-`. Signing out ends it on the server.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.access import acts
+from assay.access.sign_ins import NewSignIn
 from assay.server.routing import with_act
-from assay.server.security.callers import COOKIE
+from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
+from assay.server.security.csrf import token_of
 from assay.server.security.guard import LOGIN, address_key
 from assay.server.services import services_of
 
 LOGOUT = "/logout"
-KEPT_S = 30 * 24 * 3600
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Assay: sign in</title>
@@ -29,7 +32,8 @@ input,button{{font:inherit;width:100%;padding:.5rem;margin:.25rem 0 1rem;box-siz
 <body><main><h1>Assay</h1>{problem}<form method="post" action="/login">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
-<input type="hidden" name="next" value="{next}"><button>Sign in</button></form>
+<input type="hidden" name="next" value="{next}">
+<input type="hidden" name="csrf_token" value="{csrf}"><button>Sign in</button></form>
 <p>Make one on the server with <code>assay token create</code>.</p></main></body></html>"""
 
 
@@ -48,21 +52,33 @@ def inside(path: str) -> str:
 
 @with_act(acts.LOGIN_OPEN)
 async def _page(request: Request) -> Response:
-    return HTMLResponse(_filled(request.query_params.get("next", "/")))
+    return HTMLResponse(_filled(request, request.query_params.get("next", "/")))
 
 
 @with_act(acts.LOGIN_OPEN)
 async def _sign_in(request: Request) -> Response:
     form = _read_form(await request.body())
     token, after = form.get("token", [""])[0].strip(), inside(form.get("next", ["/"])[0])
-    services = services_of(request)
-    if await services.run(lambda: services.stored_tokens.grant(token)) is None:
+    services, name = services_of(request), _cookie_name(request)
+    before = _secret(request)
+
+    def sign_in() -> NewSignIn | None:
+        made = services.sign_ins.begin(token, _via(request))
+        if made is not None:
+            # Whoever signs in again leaves no second door open.
+            services.sign_ins.sign_out(before, _via(request))
+        return made
+
+    made = await services.run(sign_in)
+    if made is None:
         services.failures.count(address_key(request.scope), token)
         problem = "<p role='alert'>That token opens nothing here.</p>"
-        return HTMLResponse(_filled(after, problem), status_code=401)
+        return HTMLResponse(_filled(request, after, problem), status_code=401)
     answer = RedirectResponse(after, status_code=303)
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, token, max_age=KEPT_S, httponly=True, samesite="strict", secure=secure)
+    lasts = int(services.sign_ins.lasts.total_seconds())
+    answer.set_cookie(
+        name, made.text, max_age=lasts, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/"
+    )
     return answer
 
 
@@ -75,11 +91,26 @@ def _read_form(body: bytes) -> dict[str, list[str]]:
 
 
 @with_act(acts.LOGIN_CLOSE)
-async def _sign_out(request: Request) -> Response:  # noqa: ARG001 - as FastAPI calls it
+async def _sign_out(request: Request) -> Response:
+    services, name = services_of(request), _cookie_name(request)
+    await services.run(lambda: services.sign_ins.sign_out(_secret(request), _via(request)))
     answer = RedirectResponse(LOGIN, status_code=303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    answer.delete_cookie(name, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/")
     return answer
 
 
-def _filled(after: str, problem: str = "") -> str:
-    return PAGE.format(next=html.escape(inside(after), quote=True), problem=problem)
+def _cookie_name(request: Request) -> str:
+    return SECURE_COOKIE if is_secure(request.scope, services_of(request).settings) else COOKIE
+
+
+def _secret(request: Request) -> str:
+    return find_cookie(request.headers.items(), _cookie_name(request)) or ""
+
+
+def _via(request: Request) -> str:
+    return f"browser {request.client.host if request.client else 'unknown'}"
+
+
+def _filled(request: Request, after: str, problem: str = "") -> str:
+    # Somebody who is signed in already, or sits at this machine, signs in by a form of ours like any other.
+    return PAGE.format(next=html.escape(inside(after), quote=True), problem=problem, csrf=token_of(request))

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 
 from assay.access import Act, Policy
 from assay.access.policies import PUBLIC
-from assay.server.routing import Straight, act_of, straight_of
+from assay.server.routing import ShownOnce, Straight, act_of, shown_once_of, straight_of
 
 __all__ = ["PUBLIC", "Found", "Table", "described"]
 
@@ -24,6 +24,8 @@ class Found(NamedTuple):
     takes_method: bool
     straight: Straight | None = None
     """How it is called without FastAPI, if it can be."""
+    shown_once: ShownOnce | None = None
+    """What of its answer is shown once and never kept."""
 
     @property
     def policy(self) -> Policy | None:
@@ -37,7 +39,9 @@ class Table:
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = list(routes)
         self._exact: Mapping[tuple[str, str], Found] = {
-            (method, one.path): Found(one.path, act_of(one.endpoint), True, straight_of(one.endpoint))
+            (method, one.path): Found(
+                one.path, act_of(one.endpoint), True, straight_of(one.endpoint), shown_once_of(one.endpoint)
+            )
             for one in self._routes
             if isinstance(one, Route) and "{" not in one.path
             for method in one.methods or ()
@@ -63,4 +67,5 @@ def described(route: BaseRoute, *, takes_method: bool = True) -> Found:
     if isinstance(route, Mount):
         return Found(route.path, act_of(route.app), takes_method=takes_method)
     endpoint = getattr(route, "endpoint", None)
-    return Found(getattr(route, "path", "?"), act_of(endpoint), takes_method=takes_method)
+    path = getattr(route, "path", "?")
+    return Found(path, act_of(endpoint), takes_method=takes_method, shown_once=shown_once_of(endpoint))

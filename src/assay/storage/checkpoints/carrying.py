@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 
 from assay.storage.types import write_moment
 
-CARRIED = ("access_tokens", "audit", "owned_files")
+CARRIED = ("access_tokens", "login_sessions", "audit", "owned_files")
 """Tables that stay as they are when a store is restored. Whatever decides who may come in or owns what belongs here."""
 
 _COLUMNS = text(

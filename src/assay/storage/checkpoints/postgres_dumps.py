@@ -48,7 +48,7 @@ class Dumps:
         script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch()])
         flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
         self._run("psql", *flags, script=script)
-        with self._backend.writing("(schema)") as connection:
+        with self._backend.restoring() as connection:
             if found.schema != schema.CURRENT.newest:
                 schema.upgrade(connection, self._backend.place, within=self._backend.schema)
             carry_between_schemas(connection, aside, self._backend.schema)
@@ -75,7 +75,6 @@ class Dumps:
         # Ids and times are ours and hold no quotes.
         ours = self._backend.schema
         return f"""
-            SET standard_conforming_strings = on;
             UPDATE "{ours}".meta SET value = '{epoch}', updated_at = '{now}' WHERE key = '{EPOCH}';
             DO $$ BEGIN
               IF to_regclass('"{ours}".access_tokens') IS NOT NULL THEN

@@ -1,6 +1,6 @@
-"""Tokens, and the keys of requests.
+"""Tokens, sign-ins of browsers, and the keys of requests.
 
-Tokens are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
+Tokens and sign-ins are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from datetime import datetime
 from sqlalchemy import delete, select, update
 
 from assay.errors import RecordNotFound
-from assay.records.access import AccessToken, RequestKey
+from assay.records.access import AccessToken, LoginSession, RequestKey
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables import access_tokens, request_keys
+from assay.storage.tables import access_tokens, login_sessions, request_keys
 
 
 class AccessTokens(Repository):
@@ -49,10 +49,66 @@ class AccessTokens(Repository):
         wanted = select(access_tokens.c.token_id).where(access_tokens.c.revoked_at.is_(None)).limit(1)
         return self._connection.execute(wanted).first() is not None
 
+    def have_been_made(self) -> bool:
+        """Whether there ever was a token, in whatever tenant; revoked ones count too."""
+        return self._connection.execute(select(access_tokens.c.token_id).limit(1)).first() is not None
+
     def opened_by(self, digest: str) -> tuple[str, AccessToken] | None:
         """The tenant a digest opens, and its token, in whatever tenant it is."""
         row = self._connection.execute(select(access_tokens).where(access_tokens.c.digest == digest)).one_or_none()
         return None if row is None else (str(row.tenant), from_row(AccessToken, row, access_tokens))
+
+
+class LoginSessions(Repository):
+    """The sign-ins of one tenant, and the one question that is asked before a tenant is known."""
+
+    def add(self, session: LoginSession) -> None:
+        """Keep a sign-in."""
+        row = {"tenant": self._tenant, **to_row(session, login_sessions)}
+        self._connection.execute(login_sessions.insert().values(row))
+
+    def all(self) -> list[LoginSession]:
+        """Every sign-in of the tenant that is still stored, newest first; ended ones too."""
+        wanted = self._select(login_sessions).order_by(login_sessions.c.session_id.desc())
+        return [from_row(LoginSession, row, login_sessions) for row in self._connection.execute(wanted)]
+
+    def opened_by(self, digest: str) -> tuple[str, LoginSession, AccessToken] | None:
+        """The tenant that a digest opens, the sign-in and its token, in whatever tenant it is."""
+        table = login_sessions
+        row = self._connection.execute(select(table).where(table.c.digest == digest)).one_or_none()
+        if row is None:
+            return None
+        same = (access_tokens.c.tenant == row.tenant, access_tokens.c.token_id == row.token_id)
+        token = self._connection.execute(select(access_tokens).where(*same)).one_or_none()
+        if token is None:
+            return None
+        return str(row.tenant), from_row(LoginSession, row, table), from_row(AccessToken, token, access_tokens)
+
+    def see(self, session_id: str, at: datetime) -> None:
+        """Note that a sign-in was used."""
+        mine = (self._mine(login_sessions), login_sessions.c.session_id == session_id)
+        self._connection.execute(update(login_sessions).where(*mine).values(last_seen_at=at))
+
+    def end(self, session_id: str, at: datetime) -> LoginSession:
+        """Let a sign-in open nothing from now on."""
+        table = login_sessions
+        mine = (self._mine(table), table.c.session_id == session_id)
+        self._connection.execute(update(table).where(*mine, table.c.ended_at.is_(None)).values(ended_at=at))
+        row = self._connection.execute(select(table).where(*mine)).one_or_none()
+        if row is None:
+            raise RecordNotFound(f"there is no sign-in {session_id!r}", remedy="See `assay token sessions`.")
+        return from_row(LoginSession, row, table)
+
+    def end_of_token(self, token_id: str, at: datetime) -> int:
+        """Let every sign-in with a token open nothing from now on; how many there were."""
+        table = login_sessions
+        open_ones = (self._mine(table), table.c.token_id == token_id, table.c.ended_at.is_(None))
+        return int(self._connection.execute(update(table).where(*open_ones).values(ended_at=at)).rowcount)
+
+    def remove_before(self, moment: datetime) -> int:
+        """Delete sign-ins that were over before a moment."""
+        old = login_sessions.c.expires_at < moment
+        return int(self._connection.execute(delete(login_sessions).where(self._mine(login_sessions), old)).rowcount)
 
 
 class RequestKeys(Repository):

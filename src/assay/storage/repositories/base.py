@@ -120,6 +120,7 @@ class Repository:
         self._connection = bound.connection
         self._tenant = bound.scope.tenant
         self._principal = bound.scope.principal
+        self._via = bound.scope.via
         self._clock = bound.clock
 
     def _mine(self, table: Table) -> ColumnElement[bool]:

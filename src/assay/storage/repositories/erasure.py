@@ -15,12 +15,13 @@ from sqlalchemy import ColumnElement, Row, Table, Text, and_, delete, func, lite
 from sqlalchemy.exc import IntegrityError
 
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.records import DEFAULT_TENANT, AuditEntry
+from assay.records import DEFAULT_TENANT
 from assay.records.scope import ID_MARK
 from assay.storage.marks import ERASED, Marks
+from assay.storage.postgres import take_turn
+from assay.storage.repositories.audit import Audit
 from assay.storage.repositories.base import Bound, Repository
 from assay.storage.repositories.meta import EPOCH, Meta
-from assay.storage.rows import to_row
 from assay.storage.tables import (
     audit,
     eval_queries,
@@ -94,6 +95,7 @@ class Erasure(Repository):
     def __init__(self, bound: Bound) -> None:
         super().__init__(bound)
         self._meta = Meta(bound)
+        self._audit = Audit(bound)
 
     def queries_holding(self, marks: Marks) -> list[str]:
         """The logged queries whose words or results hold something."""
@@ -158,7 +160,9 @@ class Erasure(Repository):
         touched: Counter[str] = Counter()
         for table in _tables():
             for column in table.columns:
-                if column.name in ACTORS:
+                if table is audit and column.name in ACTORS:
+                    touched[table.name] += self._rename_in_audit(actor, pseudonym)
+                elif column.name in ACTORS:
                     with_id = column.startswith(f"{actor}{ID_MARK}", autoescape=True)
                     same = (self._mine(table), or_(column == actor, with_id))
                     # The id stays: two tokens of one name have grades of their own, which must not become one.
@@ -166,6 +170,11 @@ class Erasure(Repository):
                     changed = update(table).where(*same).values({column.name: renamed})
                     touched[table.name] += self._connection.execute(changed).rowcount
         return +touched
+
+    def _rename_in_audit(self, actor: str, pseudonym: str) -> int:
+        """The address somebody came from goes with the name."""
+        rows = self._connection.execute(select(audit.c.id).where(self._mine(audit), audit.c.actor == actor)).scalars()
+        return self._audit.redact({row_id: {"actor": pseudonym, "via": ""} for row_id in rows.all()})
 
     def strike_tenant(self, epoch: str) -> Counter[str]:
         """Erase every row of the tenant. A new epoch tells whoever follows the change log to begin anew."""
@@ -188,10 +197,9 @@ class Erasure(Repository):
     def _tell_of_tenant(self, rows: int) -> None:
         """That a tenant was erased stays on record, without its name: as a hash, in the books of the default tenant."""
         target = content_hash(self._tenant).removeprefix(HASH_PREFIX)[:16]
-        entry = AuditEntry(
-            action="tenant.forget", target=target, actor=self._principal, at=self._clock.now(), detail={"rows": rows}
-        )
-        self._connection.execute(audit.insert().values({"tenant": DEFAULT_TENANT, **to_row(entry, audit)}))
+        # Nobody else may add to the default tenant's chain meanwhile.
+        take_turn(self._connection, DEFAULT_TENANT)
+        self._audit.append_to(DEFAULT_TENANT, "tenant.forget", target, {"rows": rows})
 
     def said_by_anybody(self, texts: Iterable[str]) -> set[str]:
         """Which of these texts stand in a row, whoever's it is: asked of what was found in a file."""
@@ -207,11 +215,8 @@ class Erasure(Repository):
         """What is written down of something erased itself: decisions go, audit lines and verdicts lose all words."""
         ids = list(marks.ids)
         saves = delete(memory_saves).where(self._mine(memory_saves), self._among(memory_saves.c.memory_id, ids))
-        lines = (
-            update(audit)
-            .where(self._mine(audit), self._among(audit.c.target, ids), audit.c.detail != {})
-            .values(detail={"erased": True})
-        )
+        about = (self._mine(audit), self._among(audit.c.target, ids), audit.c.detail != {})
+        lines = self._connection.execute(select(audit.c.id).where(*about)).scalars().all()
         inputs = [row["input_hash"] for row in self._holding(judge_inputs, marks)]
         verdicts = (
             update(judge_verdicts)
@@ -221,7 +226,7 @@ class Erasure(Repository):
         return Counter(
             {
                 "memory_saves": self._connection.execute(saves).rowcount,
-                "audit": self._connection.execute(lines).rowcount,
+                "audit": self._audit.redact({row_id: {"detail": {"erased": True}} for row_id in lines}),
                 "judge_verdicts": self._connection.execute(verdicts).rowcount,
             }
         )
@@ -248,14 +253,17 @@ class Erasure(Repository):
 
     def _reword(self, table: Table, rows: Sequence[Mapping[str, Any]], marks: Marks) -> int:
         free = [column for column in _texts(table) if not column.primary_key]
-        changed = 0
+        fresh: list[tuple[Mapping[str, Any], dict[str, Any]]] = []
         for row in rows:
             struck = {column.name: marks.struck(row[column.name]) for column in free}
-            fresh = {name: value for name, value in struck.items() if value != row[name]}
-            if fresh:
-                self._connection.execute(update(table).where(_same(table, row)).values(fresh))
-                changed += 1
-        return changed
+            values = {name: value for name, value in struck.items() if value != row[name]}
+            if values:
+                fresh.append((row, values))
+        if table is audit:
+            return self._audit.redact({row["id"]: values for row, values in fresh})
+        for row, values in fresh:
+            self._connection.execute(update(table).where(_same(table, row)).values(values))
+        return len(fresh)
 
     def _empty(self, table: Table, touched: Counter[str]) -> bool:
         try:
@@ -277,8 +285,9 @@ def _tables() -> Iterator[Table]:
 
 
 def _texts(table: Table) -> list[Any]:
-    """The columns that can hold a user's words."""
-    return [column for column in table.columns if column.name != "tenant" and isinstance(column.type, Json | Text)]
+    """The columns that can hold a user's words. Actions of the audit log are Assay's own words, and chained."""
+    fixed = {"tenant", "action"} if table is audit else {"tenant"}
+    return [column for column in table.columns if column.name not in fixed and isinstance(column.type, Json | Text)]
 
 
 def _same(table: Table, row: Mapping[str, Any]) -> ColumnElement[bool]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Select, Table, select
 
-from assay.records import AuditEntry, LoggedQuery, Origin
+from assay.records import LoggedQuery, Origin
 from assay.records.evidence import Judgment, JudgmentSource
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row
-from assay.storage.tables import audit, eval_judgments, eval_queries, eval_results
+from assay.storage.tables import eval_judgments, eval_queries, eval_results
 
 LARGEST = 500
 
@@ -43,11 +43,6 @@ class Lists(Repository):
         columns = (table.c[name] for name in RunLine._fields)
         wanted = self._paged(select(*columns).where(self._mine(table)), table, before, limit)
         return [RunLine(*row) for row in self._connection.execute(wanted)]
-
-    def audit(self, *, before: int = 0, limit: int = 50) -> list[tuple[int, AuditEntry]]:
-        """Lines of the audit log."""
-        rows = self._connection.execute(self._paged(self._select(audit), audit, before, limit))
-        return [(int(row.id), from_row(AuditEntry, row, audit)) for row in rows]
 
     def queries(
         self, *, before: int = 0, limit: int = 50, origin: Origin | None = None

@@ -7,7 +7,7 @@ asked, in `repositories/full_text`.
 
 from __future__ import annotations
 
-from assay.storage.tables.access import access_tokens, owned_files, request_keys
+from assay.storage.tables.access import access_tokens, login_sessions, owned_files, request_keys
 from assay.storage.tables.base import metadata
 from assay.storage.tables.evidence import (
     eval_ab_tests,
@@ -84,6 +84,7 @@ __all__ = [
     "learning_cycles",
     "learning_evidence",
     "learning_progress",
+    "login_sessions",
     "memories",
     "memory_saves",
     "memory_triggers",

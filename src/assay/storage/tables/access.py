@@ -1,4 +1,4 @@
-"""Tokens, the keys of requests, and whose a file is."""
+"""Tokens, sign-ins of browsers, the keys of requests, and whose a file is."""
 
 from __future__ import annotations
 
@@ -20,6 +20,20 @@ access_tokens = Table(
     Column("expires_at", Moment),
     Column("revoked_at", Moment),
     Column("person", YesNo),
+)
+
+login_sessions = Table(
+    "login_sessions",
+    metadata,
+    Column("tenant", TextType),
+    Column("session_id", TextType, primary_key=True),
+    Column("token_id", TextType),
+    Column("digest", TextType),
+    Column("created_at", Moment),
+    Column("last_seen_at", Moment),
+    Column("expires_at", Moment),
+    Column("ended_at", Moment),
+    Column("via", TextType),
 )
 
 request_keys = Table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Table
 
 from assay.storage.tables.base import metadata
-from assay.storage.types import Finite, Json, Moment, TextType, VectorType, WholeType, YesNo
+from assay.storage.types import BlobType, Finite, Json, Moment, TextType, VectorType, WholeType, YesNo
 
 meta = Table(
     "meta",
@@ -159,4 +159,10 @@ audit = Table(
     Column("actor", TextType),
     Column("at", Moment),
     Column("detail", Json),
+    Column("via", TextType),
+    Column("place", WholeType),
+    Column("salt", BlobType),
+    Column("content", BlobType),
+    Column("previous", BlobType),
+    Column("hash", BlobType),
 )
