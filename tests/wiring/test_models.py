@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from assay.settings import Settings
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
 from assay.testing.fault_server import Handler, replying, sending, serving
+from assay.wiring.embedders import load_embedder
 from assay.wiring.models import JudgeChoice, has_model, hold_to_host, open_judge, open_judging, open_model, server_root
 
 CANARY = "sk-canary-0f9e8d7c6b5a"
@@ -105,6 +107,25 @@ def test_a_key_goes_to_its_first_host_alone(tmp_path: Path) -> None:
     for moved in ("https://evil.example.com/v1", "http://api.example.com/v1", "https://api.example.com:8443/v1"):
         with pytest.raises(SettingError, match=r"belongs to https://api\.example\.com, and the settings now name"):
             hold_to_host("A_KEY", moved, environment)
+
+
+def test_the_key_of_an_embedder_stays_with_its_host_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", CANARY)
+    first = Settings(
+        embedder="remote",
+        embedder_url="https://vectors.example.com/v1",
+        embedder_model="e1",
+        embedder_dimension=8,
+        embedder_key_variable="A_KEY",
+    )
+    load_embedder(first)
+    with pytest.raises(SettingError, match=r"belongs to https://vectors\.example\.com"):
+        load_embedder(replace(first, embedder_url="https://evil.example.com/v1"))
+
+
+def test_the_list_of_hosts_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    hold_to_host("A_KEY", "https://api.example.com/v1", {"XDG_DATA_HOME": str(tmp_path)})
+    assert stat.S_IMODE((tmp_path / "assay" / "model-hosts.json").stat().st_mode) == 0o600
 
 
 def test_a_damaged_list_of_hosts_lets_no_key_out(tmp_path: Path) -> None:

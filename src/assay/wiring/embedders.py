@@ -74,10 +74,14 @@ def _remote(settings: Settings) -> Embedder:
 
     from assay.embedding.remote import RemoteEmbedder  # noqa: PLC0415 - the same
     from assay.models.endpoint import Endpoint, EndpointOptions, key_from  # noqa: PLC0415 - the same
+    from assay.wiring.models import hold_to_host  # noqa: PLC0415 - the same
 
     url = _needed(settings.embedder_url, "embedder.url", "remote")
     name = _needed(settings.embedder_model, "embedder.model", "remote")
-    options = EndpointOptions(url=url, key=key_from(os.environ, settings.embedder_key_variable))
+    key = key_from(os.environ, settings.embedder_key_variable)
+    if key:
+        hold_to_host(settings.embedder_key_variable, url, os.environ)
+    options = EndpointOptions(url=url, key=key)
     gate = gatekeeper_of(settings)
     endpoint = Endpoint(options, gate=gate, clock=SystemClock(), rng=np.random.default_rng())
     if settings.embedder_dimension is None:
