@@ -16,6 +16,7 @@ from reliability import (
     backups,
     budget,
     door,
+    egress,
     erasure,
     events,
     faults,
@@ -34,6 +35,7 @@ from reliability import (
     tenants,
     writers,
 )
+from reliability.egress_commands import COMMANDS
 from reliability.outcome import Outcome
 from reliability.servers import postgres
 
@@ -158,11 +160,22 @@ def _tenants(folder: Path, amount: int, seed: int) -> Outcome:
     return tenants.run(folder=folder, searches=amount, memories=200 if amount >= 1_000 else 30, seed=seed)
 
 
+def _egress(folder: Path, amount: int, seed: int) -> Outcome:  # noqa: ARG001 - nothing is left to chance
+    return egress.run(folder=folder, amount=amount)
+
+
 def _injection(folder: Path, amount: int, seed: int) -> Outcome:
     return injection.run(folder=folder, documents=amount, seed=seed)
 
 
 SCENARIOS = (
+    Scenario(
+        name="egress",
+        proves="commands run as real processes try to reach nothing beyond this machine",
+        unit="commands",
+        amounts=_amounts(len(COMMANDS), len(COMMANDS), 8),
+        run=_egress,
+    ),
     Scenario(
         name="api_load",
         proves="64 clients at one server, four searches to each save, see no error and no long wait",

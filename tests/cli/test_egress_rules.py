@@ -1,4 +1,7 @@
-"""Nothing in Assay opens a connection beside the gatekeeper, which offline lets only configured addresses pass."""
+"""Nothing in Assay opens a connection beside the gatekeeper, which offline lets only configured addresses pass.
+
+`reliability/egress.py` watches whole commands; here are the rules in the code.
+"""
 
 from __future__ import annotations
 
