@@ -65,6 +65,7 @@ MAY_CONNECT = {
 }
 """These ask the gatekeeper first; the tests below hold it."""
 MAY_LISTEN = {
+    "gateway/serving.py": {"socket"},
     "mcp/http.py": {"socket"},
     "server/serving.py": {"socket"},
     "server/workers.py": {"socket"},

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from assay.errors import SettingError
 from assay.hashing import content_hash
+from assay.private_files import make_private_folder, open_new_private
 from assay.settings.places import fit_to_show, user_folder
 
 APPROVED_FILE = "approved-settings.json"
@@ -270,10 +271,8 @@ class ApprovedFiles:
             }
             for entry in entries
         }
-        self.place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.place.parent)
         beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with open_new_private(beside) as stream:
             stream.write(json.dumps({"version": 1, "files": files}, indent=1) + "\n")
         beside.replace(self.place)
