@@ -113,6 +113,45 @@ def test_what_connects_knows_the_gatekeeper(name: str) -> None:
     assert "assay.network" in set(imports_of(SOURCE / name))
 
 
+OPENING = {
+    "connect_tcp",
+    "connect_unix",
+    "create_connection",
+    "create_datagram_endpoint",
+    "getaddrinfo",
+    "gethostbyname",
+    "open_connection",
+    "urlopen",
+    "urlretrieve",
+}
+"""Calls that open a connection or look up a name without any of the modules above."""
+STARTING = {"Popen", "check_call", "check_output", "create_subprocess_exec", "open_process", "run_process", "system"}
+"""Calls that start another program; `subprocess.run` is told by its import."""
+MAY_START = {"storage/checkpoints/postgres_dumps.py", "storage/erasing.py", "systems/mcp_transport.py"}
+"""Programs of PostgreSQL, for a store that is there; an MCP server under test that the user names."""
+
+
+def calls_in(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            found.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+    return found
+
+
+def test_no_module_opens_connections_by_another_call() -> None:
+    assert {path.name: calls_in(path) & OPENING for path in SOURCE.rglob("*.py") if calls_in(path) & OPENING} == {}
+
+
+def test_few_modules_start_programs() -> None:
+    starting = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if calls_in(path) & STARTING or "subprocess" in set(imports_of(path))
+    }
+    assert starting == MAY_START
+
+
 OFFLINE = Gatekeeper.of(["https://models.example/v1"], offline=True)
 
 

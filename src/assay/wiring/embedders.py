@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from assay.clock import SystemClock
 from assay.errors import SettingError
 from assay.settings import Settings
+from assay.wiring.key_hosts import hold_to_host
 from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def _remote(settings: Settings) -> Embedder:
 
     from assay.embedding.remote import RemoteEmbedder  # noqa: PLC0415 - the same
     from assay.models.endpoint import Endpoint, EndpointOptions, key_from  # noqa: PLC0415 - the same
-    from assay.wiring.models import hold_to_host  # noqa: PLC0415 - the same
 
     url = _needed(settings.embedder_url, "embedder.url", "remote")
     name = _needed(settings.embedder_model, "embedder.model", "remote")

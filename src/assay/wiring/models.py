@@ -6,18 +6,15 @@ host for the same key are refused until the user says so, so that an edited file
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from assay.clock import Clock, SystemClock
 from assay.errors import SettingError
-from assay.private_files import make_private_folder, open_new_private
-from assay.settings import Settings, default_db
+from assay.settings import Settings
+from assay.wiring.key_hosts import hold_to_host
 from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
 LARGEST_REPLY = 4_000_000
 """Bytes of one answer of a chat service; the longest honest one is far shorter."""
-HOSTS_FILE = "model-hosts.json"
 MODEL_KEYS = ("model.url", "model.key_variable")
 """Settings that say where questions and a key are sent."""
 
@@ -120,35 +116,6 @@ def server_root(url: str) -> str:
     """The server without the `/v1` of its OpenAI-compatible part."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=parts.path.rstrip("/").removesuffix("/v1")))
-
-
-def hold_to_host(variable: str, url: str, environment: Mapping[str, str]) -> None:
-    """Refuse to send the key in a variable to another host than the first."""
-    file = default_db(environment).parent / HOSTS_FILE
-    parts = urlsplit(url)
-    host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    known = _hosts(file)
-    if known.get(variable, host) != host:
-        raise SettingError(
-            f"the key in {variable} belongs to {known[variable]}, and the settings now name {host}",
-            remedy=f"If you moved it yourself, take {variable} out of {file}.",
-        )
-    if variable not in known:
-        make_private_folder(file.parent)
-        beside = file.with_name(f".{file.name}.{os.getpid()}")
-        with open_new_private(beside) as opened:
-            opened.write(json.dumps({**known, variable: host}, indent=1) + "\n")
-        beside.replace(file)
-
-
-def _hosts(file: Path) -> dict[str, str]:
-    if not file.is_file():
-        return {}
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): str(host) for name, host in found.items()}
-    except (OSError, ValueError, AttributeError) as problem:
-        raise SettingError(f"cannot read {file}: {problem}", remedy="Repair or delete it.") from problem
 
 
 def model_prices(settings: Settings) -> Prices | None:

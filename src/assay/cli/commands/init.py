@@ -53,7 +53,10 @@ def _write_settings(path: Path) -> str | None:
     """A file in which every setting stands as a comment with its default; one that exists is left alone."""
     if path.exists():
         return None
-    lines = ["# Settings of Assay. Remove the # of what you change. Order: options, environment, this file."]
+    lines = [
+        "# Settings of Assay. Remove the # of what you change. Order: options, environment, this file.",
+        "# Addresses, key variables and programs that this file names count once you approve it: assay trust",
+    ]
     section = ""
     for one in sorted(KNOWN, key=lambda known: ("." in known.key, known.key)):
         before, _, name = one.key.rpartition(".")
