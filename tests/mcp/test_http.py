@@ -177,6 +177,26 @@ def test_one_principal_does_not_use_up_the_sessions_of_others(tmp_path: Path) ->
         assert seen == [404, 404, 200, 200, 200]
 
 
+class Namesakes:
+    """Lets in whoever shows the id of a token; all of them have the same name."""
+
+    def grant(self, token: str | None) -> Grant | None:
+        scope = Scope(tenant="acme", principal="token:unnamed", principal_id=token or "")
+        return None if token is None else Grant(scope, Access.READ)
+
+
+def test_tokens_of_one_name_do_not_share_sessions(tmp_path: Path) -> None:
+    with serving_http(tmp_path, Namesakes()) as address:
+        begun = httpx2.post(address, json=HELLO, headers={**ACCEPT, "Authorization": "Bearer one"})
+        session = {"Mcp-Session-Id": begun.headers["mcp-session-id"], "Mcp-Protocol-Version": "2025-11-25"}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        seen = {
+            token: httpx2.post(address, json=ping, headers={**ACCEPT, **session, "Authorization": f"Bearer {token}"})
+            for token in ("two", "one")
+        }
+        assert {token: answer.status_code for token, answer in seen.items()} == {"two": 404, "one": 200}
+
+
 def test_the_guard_stands_before_every_path_of_a_real_server(tmp_path: Path) -> None:
     with serving_http(tmp_path) as address:
         assert asked(address) == 200

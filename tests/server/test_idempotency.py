@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.serving import OWN, bearer, reaching, services_at
 
-from assay.records.access import RequestKey
+from assay.records.access import Access, RequestKey
 from assay.server.idempotency import KEPT, STALE
 from assay.server.services import Services
 from assay.testing import FixedClock
@@ -64,11 +64,10 @@ def test_a_key_for_something_else_is_refused(client: TestClient, services: Servi
     assert saves(services) == 1
 
 
-def test_each_caller_has_keys_of_its_own(services: Services) -> None:
+@pytest.mark.parametrize("names", [("one", "two"), ("unnamed", "unnamed")])
+def test_each_caller_has_keys_of_its_own(services: Services, names: tuple[str, str]) -> None:
     with reaching(services, local=False) as client:
-        one = services.tokens.create(OWN, "one", "write").text  # type: ignore[arg-type] # checked when it is made
-        two = services.tokens.create(OWN, "two", "write").text  # type: ignore[arg-type] # the same
-        for token in (one, two):
+        for token in [services.tokens.create(OWN, name, Access.WRITE).text for name in names]:
             given = {**keyed("k4"), "Authorization": f"Bearer {token}"}
             answer = client.post("/api/tasks/preflight", json=task(token[-8:]), headers=given)
             assert answer.status_code == 200, answer.text

@@ -221,7 +221,7 @@ def _token(headers: Headers) -> str | None:
 
 def _owner(grant: Grant) -> str:
     """Who holds a session."""
-    return f"{grant.scope.tenant}/{grant.scope.principal}/{grant.access.value}"
+    return f"{grant.scope.tenant}/{grant.scope.identity}/{grant.access.value}"
 
 
 def _user(owner: str) -> AuthenticatedUser:

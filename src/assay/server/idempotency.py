@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -54,7 +55,9 @@ def named(scope: Scope, key: str, asked: bytes, body: bytes) -> Named:
         values.identifier(key, "Idempotency-Key")
     except BadValue as problem:
         raise Refused(422, problem.code, problem.message, remedy=problem.remedy) from problem
-    return Named(scope, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
+    # Two tokens of one name are two callers, and neither is given the other's answers.
+    caller = replace(scope, principal=scope.identity)
+    return Named(caller, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
 
 
 class Repeats:
