@@ -62,3 +62,17 @@ def test_owners_outlive_a_restore(store: Store, scope: Scope) -> None:
     with store.reading(scope) as work:
         found = work.owned_files.owners(FileKind.RUN, ["run_before", "run_since"])
     assert found == {"run_before": {"alpha"}, "run_since": {"beta"}}
+
+
+def test_files_of_an_erased_tenant_fall_to_nobody(store: Store) -> None:
+    claim(store, ALPHA, "run_1")
+    claim(store, BETA, "run_2")
+    for epoch in ("ep_1", "ep_2"):
+        with store.writing(ALPHA) as work:
+            work.erasure.strike_tenant(epoch)
+        claim(store, ALPHA, "run_1")
+    with store.writing(ALPHA) as work:
+        assert work.erasure.strike_tenant("ep_3")["owned_files"] == 1
+    with store.reading(BETA) as work:
+        found = work.owned_files.owners(FileKind.RUN, ["run_1", "run_2"])
+    assert found == {"run_1": {"erased_ep_1", "erased_ep_2", "erased_ep_3"}, "run_2": {"beta"}}

@@ -32,6 +32,7 @@ from assay.storage.tables import (
     memory_saves,
     meta,
     metadata,
+    owned_files,
 )
 from assay.storage.types import Json
 
@@ -181,6 +182,9 @@ class Erasure(Repository):
         given = {"tenant": self._tenant}
         self._connection.execute(text(_FULL_TEXT[self._connection.dialect.name]), given)
         touched: Counter[str] = Counter()
+        # Files are not erased with the rows. Without an owner they would be shown to whoever runs the server.
+        nobody = update(owned_files).where(self._mine(owned_files)).values(tenant=f"erased_{epoch}", principal="")
+        touched[owned_files.name] += self._connection.execute(nobody).rowcount
         left = list(_tables())
         # Rows refer to rows of other tables: each round deletes what nothing refers to any more.
         while left:
