@@ -17,8 +17,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +50,6 @@ NOBODY = ("none", "bad", "expired", "revoked")
 ROLES = (*NOBODY, *(access.value for access in Access))
 ENDLESS = 1_000_000_000
 REFUSED = (401, 403, 429)
-OpenClient = Callable[["Caller"], AbstractAsyncContextManager[Client]]
 _WORD = re.compile(r"[A-Za-z0-9_@.:-]+")
 
 
@@ -238,24 +237,22 @@ class _Matrix:
             if before[what] != after[what] and not what.endswith("memories")
         ]
 
-    async def run(self, routes: list[tuple[Route, str]], open_client: OpenClient) -> None:
-        """All three rounds."""
+    async def run(self, routes: list[tuple[Route, str]], clients: list[tuple[Caller, Client]]) -> None:
+        """All three rounds; `clients` speak MCP for each caller whom the server knows."""
         before = self.state_of_untouched()
-        known = [caller for caller in self._callers if caller.grant is not None]
         for foreign in (False, True):
-            for caller in known if foreign else self._callers:
-                await self._try_routes(routes, caller, foreign=foreign)
-            for caller in known:
-                async with open_client(caller) as client:
-                    await self._look_at_tools(client, caller)
-                    await self.read_resources(client, caller, foreign=foreign)
-                    await self._try_tools(client, caller, foreign=foreign)
+            for caller in self._callers:
+                if not foreign or caller.grant is not None:
+                    await self._try_routes(routes, caller, foreign=foreign)
+            for caller, client in clients:
+                await self.read_resources(client, caller, foreign=foreign)
+                await self._try_tools(client, caller, foreign=foreign)
         self.note_changes(before, self.state_of_untouched())
-        for caller in known:
-            async with open_client(caller) as client:
-                for tool in TOOLS:
-                    if tool.act.policy.access is Access.OPERATOR:
-                        await self.try_tool(client, tool.name, tool.act, caller, foreign=False)
+        for caller, client in clients:
+            await self._look_at_tools(client, caller)
+            for tool in TOOLS:
+                if tool.act.policy.access is Access.OPERATOR:
+                    await self.try_tool(client, tool.name, tool.act, caller, foreign=False)
 
     async def _try_routes(self, routes: list[tuple[Route, str]], caller: Caller, *, foreign: bool) -> None:
         for route, method in routes:
@@ -378,12 +375,6 @@ async def measure(folder: Path) -> Report:
         callers = callers_of(services, clock)
         matrix = _Matrix(services, app, callers, await plant_all(services, app))
         host = Host(services.engine, services.settings)
-
-        @asynccontextmanager
-        async def open_client(caller: Caller) -> AsyncIterator[Client]:
-            async with Client(build_server(host, local=caller.grant)) as client:
-                yield client
-
         routes = routes_of(services)
         guarded = Asgi(
             http.guarded(
@@ -391,7 +382,14 @@ async def measure(folder: Path) -> Report:
             )
         )
         await matrix.try_dead_tokens_over_mcp(guarded)
-        await matrix.run(routes, open_client)
+        async with AsyncExitStack() as open_clients:
+            # One for all rounds: a client checks the schema of each tool's results when it first sees one.
+            clients = [
+                (caller, await open_clients.enter_async_context(Client(build_server(host, local=caller.grant))))
+                for caller in callers
+                if caller.grant is not None
+            ]
+            await matrix.run(routes, clients)
         await services.finish(10.0)
     report = matrix.report
     report.routes, report.tools, report.resources = len(routes), len(TOOLS), 2

@@ -677,6 +677,23 @@ def test_a_dump_of_an_earlier_version_is_restored_with_the_programs(
     assert list(home.checkpoint_folder.iterdir()) == []
 
 
+def test_a_dump_with_a_rule_is_refused_and_nothing_is_replaced(
+    postgres: PostgresServer, clock: FixedClock, scope: Scope, tmp_path: Path
+) -> None:
+    home = postgres_home(postgres, clock, tmp_path, "ruled_dumps", postgres.programs)
+    with home.open() as store:
+        keep(store, scope, "m_1")
+        with raw(store) as connection:
+            connection.execute(text("CREATE RULE spy AS ON DELETE TO ruled_dumps.audit DO INSTEAD NOTHING"))
+        made = dumped(home, postgres, store)
+        with raw(store) as connection:
+            connection.execute(text("DROP RULE spy ON ruled_dumps.audit"))
+        keep(store, scope, "m_2")
+        with pytest.raises(CheckpointFailed, match="rule 'audit spy', which Assay did not make"):
+            store.checkpoints.restore(made.id, scope)
+        assert ids(store, scope) == ["m_1", "m_2"]
+
+
 def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(home: Home, scope: Scope) -> None:
     older = schema.Schema(scripts=schema.CURRENT.scripts, newest="0008")
     with open_store(home.address, clock=home.clock, options=home.options, schema=older) as store:

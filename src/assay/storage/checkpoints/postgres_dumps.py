@@ -9,6 +9,7 @@ to date and carries the present tokens and audit log over; until then no token o
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -27,6 +28,8 @@ from assay.storage.types import write_moment
 from assay.storage.work import Work
 
 DUMP_SUFFIX = ".dump"
+_FOREIGN = re.compile(r"^\d+; \d+ \d+ (TRIGGER|RULE|VIEW|FUNCTION) \S+ (.*) \S+$", re.MULTILINE)
+"""A line of pg_restore's list of contents that names code: its kind, its table and name, then its owner."""
 
 
 class Dumps:
@@ -44,6 +47,7 @@ class Dumps:
 
     def restore(self, copy: Path, found: Checkpoint, scope: Scope, aside: str) -> None:
         """Put a dump in the place of the present schema, which is kept under another name."""
+        self._refuse_foreign_code(copy, found)
         dumped = self._run("pg_restore", "--no-owner", "--file=-", str(copy))
         script = "\n".join([self._make_room(aside), dumped, self._begin_new_epoch()])
         flags = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-")
@@ -54,6 +58,15 @@ class Dumps:
             carry_between_schemas(connection, aside, self._backend.schema)
             work = Work(connection, scope, self._clock)
             work.audit.append("checkpoint.restored", found.id, {"name": found.name})
+
+    def _refuse_foreign_code(self, copy: Path, found: Checkpoint) -> None:
+        """Refuse a dump that would bring code back which Assay did not make: it would run with every save."""
+        foreign = _FOREIGN.search(self._run("pg_restore", "--list", str(copy)))
+        if foreign:
+            raise CheckpointFailed(
+                f"checkpoint {found.id} holds a {foreign[1].lower()} {foreign[2]!r}, which Assay did not make",
+                remedy="Choose another checkpoint; nothing was replaced. Such code runs with every save.",
+            )
 
     def _make_room(self, aside: str) -> str:
         ours = self._backend.schema
