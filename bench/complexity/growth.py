@@ -69,15 +69,20 @@ def measure_growth(work: Work, make: Make, size: int, *, tries: int = 3) -> Grow
     return Growth(_fitted(list(map(len, texts)), seconds), seconds[-1], size)
 
 
-def confirm(work: Work, make: Make, size: int, *, most_seconds: float = 2.0) -> Growth:
-    """Measure a suspect: the input grows until a run takes 20 ms, and the least of two measurements counts."""
-    while size < 1_000_000 and run_once(work, make(size)) < 0.02:
+def confirm(work: Work, make: Make, size: int, *, most: int = 1_000_000) -> Growth:
+    """Measure a suspect: the input grows until an eighth of it takes long enough; the least of three counts.
+
+    What takes a fixed time, or begins at a length (a text that no longer fits one passage), is then small beside it.
+    """
+    while size * 2 <= most and run_once(work, make(size // 8)) < FLOOR:
         size *= 2
-    first = measure_growth(work, make, size)
-    if first.exponent <= ALLOWED or first.seconds > most_seconds:
-        return first
-    again = measure_growth(work, make, size * 2, tries=5)
-    return min(first, again)
+    found = measure_growth(work, make, size)
+    for tries in (5, 7):
+        # A measurement that takes seconds is not noise.
+        if found.exponent <= ALLOWED or found.seconds > 2:
+            break
+        found = min(found, measure_growth(work, make, size, tries=tries))
+    return found
 
 
 def _exponent(small: float, large: float, factor: int) -> float:

@@ -128,7 +128,6 @@ UNITS = (
         "👩\u200d",
         "\ufe0f\ufe0f",
         "漢。",
-        "\\",
         "\t-",
         "  ",
         " \t",
@@ -301,6 +300,8 @@ def _alternatives(tree: Any) -> list[str]:
     for code, value in tree:
         if str(code) == "BRANCH":
             return [_sample(branch) for branch in value[1]]
+        if str(code) == "IN" and len(tree) == 1:
+            return [_member(value), *(["\n"] if _in_set(value, "\n") else [])]
         if str(code) == "SUBPATTERN" and len(tree) == 1:
             return _alternatives(value[3])
     return [_sample(tree)]
@@ -324,13 +325,16 @@ def _sample_repeat(value: Any) -> str:
 
 def _member(items: Sequence[tuple[Any, Any]]) -> str:
     """A character of a set; from those that are tried when the set says what it does not hold."""
-    negated = bool(items) and str(items[0][0]) == "NEGATE"
-    inside = items[1:] if negated else items
     for each in _TRIED:
-        if any(_holds(item, each) for item in inside) != negated:
+        if _in_set(items, each):
             return each
-    first, value = inside[0]
+    first, value = next(item for item in items if str(item[0]) != "NEGATE")
     return chr(value[0]) if str(first) == "RANGE" else chr(value) if str(first) == "LITERAL" else "a"
+
+
+def _in_set(items: Sequence[tuple[Any, Any]], character: str) -> bool:
+    negated = bool(items) and str(items[0][0]) == "NEGATE"
+    return any(_holds(item, character) for item in (items[1:] if negated else items)) != negated
 
 
 def _holds(item: tuple[Any, Any], character: str) -> bool:

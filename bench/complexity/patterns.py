@@ -11,6 +11,7 @@ import importlib
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,6 +131,9 @@ def _patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, (tuple, list, frozenset, set)):
         for inner in value:
             yield from _patterns_in(inner)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from _patterns_in(getattr(value, field.name))
 
 
 def _of(module: str, name: str) -> Callable[[], list[re.Pattern[Any]]]:
@@ -150,7 +154,10 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/intent.py:_says": _of("assay.memory.searching.intent", "CUES"),
     "memory/searching/intent.py:_opens": _of("assay.memory.searching.intent", "CUES"),
     "memory/searching/intent.py:_shaped": _of("assay.memory.searching.intent", "CUES"),
-    "memory/saving/secrets.py:_patterns": _of("assay.memory.saving.secrets", "_patterns"),
+    "memory/saving/order_cues.py:_cue": _of("assay.memory.saving.order_cues", "_CUES"),
+    "text/secrets/documents.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
+    "text/secrets/providers.py:_prefixed": _of("assay.text.secrets.providers", "PREFIXED"),
+    "text/secrets/rule.py:searched": _of("assay.text.secrets.masking", "_PATTERNS"),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
     "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
@@ -173,6 +180,9 @@ BOUNDED: Mapping[str, str] = {
     "text/questions.py:_KINDS": "read a question",
     "text/questions.py:_OF": "read a question",
     "text/questions.py:_SIDES": "read a question",
+    "text/secrets/providers.py:_prefixed": "mask secrets",
+    "text/secrets/named.py:_PLAIN_TAIL": "mask secrets",
+    "text/secrets/rule.py:searched": "mask secrets",
     "text/restructured.py:_ROLE": "find the sections of reStructuredText",
     "text/restructured.py:_TARGET": "find the sections of reStructuredText",
     "text/wording.py:_day_month_year": "take a text apart for comparing",

@@ -9,7 +9,7 @@ split stands is in `prompt_splits`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,8 @@ from assay.storage.work import Work
 
 REPLY = "Reply with one JSON object"
 """How a prompt begins to say what a reply looks like; that stays its last word."""
+MOST_COMPARED = 1_000_000
+"""Pairs of lines that a diff looks at: 1,000 lines against 1,000."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +146,17 @@ class PromptBook:
 def diff_of(first: Wording, second: Wording) -> str:
     """A unified diff; empty when both say the same."""
     before, after = (one.text.rstrip("\n").split("\n") for one in (first, second))
+    if len(before) * len(after) > MOST_COMPARED:
+        return _replacement(first.key, before, second.key, after)
     return "\n".join(difflib.unified_diff(before, after, fromfile=first.key, tofile=second.key, lineterm=""))
+
+
+def _replacement(old: str, before: Sequence[str], new: str, after: Sequence[str]) -> str:
+    """A diff of texts with too many lines to be compared: all of one for all of the other."""
+    if before == after:
+        return ""
+    head = [f"--- {old}", f"+++ {new}", f"@@ -1,{len(before)} +1,{len(after)} @@"]
+    return "\n".join([*head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
 
 
 def with_sentence(prompt_id: str, text: str, sentence: str) -> str:

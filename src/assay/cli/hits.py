@@ -6,6 +6,7 @@ Marks and colours are styles of the text, which a console shows on a terminal on
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -107,8 +108,13 @@ def _window(places: list[tuple[int, int]], length: int) -> int:
     if length <= SNIPPET or not places:
         return 0
     starts = [start for start, _ in places]
-    best = max(starts, key=lambda begin: (sum(begin <= one < begin + SNIPPET - 30 for one in starts), -begin))
+    # Places come in order, so how many follow within a window is found by halving.
+    best = max(starts, key=lambda begin: (_count_within(starts, begin), -begin))
     return max(0, min(best - 30, length - SNIPPET))
+
+
+def _count_within(starts: list[int], begin: int) -> int:
+    return bisect_left(starts, begin + SNIPPET - 30) - bisect_left(starts, begin)
 
 
 def explained(why: Explanation) -> Iterator[str]:

@@ -14,6 +14,9 @@ from assay.errors import MissingExtra
 _BLOCK = re.compile(r"\A---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
 LONGEST = 100_000
 """Characters of front matter that are read."""
+DEEPEST = 32
+"""Lists and objects inside each other."""
+_BRACKET = re.compile(r"[\[\]{}]")
 CREATED = ("created", "date", "created_at", "creation_date", "date created", "created time")
 UPDATED = ("updated", "modified", "updated_at", "last_modified", "lastmod", "date modified", "last edited time")
 
@@ -75,8 +78,10 @@ def _load(written: str) -> tuple[dict[str, Any] | None, str]:
         raise MissingExtra(
             "front matter needs PyYAML, which is not installed", remedy="Run: pip install 'assay[memory]'"
         ) from problem
+    if _is_too_deep(written):
+        return None, f"it is nested deeper than {DEEPEST} levels"
     try:
-        loaded = yaml.safe_load(written)
+        loaded = _load_plain(yaml, written)
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         said = getattr(problem, "problem", None) or str(problem) or "it is not YAML"
@@ -86,6 +91,24 @@ def _load(written: str) -> tuple[dict[str, Any] | None, str]:
     if not isinstance(loaded, dict):
         return None, ""
     return {str(name): _json(value) for name, value in loaded.items()}, ""
+
+
+def _is_too_deep(written: str) -> bool:
+    """Whether brackets stand deeper in each other than any property does: YAML takes the square of that depth."""
+    depth = 0
+    for found in _BRACKET.finditer(written):
+        depth = depth + 1 if found[0] in "[{" else max(0, depth - 1)
+        if depth > DEEPEST:
+            return True
+    return False
+
+
+def _load_plain(yaml: Any, written: str) -> Any:
+    """YAML without references: a few lines of them stand for more values than any memory holds."""
+    for event in yaml.parse(written, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="it refers to another value with *", problem_mark=event.start_mark)
+    return yaml.safe_load(written)
 
 
 def _json(value: Any) -> Any:

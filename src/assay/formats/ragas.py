@@ -22,6 +22,7 @@ import csv
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,9 @@ def samples_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = rai
     """The dataset of samples, wherever they were read from."""
     documents: dict[str, Document] = {}
     cases: dict[str, Case] = {}
+    asked: Counter[str] = Counter()
     for place in places:
-        read: tuple[Case, list[Document]] | None = made(place, lambda value: _sample(value, cases), refuse)
+        read: tuple[Case, list[Document]] | None = made(place, lambda value: _sample(value, asked), refuse)
         if read is not None:
             case, found = read
             cases[case.id] = case
@@ -116,7 +118,7 @@ def _cell(value: str) -> Any:
         return value
 
 
-def _sample(value: Any, known: Mapping[str, Case]) -> tuple[Case, list[Document]]:
+def _sample(value: Any, asked: Counter[str]) -> tuple[Case, list[Document]]:
     sample = _with_new_names({key: inner for key, inner in an_object(value, "the sample").items() if inner is not None})
     if USER_INPUT not in sample:
         there = ", ".join(sorted(sample)) or "none"
@@ -130,7 +132,7 @@ def _sample(value: Any, known: Mapping[str, Case]) -> tuple[Case, list[Document]
     tags = [*lists["tags"], *([f"persona:{sample['persona_name']}"] if "persona_name" in sample else [])]
     return (
         Case(
-            id=sample.get("case_id") or _fresh(query, history, known),
+            id=sample.get("case_id") or _fresh(query, history, asked),
             query=query,
             history=history,
             grades=tuple(Grade(document_id=one, grade=1) for one in dict.fromkeys(gold)),
@@ -180,11 +182,11 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
 
 
-def _fresh(query: str, history: tuple[Turn, ...], known: Mapping[str, Case]) -> str:
-    """A hash of the words; a question that comes again is another case."""
+def _fresh(query: str, history: tuple[Turn, ...], asked: Counter[str]) -> str:
+    """A hash of the words; a question that comes again is another case. `asked` counts how often each came."""
     plain = f"c-{_hashed(query + ''.join(one.text for one in history))}"
-    taken = sum(one == plain or one.startswith(f"{plain}-") for one in known)
-    return f"{plain}-{taken + 1}" if taken else plain
+    asked[plain] += 1
+    return f"{plain}-{asked[plain]}" if asked[plain] > 1 else plain
 
 
 def _rubric(value: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from assay.errors import BadValue, MalformedFile
 from assay.records import values
 from assay.records.research import Role
 from assay.records.research_log import LONGEST_PROMPT, PromptVersion
+from assay.records.toml_text import read_toml_text
 
 PLANNER, SYNTHESISER, REVIEWER = "planner", "synthesiser", "escalation_reviewer"
 PROMPT_IDS = (PLANNER, *(role.value for role in Role), SYNTHESISER, REVIEWER)
@@ -48,7 +49,7 @@ def parse_prompt(prompt_id: str, text: str, version: int = 0) -> Prompt:
     """A prompt from its text; refuses one that could not be asked."""
     values.text(text, prompt_id, longest=LONGEST_PROMPT)
     try:
-        found = tomllib.loads(text)
+        found = read_toml_text(text)
     except tomllib.TOMLDecodeError as problem:
         raise MalformedFile(f"prompt {prompt_id} is no TOML: {problem}", remedy=_REMEDY) from problem
     if set(found) != _FIELDS:

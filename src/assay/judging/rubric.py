@@ -19,6 +19,7 @@ from assay.judging.schema import faults
 from assay.records import values
 from assay.records.checked import one_of
 from assay.records.judging import RubricKind
+from assay.records.toml_text import read_toml_text
 from assay.regular_files import read_regular_text
 
 PARTS = ("question", "passages", "reference", "answer")
@@ -74,7 +75,7 @@ def load_rubric(named: str | Path) -> Rubric:
 def parse_rubric(text: str, where: str) -> Rubric:
     """A rubric from the text of its file; `where` names it in errors."""
     try:
-        found = tomllib.loads(text)
+        found = read_toml_text(text)
     except tomllib.TOMLDecodeError as problem:
         raise MalformedFile(f"{where} is no TOML: {problem}", remedy=_REMEDY) from problem
     if set(found) != _FIELDS:

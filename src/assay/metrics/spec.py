@@ -16,6 +16,8 @@ from assay.errors import UnknownMetric
 from assay.metrics import catalog
 from assay.metrics.entry import Cutoff, MetricEntry, Parameter
 
+MOST_SPECS = 500
+"""Metrics in one list; there are far fewer, but each may come with many cutoffs."""
 _SHAPE = re.compile(r"(?P<name>[^\s@()=,]+)(?:\s*+\((?P<inner>[^()]*)\))?(?:\s*+@\s*+(?P<cutoff>\S+))?")
 _MARKS = re.compile(r"[(),]")
 _REMEDY = "`assay metrics` lists the catalog, `assay metrics NAME` shows one entry."
@@ -70,7 +72,10 @@ def parse_specs(texts: str | Iterable[str]) -> tuple[MetricSpec, ...]:
     """Every spec of a list such as `ndcg@10,recall@5`, each once; all the mistakes in it together."""
     found: dict[MetricSpec, None] = {}
     problems: list[UnknownMetric] = []
-    for one in _pieces(texts):
+    pieces = _pieces(texts)
+    if len(pieces) > MOST_SPECS:
+        raise UnknownMetric(f"{len(pieces):,} metrics were asked for, over {MOST_SPECS}", remedy="Ask for fewer.")
+    for one in pieces:
         try:
             found[MetricSpec.parse(one)] = None
         except UnknownMetric as problem:

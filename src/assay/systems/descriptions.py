@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from assay.errors import BadValue, UnknownSystem
+from assay.records.toml_text import read_toml_text
 from assay.regular_files import read_regular_text
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -27,7 +27,7 @@ _MOST_SHOWN = 120
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The tables of a file; `what` says what the file should be."""
     try:
-        return tomllib.loads(read_regular_text(path))
+        return read_toml_text(read_regular_text(path))
     except FileNotFoundError as problem:
         raise UnknownSystem(f"there is no file {path}", remedy=f"Give {what}.") from problem
     except (OSError, ValueError) as problem:

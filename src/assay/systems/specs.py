@@ -8,7 +8,6 @@ flag as `flags.NAME`.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from assay.errors import UnknownSystem
 from assay.records import Channel, FolderMode, Mode
 from assay.records.checked import one_of
+from assay.records.toml_text import read_toml_text
 from assay.regular_files import read_regular_text
 
 KINDS = ("assay", "python", "http", "mcp", "run")
@@ -96,7 +96,7 @@ def _configuration(target: str, folder: Path) -> Configuration:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_regular_text(path))
+        return read_toml_text(read_regular_text(path))
     except FileNotFoundError as problem:
         raise UnknownSystem(f"there is no file {path}", remedy="Give a TOML file: assay:FILE.toml.") from problem
     except (OSError, ValueError) as problem:

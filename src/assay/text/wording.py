@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from assay.text.terms import stems_of
@@ -137,11 +138,30 @@ class Wording:
 
     def before_the_verb(self, stem: str) -> bool | None:
         """Whether a word stands in the subject of its sentence; None when it does not occur."""
+        return self._before_the_verb.get(stem)
+
+    @cached_property
+    def _before_the_verb(self) -> dict[str, bool]:
+        """Of every stem where it occurs first; asked for many stems, so that the text is gone through once."""
+        found: dict[str, bool] = {}
         for sentence in self.sentences:
             stems = [token.stem for token in sentence]
-            if stem in stems:
-                return stems.index(stem) < first_verb(stems)
-        return None
+            verb = first_verb(stems)
+            here: dict[str, bool] = {}
+            for place, stem in enumerate(stems):
+                here.setdefault(stem, place < verb)
+            for stem, before in here.items():
+                found.setdefault(stem, before)
+        return found
+
+    @cached_property
+    def led_to(self) -> dict[str, set[str]]:
+        """The words that stand before each word: owned by, written in. At the start of a sentence there is none."""
+        found: dict[str, set[str]] = {}
+        for sentence in self.sentences:
+            for before, stem in pairwise(("", *sentence.telling)):
+                found.setdefault(stem, set()).add(before)
+        return found
 
 
 @lru_cache(maxsize=512)

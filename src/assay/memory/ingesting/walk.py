@@ -18,6 +18,9 @@ from assay.errors import InputError
 from assay.memory.ingesting.report import Skip
 from assay.records.document_kinds import RECORDS, is_for_programs, kind_of
 
+LONGEST_GLOB = 1_000
+"""Characters of a pattern: making one takes time that grows with the square of its brackets."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundFile:
@@ -74,6 +77,8 @@ class _Walk:
     def __init__(self, root: Path, globs: tuple[str, ...], *, follow_links: bool) -> None:
         if not root.is_dir():
             raise InputError(f"the root {root} is no folder", remedy="Name a folder that exists.")
+        if any(len(glob) > LONGEST_GLOB for glob in globs):
+            raise InputError(f"a pattern has over {LONGEST_GLOB:,} characters", remedy="Give a shorter --glob.")
         self._root = root
         self._globs = globs
         self._follow_links = follow_links

@@ -142,8 +142,8 @@ _DOUBTFUL_ORDERS = {
     ),
     "speaks of who asks": (rf"\bif {_USER} asks?\b|\bto (?:any|every) request from\b",),
     "speaks as the system": (
-        r"(?:^|\n)\W*(?:system|developer) (?:message|note|prompt|instructions?) ?:|\[system\]",
-        r"(?:^|\n)\W*system ?: ?(?:you|your|ignore|always|never|do not|from now|the following|this)\b",
+        r"(?:^|\n)[^\w\n]*+(?:system|developer) (?:message|note|prompt|instructions?) ?:|\[system\]",
+        r"(?:^|\n)[^\w\n]*+system ?: ?(?:you|your|ignore|always|never|do not|from now|the following|this)\b",
         r"\bimportant system (?:note|message|instruction)s?\b",
     ),
     "speaks to a program": (

@@ -42,7 +42,7 @@ EMPTY_WORDS = frozenset(
 )
 """Words of content that tell nobody anything."""
 
-_STRUCTURE = re.compile(r"^(?:#{1,6}\s|\s*[-*+]\s|\s*\d+[.)]\s|\s*\||```|~~~)", re.MULTILINE)
+_STRUCTURE = re.compile(r"^[^\S\n]*+(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||```|~~~)", re.MULTILINE)
 
 
 def score(draft: Draft) -> Quality:

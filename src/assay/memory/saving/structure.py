@@ -83,6 +83,9 @@ def _check_json(body: str) -> None:
             f"the body is not JSON: {problem.msg} at line {problem.lineno} column {problem.colno}",
             remedy="Correct it, or save it with the format TEXT.",
         ) from problem
+    except ValueError as problem:
+        # A number of over 4,300 digits: Python refuses it, because reading it takes the square of its length.
+        raise BadValue(f"the body is not JSON: {problem}", remedy="Write the number as a text.") from problem
     except RecursionError as problem:
         raise BadValue("the body is JSON nested too deeply", remedy="Flatten it, or use the format TEXT.") from problem
 

@@ -229,8 +229,8 @@ _OTHER_TAIL = re.compile(
 _PLAIN_TAIL = re.compile(
     r"(?:[-_]?(?:value|val|prod(?:uction)?|staging|stage|dev(?:elopment)?|live|test|base|base64|b64|plain|raw|text"
     r"|string|str"
-    r"|new|old|current|primary|secondary|main|root|admin|db|api|app|\d{1,3}|pem|hex|confirmation|confirm|again)"
-    r"|[-_](?!id|at|on|by|len|ttl|arn|env|var|url|uri|ref|set|tag|map)[a-z]{1,3}\d?)*",
+    r"|new|old|current|primary|secondary|main|root|admin|db|api|app|\d{1,3}+|pem|hex|confirmation|confirm|again)"
+    r"|[-_](?!id|at|on|by|len|ttl|arn|env|var|url|uri|ref|set|tag|map)[a-z]{1,3}\d?+)*",
     re.IGNORECASE,
 )
 _SECRET_TAIL = re.compile(r"(?:secret|key|token|password|pass|pwd|base)\Z", re.IGNORECASE)
