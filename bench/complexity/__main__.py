@@ -73,7 +73,7 @@ def _measure(entry: Entry, hostile: tuple[Hostile, ...]) -> Worst:
 
 def _patterns() -> tuple[int, int, list[str]]:
     """How many patterns there are, how many texts they were given, and those that grow too fast."""
-    found = [each for each in dict.fromkeys(find_patterns()[0]) if each.place not in OWN | BOUNDED]
+    found = [each for each in dict.fromkeys(find_patterns()[0]) if each.place not in {*OWN, *BOUNDED}]
     runs, steep = 0, []
     for each in found:
         use = use_pattern(each)
