@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.access import Access, Everybody, Grant, OneToken, StoredTokens, Tokens
-from assay.access.tokens import REMEMBERED_S
+from assay.access.tokens import MOST_REMEMBERED, REMEMBERED_S
 from assay.errors import BadValue, InputError, RecordNotFound
 from assay.records import Scope
 from assay.storage import Store
@@ -85,6 +85,18 @@ def test_what_is_no_stored_token_is_left_to_the_other_authoriser(store: Store, s
     assert known.or_else(OneToken("a-long-enough-token", grant)).grant("a-long-enough-token") is grant
     # What looks like one of ours and is none is nobody's.
     assert known.or_else(Everybody(grant)).grant("assay_" + "x" * 43) is None
+
+
+def test_tokens_that_open_nothing_do_not_push_out_good_ones(store: Store, scope: Scope, clock: FixedClock) -> None:
+    known = StoredTokens(store, clock)
+    good = Tokens(store, clock).create(scope, "ci", Access.READ).text
+    assert known.grant(good) is not None
+    for number in range(MOST_REMEMBERED + 1):
+        assert known.grant(f"assay_{number:043d}") is None
+    # Within two seconds the store is not asked again.
+    store.close()
+    assert known.grant(good) is not None
+    assert known.grant("assay_" + "x" * 43) is None
 
 
 def test_it_is_known_whether_there_are_tokens(store: Store, scope: Scope, clock: FixedClock) -> None:

@@ -100,7 +100,9 @@ class StoredTokens:
         self._store = store
         self._clock = clock
         self._otherwise = otherwise
-        self._seen: dict[str, tuple[float, Grant | None]] = {}
+        self._good: dict[str, tuple[float, Grant | None]] = {}
+        # Apart from the good ones, so that whoever tries tokens does not make the server forget those.
+        self._bad: dict[str, tuple[float, Grant | None]] = {}
         self._lock = threading.Lock()
 
     def grant(self, token: str | None) -> Grant | None:
@@ -121,19 +123,23 @@ class StoredTokens:
     def forget(self) -> None:
         """Ask the store again the next time."""
         with self._lock:
-            self._seen.clear()
+            self._good.clear()
+            self._bad.clear()
 
     def _remembered(self, digest: str, look: Callable[[str], Grant | None]) -> Grant | None:
         now = self._clock.monotonic()
         with self._lock:
-            known = self._seen.get(digest)
+            known = self._good.get(digest) or self._bad.get(digest)
         if known is not None and now - known[0] < REMEMBERED_S:
             return known[1]
         found = look(digest)
         with self._lock:
-            if len(self._seen) >= MOST_REMEMBERED:
-                self._seen.clear()
-            self._seen[digest] = (now, found)
+            self._good.pop(digest, None)
+            self._bad.pop(digest, None)
+            kept = self._bad if found is None else self._good
+            if len(kept) >= MOST_REMEMBERED:
+                kept.clear()
+            kept[digest] = (now, found)
         return found
 
     def _look(self, digest: str) -> Grant | None:
