@@ -234,13 +234,13 @@ def _on_a_memory(name: str, *more: str, codes: Sequence[int] = (0,)) -> Command:
 
 
 COMMANDS: tuple[Command, ...] = (
-    _one("save", "--title", "Backups", "--text", "Backups are kept for 30 days."),
     _one("ingest", "notes"),
-    _one("search", QUESTION),
     _one("ask", QUESTION),
     Command(name="serve", act=_serve),
     Command(name="mcp", act=_mcp),
     _one("run", "tiny", "--name", "first"),
+    _one("save", "--title", "Backups", "--text", "Backups are kept for 30 days."),
+    _one("search", QUESTION),
     _one("doctor"),
     Command(name="mcp --http", act=_mcp_http),
     _one("demo"),
@@ -297,6 +297,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("retention run"),
     _on_a_memory("forget", "--dry-run"),
     _one("token create", "--name", "egress"),
+    _one("audit"),
     Command(name="serve for half a minute", act=_serve_long),
 )
 

@@ -173,7 +173,7 @@ SCENARIOS = (
         name="egress",
         proves="commands run as real processes try to reach nothing beyond this machine",
         unit="commands",
-        amounts=_amounts(len(COMMANDS), len(COMMANDS), 8),
+        amounts=_amounts(len(COMMANDS), len(COMMANDS), 5),
         run=_egress,
     ),
     Scenario(

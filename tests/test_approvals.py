@@ -70,6 +70,13 @@ def test_a_found_file_cannot_name_an_address_or_a_key_variable(project: Path) ->
     assert f"assay trust {file}" in problem.value.remedy
 
 
+def test_what_goes_by_other_settings_is_not_refused(project: Path) -> None:
+    write(project, FOREIGN)
+    settings = load(project).settings
+    settings.refuse_withheld()
+    settings.refuse_withheld("embedder.url", "research.")
+
+
 def test_a_file_above_the_working_folder_is_no_better(project: Path) -> None:
     write(project, FOREIGN)
     inner = project / "a" / "b"

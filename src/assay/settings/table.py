@@ -290,10 +290,10 @@ class Settings:
 
         Whoever is about to contact an address, send a key or start a program calls this first with the settings it
         goes by: the default in their place is not what the file's author meant, and not what the user was told.
-        A key that ends with a dot means every setting below it; no key means every setting.
+        A key that ends with a dot means every setting below it.
         """
         for key, withheld in self.withheld.items():
-            if not keys or any(key == wanted or (wanted.endswith(".") and key.startswith(wanted)) for wanted in keys):
+            if any(key == wanted or (wanted.endswith(".") and key.startswith(wanted)) for wanted in keys):
                 state = "has changed since it was approved" if withheld.changed else "is not approved"
                 raise SettingNotApproved(
                     f"{withheld.file} sets {key}, and this file {state}",

@@ -23,7 +23,7 @@ def serving(
 ) -> Iterator[Engine]:
     """The engine the settings name, watched by shadow runs and spans; what they still hold is written at the end."""
     # A server would come to need each of them, and whoever calls it then could do nothing about it.
-    settings.refuse_withheld()
+    settings.refuse_withheld(*settings.withheld)
     with ExitStack() as ending:
         engine = ending.enter_context(open_engine(settings, clock=clock, create=create, embedder=embedder))
         ending.callback(shadow_of(engine, settings).close)
