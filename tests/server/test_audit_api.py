@@ -37,7 +37,7 @@ def test_entries_say_who_what_when_and_from_where(client: TestClient, services: 
     made = client.post("/api/tokens", json={"name": "ci", "access": "read"}, headers=admin).json()
     [entry] = client.get(f"/api/audit?target={made['token_id']}", headers=admin).json()["entries"]
     assert (entry["actor"], entry["action"], entry["via"]) == ("token:test", "token.create", "http testclient")
-    assert (entry["tenant"], entry["detail"]) == ("default", {"name": "ci", "access": "read"})
+    assert (entry["tenant"], entry["detail"]) == ("default", {"name": "ci", "access": "read", "person": False})
 
 
 def test_filters_and_cursor_lead_through_the_log(client: TestClient, services: Services) -> None:

@@ -184,6 +184,26 @@ def test_entries_are_found_by_what_they_say(store: Store, clock: FixedClock) -> 
         assert work.audit.find_everywhere(AuditFilter(), before=second.row_id)[0].tenant == "default"
 
 
+def test_a_checkpoint_knows_where_the_log_ended_and_a_log_that_was_cut_since_is_noticed(
+    store: Store, scope: Scope
+) -> None:
+    fill(store, scope)
+    made = store.checkpoints.create("then")
+    [listed] = store.checkpoints.list()
+    assert listed.audit_heads == made.audit_heads
+    assert scope.tenant not in str(made.audit_heads)
+    fill(store, scope, 2)
+    with store.reading(scope) as work:
+        assert len(made.audit_heads) == 2
+        assert work.audit.missing_heads(made.audit_heads) == []
+        assert work.audit.missing_heads(store.checkpoints.create("now").audit_heads) == []
+    with raw(store, "acme") as connection:
+        sql("DELETE FROM audit WHERE tenant = 'acme' AND place > 4")(connection)
+    assert checked(store, scope).is_whole, "a chain that was cut is a shorter chain"
+    with store.reading(scope) as work:
+        assert work.audit.missing_heads(made.audit_heads) == ["acme"]
+
+
 def test_places_are_written_as_ranges() -> None:
     assert write_places([5, 1, 2, 3, 3]) == [[1, 3], [5, 5]]
     assert read_places('{"places":[[1,3],[5,5]]}') == [range(1, 4), range(5, 6)]

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import make_url, text
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home, PostgresServer, raw
+from tests.storage.test_migrations import bare
 
 from assay.errors import (
     AssayError,
@@ -31,6 +32,8 @@ from assay.storage import Checkpoint, Store, list_checkpoints, open_store, resto
 from assay.storage.checkpoints.manifest import hash_of
 from assay.storage.checkpoints.sqlite_files import restore_over_damage
 from assay.storage.lock import WriteLock
+from assay.storage.repositories.meta import EPOCH
+from assay.storage.work import Work
 from assay.testing import FixedClock, note
 
 
@@ -75,6 +78,11 @@ def bring_back(home: Home, store: Store, scope: Scope, aside: str) -> None:
         connection.execute(text(f"ALTER SCHEMA {aside.removeprefix('schema ')} RENAME TO {ours}"))
 
 
+def heads(store: Store, scope: Scope) -> dict[str, str]:
+    with store.reading(scope) as work:
+        return work.audit.heads()
+
+
 def test_a_checkpoint_says_what_it_is_a_copy_of(store: Store, home: Home, scope: Scope, clock: FixedClock) -> None:
     keep(store, scope, "m_1", "m_2")
     clock.advance(hours=1)
@@ -90,6 +98,7 @@ def test_a_checkpoint_says_what_it_is_a_copy_of(store: Store, home: Home, scope:
         memories=2,
         size_bytes=copy_of(home, made).stat().st_size,
         content=hash_of(copy_of(home, made)),
+        audit_heads=heads(store, scope),
     )
     assert store.checkpoints.list() == [made]
     assert list_checkpoints(home.address, home.options) == [made]
@@ -696,6 +705,9 @@ def test_a_dump_with_a_rule_is_refused_and_nothing_is_replaced(
 
 def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(home: Home, scope: Scope) -> None:
     older = schema.Schema(scripts=schema.CURRENT.scripts, newest="0008")
+    with bare(home) as connection:
+        schema.upgrade(connection, "here", older)
+        Work(connection, scope, home.clock).meta.put(EPOCH, IdFactory(home.clock).new("ep"))
     with open_store(home.address, clock=home.clock, options=home.options, schema=older) as store:
         keep(store, scope, "m_1")
         made = store.checkpoints.create("before the upgrade")

@@ -9,7 +9,7 @@ import platform
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from assay.settings import Settings, fit_to_show
 from assay.wiring import list_checkpoints, open_store, scope_of
 
 if TYPE_CHECKING:
+    from assay.storage import Work
     from assay.storage.audit_chain import ChainCheck
 
 SAFE_SQLITE = (3, 51, 3)
@@ -92,6 +93,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
             with store.reading(scope_of(settings)) as work:
                 memories = work.memories.count()
                 chains = work.audit.check_everywhere()
+                shortened = _find_shortened(settings, work)
             damage = store.damage()
             broken = [] if damage else store.problems()
             foreign = [] if damage else store.foreign_code()
@@ -120,12 +122,32 @@ def _store(settings: Settings) -> Iterator[Finding]:
             "It runs with every save or read, and can copy or change what is kept.",
             "Find out who made it, and drop it; a checkpoint that holds it is not restored.",
         )
-    yield from _audit_log(chains)
+    yield from _audit_log(chains, shortened)
     yield from _permissions(settings)
     yield from _checkpoints(settings)
 
 
-def _audit_log(chains: Mapping[str, ChainCheck]) -> Iterator[Finding]:
+def _find_shortened(settings: Settings, work: Work) -> list[str]:
+    """Tenants whose log no longer has the entry that it ended with when a checkpoint was made, with the checkpoint."""
+    try:
+        known = list_checkpoints(settings)
+    except AssayError:
+        # A description that cannot be read is a finding of its own.
+        return []
+    return [
+        f"tenant {tenant}, checkpoint {one.id}" for one in known for tenant in work.audit.missing_heads(one.audit_heads)
+    ]
+
+
+def _audit_log(chains: Mapping[str, ChainCheck], shortened: Sequence[str]) -> Iterator[Finding]:
+    for seen in shortened:
+        yield Finding(
+            "Audit log",
+            "note",
+            f"{seen}: the log does not have the entry that it ended with then",
+            "Entries were cut off or written anew since, or the checkpoint was restored over a damaged store.",
+            "Compare it with the log of that checkpoint.",
+        )
     for tenant, check in chains.items():
         if not check.is_whole:
             yield Finding(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import mcp_types as types
@@ -104,7 +105,7 @@ class Guard:
             )
         note_known(scope)
         self._gates.rates.spend(token or key_of(peer.address))
-        return grant
+        return grant._replace(scope=replace(grant.scope, via=f"mcp {peer.address}"))
 
     async def _grant(self, token: str | None, peer: Peer) -> Grant | None:
         if token is None:

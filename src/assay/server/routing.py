@@ -49,7 +49,7 @@ SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
         "type": "apiKey",
         "in": "cookie",
         "name": "assay_session",
-        "description": "The cookie that a browser has after signing in at `/login`.",
+        "description": "The cookie of a browser that signed in at `/login`; `__Host-assay_session` over HTTPS.",
     },
 }
 """How a caller proves who it is; either is enough. A server that is open to its own machine asks for none."""

@@ -5,7 +5,8 @@ Two hashes for each entry. `content` is a salted hash of what may name a person:
 can therefore be erased from an entry: the words go, and with them the salt, so that nobody can guess the words from the
 hash that stays; the chain over the content hashes still verifies. See design/audit-log-hash-chain.md.
 
-`check` reads a chain from its first entry and stops at the first that does not fit.
+`check` reads a chain from its first entry and stops at the first that does not fit. The description of each checkpoint
+holds where the chains ended then, so that a log which was shortened since is noticed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from assay.hashing import canonical_json
+from assay.hashing import HASH_PREFIX, canonical_json, content_hash
 
 START = bytes(32)
 """What the first entry of a chain has in place of an earlier hash."""
@@ -125,6 +126,16 @@ def check(tenant: str, entries: Iterable[StoredEntry], *, unchained: int = 0) ->
             named.update(place for places in read_places(entry.detail) for place in places if place < count)
     found = ChainCheck(entries=count, erased=len(erased), head=_hex(previous, count))
     return _check_erased(found, erased, named) or _check_unchained(found, unchained)
+
+
+def head_marks(heads: Iterable[tuple[str, int, bytes]]) -> dict[str, str]:
+    """Return the ends of chains (tenant, place, hash) as a manifest has them: tenants by a mark, not by their name."""
+    return {mark_of(tenant): f"{place}:{bytes(head).hex()}" for tenant, place, head in heads}
+
+
+def mark_of(tenant: str) -> str:
+    """Return what stands for a tenant where its name must not stay when the tenant is erased."""
+    return content_hash(tenant).removeprefix(HASH_PREFIX)[:16]
 
 
 def _problem(tenant: str, entry: StoredEntry, place: int, previous: bytes) -> str:

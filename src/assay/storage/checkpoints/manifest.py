@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,8 @@ class Checkpoint:
     size_bytes: int
     content: str
     """The tagged hash of the copy."""
+    audit_heads: Mapping[str, str] = field(default_factory=dict)
+    """Where the audit log of each tenant ended: place and hash, by a mark of the tenant. Empty in older manifests."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "id")
@@ -42,6 +45,7 @@ class Checkpoint:
         require(self, values.optional_label, "epoch")
         require(self, values.moment, "created_at")
         require(self, values.count, "memories", "size_bytes")
+        require(self, values.json_object, "audit_heads")
 
     def as_json(self) -> dict[str, Any]:
         """The manifest's own shape."""

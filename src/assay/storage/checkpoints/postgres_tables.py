@@ -101,6 +101,9 @@ class PostgresCheckpoints(KeptInFolder):
                 version = schema.revision(connection, within=self._backend.schema) or ""
                 epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()
                 memories = connection.execute(text("SELECT count(*) FROM memories")).scalar_one()
+                # An audit log of an older schema may have no chain.
+                chained = version == schema.CURRENT.newest
+                heads = Work(connection, Scope(), self._clock).audit.heads() if chained else {}
             made = Checkpoint(
                 id=checkpoint_id,
                 name=name,
@@ -112,6 +115,7 @@ class PostgresCheckpoints(KeptInFolder):
                 memories=memories,
                 size_bytes=copy.stat().st_size,
                 content=manifest.hash_of(copy),
+                audit_heads=heads,
             )
             self._folder.complete(made)
         return made

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from assay.errors import CheckpointFailed, StorageError
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
+from assay.storage.audit_chain import head_marks
 from assay.storage.checkpoints import manifest
 from assay.storage.checkpoints.carrying import carry_rows, revoke_tokens
 from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
@@ -170,13 +171,23 @@ class _Facts(NamedTuple):
     schema: str
     epoch: str
     memories: int
+    audit_heads: Mapping[str, str]
+
+
+_HEADS = (
+    "SELECT a.tenant, a.place, a.hash FROM audit a JOIN"
+    " (SELECT tenant, max(place) AS place FROM audit GROUP BY tenant) h ON h.tenant = a.tenant AND h.place = a.place"
+)
 
 
 def _facts(copy: sqlite3.Connection) -> _Facts:
     version = copy.execute(f"SELECT version_num FROM {schema.VERSION_TABLE}").fetchone()  # noqa: S608 - a constant
     epoch = copy.execute("SELECT value FROM meta WHERE key = ?", (EPOCH,)).fetchone()
     memories = copy.execute("SELECT count(*) FROM memories").fetchone()
-    return _Facts(version[0], epoch[0] if epoch else "", memories[0])
+    # A copy that is made before a migration may have an audit log without a chain.
+    chained = any(row[1] == "hash" for row in copy.execute("PRAGMA table_info(audit)"))
+    heads = head_marks(copy.execute(_HEADS)) if chained else {}
+    return _Facts(version[0], epoch[0] if epoch else "", memories[0], heads)
 
 
 def _check_whole(copy: sqlite3.Connection, checkpoint: Checkpoint) -> None:

@@ -107,8 +107,27 @@ class Audit(Repository):
 
     def check_everywhere(self) -> dict[str, ChainCheck]:
         """Check the chain of every tenant: for operators alone."""
-        tenants = self._connection.execute(select(audit.c.tenant).distinct().order_by(audit.c.tenant)).scalars().all()
-        return {tenant: self._check(tenant) for tenant in tenants}
+        return {tenant: self._check(tenant) for tenant in self._tenants()}
+
+    def heads(self) -> dict[str, str]:
+        """Return where the chain of every tenant ends, as the description of a checkpoint has it."""
+        last = select(audit.c.tenant, func.max(audit.c.place).label("place")).group_by(audit.c.tenant).subquery()
+        same = (audit.c.tenant == last.c.tenant) & (audit.c.place == last.c.place)
+        rows = self._connection.execute(select(audit.c.tenant, audit.c.place, audit.c.hash).join(last, same))
+        return audit_chain.head_marks((row.tenant, row.place, row.hash) for row in rows)
+
+    def missing_heads(self, heads: Mapping[str, str]) -> list[str]:
+        """Return the tenants whose log no longer has the entry that it once ended with; erased tenants have none."""
+        missing = []
+        for tenant in self._tenants():
+            place, _, head = heads.get(audit_chain.mark_of(tenant), "").partition(":")
+            if not head:
+                continue
+            asked = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.place == int(place))
+            found = self._connection.execute(asked).scalar_one_or_none()
+            if found is None or bytes(found).hex() != head:
+                missing.append(tenant)
+        return missing
 
     def redact(self, changes: Mapping[int, Mapping[str, Any]]) -> int:
         """Replace words of entries, by row id, and write an entry that names the places where this was done.
@@ -127,6 +146,9 @@ class Audit(Repository):
             self._connection.execute(changed.values(**changes[row.id], salt=None))
         self.append(REDACT, "audit", {PLACES: audit_chain.write_places(places)})
         return len(rows)
+
+    def _tenants(self) -> Sequence[str]:
+        return self._connection.execute(select(audit.c.tenant).distinct().order_by(audit.c.tenant)).scalars().all()
 
     def _list(self, chosen: Select[Any], wanted: AuditFilter, before: int, limit: int) -> list[ListedEntry]:
         chosen = chosen.where(*_conditions(wanted)).order_by(audit.c.id.desc()).limit(min(limit, LARGEST))
