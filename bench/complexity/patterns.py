@@ -150,14 +150,23 @@ def _compiled(*patterns: str, flags: int = 0) -> Callable[[], Iterable[re.Patter
     return lambda: [re.compile(pattern, flags) for pattern in patterns]
 
 
+def _secret_rules() -> Iterator[re.Pattern[Any]]:
+    """The patterns of the rules for secrets, which are compiled when a text first needs them."""
+    from assay.text.secrets.masking import RULES  # noqa: PLC0415 - only the fuzz needs it
+    from assay.text.secrets.providers import PREFIXED  # noqa: PLC0415
+    from assay.text.secrets.rule import compiled  # noqa: PLC0415
+
+    yield from (compiled(rule.pattern, 0) for rule in PREFIXED)
+    yield from (compiled(rule.pattern, rule.flags) for rule in RULES)
+
+
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/intent.py:_says": _of("assay.memory.searching.intent", "CUES"),
     "memory/searching/intent.py:_opens": _of("assay.memory.searching.intent", "CUES"),
     "memory/searching/intent.py:_shaped": _of("assay.memory.searching.intent", "CUES"),
     "memory/saving/order_cues.py:_cue": _of("assay.memory.saving.order_cues", "_CUES"),
     "text/secrets/documents.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
-    "text/secrets/providers.py:_prefixed": _of("assay.text.secrets.providers", "PREFIXED"),
-    "text/secrets/rule.py:searched": _of("assay.text.secrets.masking", "_PATTERNS"),
+    "text/secrets/rule.py:compiled": lambda: list(_secret_rules()),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
     "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
@@ -173,6 +182,35 @@ OWN: Mapping[str, str] = {
 }
 """Functions and names whose patterns never see a user's text, and why."""
 
+_OF_SECRET_VALUES = (
+    *(
+        f"text/secrets/placeholders.py:{name}"
+        for name in (
+            *("_VARIABLE", "_PUBLIC", "_HIDDEN", "_STAND_IN", "_ENDS_LIKE_PROSE", "_IDENTIFIER", "_NUMBER", "_DATE"),
+            *("_PATH", "_URL", "_UUID", "_MARK", "_TYPE", "_VERSION", "_ALGORITHM", "_DIGEST", "_HEX", "_PASSPHRASE"),
+            *("looks_random", "_secret_identifier", "_is_passphrase", "_is_code"),
+        )
+    ),
+    *(
+        f"text/secrets/named.py:{name}"
+        for name in (
+            *(
+                "_OTHER_KEY_BEFORE",
+                "_BEFORE",
+                "_RESOURCE",
+                "_PARTS",
+                "_KEY_OF",
+                "_CODE_OF",
+                "_OTHER_TAIL",
+                "_PLAIN_TAIL",
+            ),
+            *("_SECRET_TAIL", "_TAIL_PARTS", "_SPEAKS_OF_IDS", "_NUMBER", "_GROUPS", "_OTHER_CODE", "_PRODUCT"),
+            *("_SHORT_MIXTURE", "_SECRET_NAME", "_NEAR", "_NOT_NEAR", "_LOGIN", "_accepts", "_is_mixture"),
+            *("_is_password_shaped", "_cut", "find_nearby"),
+        )
+    ),
+)
+
 BOUNDED: Mapping[str, str] = {
     "memory/searching/modes.py:_EXACT": "choose the mode of a search",
     "text/questions.py:_AND": "read a question",
@@ -180,12 +218,11 @@ BOUNDED: Mapping[str, str] = {
     "text/questions.py:_KINDS": "read a question",
     "text/questions.py:_OF": "read a question",
     "text/questions.py:_SIDES": "read a question",
-    "text/secrets/providers.py:_prefixed": "mask secrets",
-    "text/secrets/named.py:_PLAIN_TAIL": "mask secrets",
-    "text/secrets/rule.py:searched": "mask secrets",
+    "text/secrets/rule.py:compiled": "mask secrets",
     "text/restructured.py:_ROLE": "find the sections of reStructuredText",
     "text/restructured.py:_TARGET": "find the sections of reStructuredText",
     "text/wording.py:_day_month_year": "take a text apart for comparing",
+    **dict.fromkeys(_OF_SECRET_VALUES, "mask secrets"),
 }
 """Patterns that are only given short texts, and the entry point that gives them: it is held to a time, they are not."""
 

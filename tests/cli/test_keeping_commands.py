@@ -13,7 +13,7 @@ from tests.cli.telling import Run
 from assay import Scope, Settings
 from assay.clock import SystemClock
 from assay.records import Draft, SearchRequest
-from assay.testing import FixedClock
+from assay.testing import FixedClock, note
 from assay.wiring import create_checkpoint, delete_checkpoint, list_checkpoints, open_engine
 
 TEA = "The tea of Zenobia Quix is kept in the left cupboard of the small kitchen."
@@ -137,3 +137,25 @@ def test_a_checkpoint_is_made_and_deleted_by_what_surfaces_call(run: Run, tea: s
     made = create_checkpoint(settings, "for a tool")
     assert delete_checkpoint(settings, "for a tool").id == made.id
     assert made.id not in [one.id for one in list_checkpoints(settings)]
+
+
+def test_secrets_stored_in_clear_are_found_and_masked(run: Run) -> None:
+    secret = "glpat-" + "aB3x" * 5
+    with open_engine(Settings(db="notes.db", embedder="none")) as engine, engine.store.writing(Scope()) as work:
+        work.memories.add(note("m_old", title="Mirror", body=f"The mirror clones with {secret} at night."))
+    found = run("rescan")
+    assert found.code == 2
+    assert "1 secrets in 1 memories and 0 other rows are stored in clear" in found.out
+    assert "GitLab token" in found.out
+    assert "m_old" in found.out
+    assert secret not in found.out
+    assert run("rescan", "--apply").code == 3
+    assert "nobody is here to ask" in run("rescan", "--apply").err
+    assert run("rescan", "--json").json["memories"] == {"m_old": ["GitLab token"]}
+    done = run("rescan", "--apply", "--yes")
+    assert done.code == 0
+    assert "nothing left" in done.out
+    assert secret.encode() not in Path("notes.db").read_bytes()
+    again = run("rescan")
+    assert again.code == 0
+    assert "no secrets are stored in clear" in again.out

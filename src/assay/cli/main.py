@@ -51,6 +51,7 @@ from assay.cli.commands import (
     prompts,
     rate,
     report,
+    rescan,
     restore,
     retention,
     run,
@@ -122,7 +123,7 @@ MEMORY = (
 )
 LEARNING = (validate, rate, observe, learn)
 MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
-KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, serve, token, audit, mcp, version)
+KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, rescan, serve, token, audit, mcp, version)
 
 ONLINE = (shadow, ladder)
 

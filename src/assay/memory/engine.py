@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from assay.memory.learning import Learning, Policy
     from assay.memory.portable import Exported
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
+    from assay.memory.rescanning import Rescanning
     from assay.memory.saving import Saver
     from assay.memory.showing import ShownMemory
     from assay.records.learning import Observation, Observed, Validated
@@ -353,6 +354,13 @@ class Engine:
         from assay.memory.forgetting import Forgetting  # noqa: PLC0415 - see the module's docstring
 
         return Forgetting(self.store, self.indexes)
+
+    @cached_property
+    def rescanning(self) -> Rescanning:
+        """Finds and masks secrets that an older version stored in clear."""
+        from assay.memory.rescanning import Rescanning  # noqa: PLC0415 - see the module's docstring
+
+        return Rescanning(self.store, self.indexes, self.saver)
 
     def forget(self, scope: Scope, what: Forget) -> Erased:
         """Erase memories, a person, a writer or everything of the tenant, and prove it."""

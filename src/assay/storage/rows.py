@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sqlalchemy import Connection, Row, Table
 from sqlalchemy.dialects import sqlite
 
+from assay.storage.masked_columns import mask_row
+
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
@@ -18,8 +20,9 @@ Record = TypeVar("Record")
 
 
 def to_row(record: object, table: Table) -> dict[str, Any]:
-    """The columns of a record's own table. The tenant is added by the repository."""
-    return {name: _plain(getattr(record, name)) for name in _shared(cast("Hashable", type(record)), table)}
+    """The columns of a record's own table, without secrets. The tenant is added by the repository."""
+    row = {name: _plain(getattr(record, name)) for name in _shared(cast("Hashable", type(record)), table)}
+    return mask_row(table.name, row)
 
 
 def from_row(kind: type[Record], row: Row[Any] | Mapping[str, Any], table: Table, **more: Any) -> Record:

@@ -33,6 +33,7 @@ from assay.storage.repositories.research import ResearchRows
 from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.saves import Saves
 from assay.storage.repositories.sessions import KnownFiles, SessionRows, Tasks
+from assay.storage.repositories.stored_secrets import StoredSecrets
 from assay.storage.repositories.triggers import Triggers
 from assay.storage.repositories.usage import Usage
 from assay.storage.repositories.vectors import Vectors
@@ -237,6 +238,11 @@ class Work:
     def owned_files(self) -> OwnedFiles:
         """Runs, datasets, label journals and reports that belong to this tenant."""
         return OwnedFiles(self._bound)
+
+    @cached_property
+    def stored_secrets(self) -> StoredSecrets:
+        """Secrets that an older version stored in clear."""
+        return StoredSecrets(self._bound)
 
     @cached_property
     def erasure(self) -> Erasure:

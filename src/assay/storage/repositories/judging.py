@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select, update
 
 from assay.errors import RecordNotFound
 from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
+from assay.storage.masked_columns import mask_value
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row, upsert
 from assay.storage.tables.judging import (
@@ -33,7 +34,7 @@ class JudgeRows(Repository):
                 "input_hash": one.input_hash,
                 "kind": one.kind.value,
                 "created_at": at,
-                "content": one.as_json(),
+                "content": mask_value(one.as_json()),
             }
             for one in inputs
         }
@@ -101,7 +102,7 @@ class ReplyRows(Repository):
 
     def put(self, key: str, reply: Mapping[str, Any]) -> None:
         """Keep a reply; a newer one replaces an older one."""
-        row = {"tenant": self._tenant, "key": key, "created_at": self._clock.now(), "reply": dict(reply)}
+        row = {"tenant": self._tenant, "key": key, "created_at": self._clock.now(), "reply": mask_value(dict(reply))}
         newest = upsert(self._connection, model_replies, key=("tenant", "key"), fresh=("created_at", "reply"))
         self._connection.execute(newest, [row])
 

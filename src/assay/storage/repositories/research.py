@@ -37,6 +37,7 @@ from assay.records.research_log import (
     Spread,
     StoredResearch,
 )
+from assay.storage.masked_columns import mask_value
 from assay.storage.repositories.base import Repository
 from assay.storage.research_days import STAGES, Window, added, as_json, from_json, totals_of, window
 from assay.storage.rows import from_row, insert, to_row
@@ -63,7 +64,7 @@ class ResearchRows(Repository):
             return
         self._add_to_its_day(session)
         key = {"tenant": self._tenant, "log_id": session.log_id}
-        self._connection.execute(research_traces.insert().values({**key, "trace": dict(trace)}))
+        self._connection.execute(research_traces.insert().values({**key, "trace": mask_value(dict(trace))}))
 
     def get(self, log_id: str) -> StoredResearch:
         """One session and its record."""

@@ -6,6 +6,6 @@
 arithmetic, and `masking` puts them together. Only the Python standard library is used.
 """
 
-from assay.text.secrets.masking import KINDS, find_secrets, mask_json, mask_text
+from assay.text.secrets.masking import KINDS, Held, find_in_json, find_secrets, mask_json, mask_text
 
-__all__ = ["KINDS", "find_secrets", "mask_json", "mask_text"]
+__all__ = ["KINDS", "Held", "find_in_json", "find_secrets", "mask_json", "mask_text"]

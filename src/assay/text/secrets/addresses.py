@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.text.secrets.placeholders import is_placeholder, looks_random, looks_secret, may_be_password
-from assay.text.secrets.rule import Finding, words
+from assay.text.secrets.rule import Finding, Searched, searched, words
 
 PASSWORD_IN_ADDRESS = "password in an address"  # noqa: S105 - the name of a kind
 TOKEN_IN_ADDRESS = "token in an address"  # noqa: S105 - the name of a kind
@@ -38,34 +38,45 @@ _SECRET_PARAMETERS = words(
     resourcekey share_token guest_token"""
 )
 _SHORT_PARAMETERS = frozenset({"password", "passwd", "pass", "pwd", "passcode", "passphrase", "secret", "psk"})
-_SECRET_PATHS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{15,200})",
-        r"(?:discord(?:app)?\.com|discord\.gg)/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/([\w-]{20,120})",
-        r"(?:outlook\.office(?:365)?\.com/webhook|\w{1,60}\.webhook\.office\.com/webhookb2)/([\w@/-]{20,400})",
-        r"hooks\.zapier\.com/hooks/(?:catch|standard)/([\w/]{6,80})",
-        r"maker\.ifttt\.com/trigger/[\w-]{1,80}/(?:json/)?with/key/([\w-]{10,80})",
-        r"hook\.(?:[a-z0-9]{2,4}\.)?(?:make|integromat)\.(?:com|cloud)/([a-z0-9]{16,60})",
-        r"api\.telegram\.org/(?:file/)?bot(\d{6,12}:[\w-]{20,60})",
-        r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([\w-]{20,60})",
-        r"/ical/[^\s/]{3,120}/private-([0-9a-f]{16,64})",
-        r"(?:hc-ping\.com|healthchecks\.io/ping)/([0-9a-f-]{30,40})",
-        r"rest/\d{1,6}/([a-z0-9]{14,24})/(?:[a-z]{2,20}\.)",
-        r"hooks\.\w{2,30}\.\w{2,10}/hooks/([a-z0-9]{20,40})",
-        r"/hooks/([a-z0-9]{24,60}(?:/[A-Za-z0-9]{20,80})?)(?![\w.])",
-        (
-            r"/(?:reset|password[-_]?reset|reset[-_]?password|passwords?/(?:edit|reset)|magic(?:[-_]?links?)?"
-            r"|magic[-_]?login"
-            r"|verify(?:[-_]email)?|confirm(?:ation)?|activate|activation|invit(?:e|ation)s?|login/(?:token|magic|email"
-            r"|link)"
-            r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic"
-            r"|email)"
-            r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token)s?/(?:[\w-]{1,24}/)?"
-            r"([A-Za-z0-9_.~=-]{20,600})(?![\w/])"
-        ),
-    )
+
+
+def _path(anchors: str, pattern: str) -> Searched:
+    return searched(SECRET_IN_ADDRESS, anchors, pattern, begins=True)
+
+
+_WEBHOOKS = (
+    _path("hooks.slack", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{15,200})"),
+    _path("discord", r"discord(?:app)?\.(?:com|gg)/api/(?:v\d{1,2}/)?webhooks/\d{5,25}/([\w-]{20,120})"),
+    _path(
+        "outlook.office webhook.office",
+        r"(?:outlook\.office(?:365)?\.com/webhook|webhook\.office\.com/webhookb2)/([\w@/-]{20,400})",
+    ),
+    _path("hooks.zapier", r"hooks\.zapier\.com/hooks/(?:catch|standard)/([\w/]{6,80})"),
+    _path("maker.ifttt", r"maker\.ifttt\.com/trigger/[\w-]{1,80}/(?:json/)?with/key/([\w-]{10,80})"),
+    _path("hook.", r"hook\.(?:[a-z0-9]{2,4}\.)?(?:make|integromat)\.(?:com|cloud)/([a-z0-9]{16,60})"),
+    _path("api.telegram", r"api\.telegram\.org/(?:file/)?bot(\d{6,12}:[\w-]{20,60})"),
+    _path("open.feishu open.larksuite", r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([\w-]{20,60})"),
+    _path("/ical/", r"/ical/[^\s/]{3,120}/private-([0-9a-f]{16,64})"),
+    _path("hc-ping.com healthchecks.io", r"(?:hc-ping\.com|healthchecks\.io/ping)/([0-9a-f-]{30,40})"),
+    _path("rest/", r"rest/\d{1,6}/([a-z0-9]{14,24})/(?:[a-z]{2,20}\.)"),
+    _path("/hooks/", r"/hooks/([a-z0-9]{20,60}(?:/[A-Za-z0-9]{20,80})?)(?![\w.])"),
 )
+_LINK_WORDS = (
+    r"reset|password[-_]?reset|reset[-_]?password|passwords?/(?:edit|reset)|magic(?:[-_]?links?)?|magic[-_]?login"
+    r"|verify(?:[-_]email)?|confirm(?:ation)?|activate|activation|invit(?:e|ation)s?|login/(?:token|magic|email|link)"
+    r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic|email)"
+    r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token"
+)
+_LINKS = searched(
+    SECRET_IN_ADDRESS,
+    "/reset /password /magic /verify /confirm /activat /invit /login/ /signin/ /one /secret /unsubscribe /sso /auth/ "
+    "/recover /account/ /set /token",
+    rf"/(?:{_LINK_WORDS})s?/(?:[\w-]{{1,24}}/)?([A-Za-z0-9_.~=-]{{20,600}})(?![\w/])",
+    check=looks_random,
+    begins=True,
+)
+IN_ADDRESSES = (*_WEBHOOKS, _LINKS)
+"""Secrets that are part of a path: webhooks, and links that sign somebody in."""
 
 
 def find_in_addresses(text: str) -> Iterator[Finding]:
@@ -75,8 +86,6 @@ def find_in_addresses(text: str) -> Iterator[Finding]:
             yield from _find_userinfo(text, match.end())
     if "=" in text and ("?" in text or "&" in text or "#" in text):
         yield from _find_parameters(text)
-    if "/" in text:
-        yield from _find_paths(text)
 
 
 def _find_userinfo(text: str, place: int) -> Iterator[Finding]:
@@ -111,35 +120,3 @@ def _find_parameters(text: str) -> Iterator[Finding]:
             continue
         if held:
             yield Finding(match.start("value"), match.start("value") + len(value), kind)
-
-
-def _find_paths(text: str) -> Iterator[Finding]:
-    lower = text.lower()
-    for pattern, anchor in zip(_SECRET_PATHS, _PATH_ANCHORS, strict=True):
-        if not any(one in lower for one in anchor):
-            continue
-        for match in pattern.finditer(text):
-            value = match[1]
-            if pattern is not _SECRET_PATHS[-1] or looks_random(value):
-                yield Finding(match.start(1), match.end(1), SECRET_IN_ADDRESS)
-
-
-_PATH_ANCHORS: tuple[tuple[str, ...], ...] = (
-    ("hooks.slack",),
-    ("/webhooks/",),
-    ("webhook",),
-    ("hooks.zapier",),
-    ("maker.ifttt",),
-    ("hook.",),
-    ("api.telegram",),
-    ("/hook/",),
-    ("/ical/",),
-    ("hc-ping", "healthchecks.io"),
-    ("rest/",),
-    ("/hooks/",),
-    ("/hooks/",),
-    (
-        *("/reset", "/password", "/magic", "/verify", "/confirm", "/activat", "/invit", "/login/", "/signin/", "/one"),
-        *("/secret", "/unsubscribe", "/sso", "/auth/", "/recover", "/account/", "/set", "/token"),
-    ),
-)

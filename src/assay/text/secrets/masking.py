@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.records import Mask
 from assay.text.secrets import addresses, documents, keys, named, numbers, providers, surroundings
 from assay.text.secrets.rule import NAMED_SECRET, Finding, lower_in_place
 
+_PLAIN = re.compile(r"[A-Za-z]{0,20}(?:[ ,.?!'-]{1,2}[A-Za-z]{0,20}){0,11}")
+"""A few words without digits or marks, as most searches are: only a name could give a secret away in it."""
 _MARK = re.compile(r"\[masked: [^\]\n]{1,60}\]")
-_PATTERNS = (*providers.SHAPED, *keys.OTHER_KEYS, *surroundings.IN_SURROUNDINGS)
+RULES = (
+    *providers.SHAPED,
+    *keys.OTHER_KEYS,
+    *surroundings.IN_SURROUNDINGS,
+    *addresses.IN_ADDRESSES,
+)
 KINDS = tuple(
     dict.fromkeys(
         (
@@ -26,7 +33,7 @@ KINDS = tuple(
             keys.SEED_PHRASE,
             *(kind for kind, *_ in keys.WALLETS),
             *(rule.kind for rule in providers.PREFIXED),
-            *(rule.kind for rule in _PATTERNS if rule.kind != NAMED_SECRET),
+            *(rule.kind for rule in RULES if rule.kind != addresses.SECRET_IN_ADDRESS),
             numbers.CARD,
             addresses.PASSWORD_IN_ADDRESS,
             addresses.TOKEN_IN_ADDRESS,
@@ -70,9 +77,32 @@ def mask_json(value: Any, where: str, masks: list[Mask], name: str = "") -> Any:
     return mask_text(value, where, masks)
 
 
+class Held(NamedTuple):
+    """A secret that stands in a text or a JSON value."""
+
+    kind: str
+    text: str
+
+
+def find_in_json(value: Any, name: str = "") -> Iterator[Held]:
+    """Find the secrets in a text or a JSON value: exactly those that `mask_json` would mask."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from find_in_json(str(key))
+            yield from find_in_json(inner, str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from find_in_json(inner, name)
+    elif isinstance(value, str):
+        if name and named.value_is_secret(name, value):
+            yield Held(NAMED_SECRET, value)
+        else:
+            yield from (Held(kind, value[start:end]) for start, end, kind in find_secrets(value))
+
+
 def find_secrets(text: str) -> list[Finding]:
     """Find the secrets in a text, in their order and without overlaps."""
-    if len(text) < 4:
+    if len(text) < 4 or (_PLAIN.fullmatch(text) is not None and not named.may_name(text.lower())):
         return []
     marks = [match.span() for match in _MARK.finditer(text) if match[0][9:-1] in _RANK] if "[masked: " in text else []
     return _merge(_outside(_every(text), marks))
@@ -83,7 +113,7 @@ def _every(text: str) -> Iterator[Finding]:
     for rule in providers.PREFIXED:
         if rule.prefix in text:
             yield from rule.find(text)
-    for pattern in _PATTERNS:
+    for pattern in RULES:
         yield from pattern.find(text, lower)
     for find in (
         keys.find_blocks,

@@ -301,6 +301,11 @@ _FARTHEST = 60
 """Characters between a word for a secret and a value made by chance that belongs to it."""
 
 
+def may_name(lower: str) -> bool:
+    """Whether a text in small letters has a stem of a name in it."""
+    return any(stem in lower for stem in _STEMS)
+
+
 def find_named(text: str, lower: str) -> Iterator[Finding]:
     """Find values whose name says that they are secret; `lower` is the text in small letters, each in its place."""
     after = 0

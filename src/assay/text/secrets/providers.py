@@ -237,9 +237,7 @@ _TABLE = (
 def _prefixed() -> Iterator[Prefixed]:
     for row in _TABLE:
         for prefix in row.prefixes.split(" ") if not row.prefixes.endswith(" ") else [row.prefixes]:
-            yield Prefixed(
-                kind=row.kind, prefix=prefix, pattern=re.compile(re.escape(prefix) + row.body), check=row.check
-            )
+            yield Prefixed(kind=row.kind, prefix=prefix, pattern=re.escape(prefix) + row.body, check=row.check)
 
 
 PREFIXED = tuple(_prefixed())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 NAMED_SECRET = "named secret"  # noqa: S105 - the name of a kind
@@ -33,7 +34,7 @@ class Prefixed:
 
     kind: str
     prefix: str
-    pattern: re.Pattern[str]
+    pattern: str
     """Matched where the prefix stands; its group 1, or all of it, is the secret."""
     check: Callable[[str], bool] | None = None
     inside_words: bool = False
@@ -41,10 +42,11 @@ class Prefixed:
 
     def find(self, text: str) -> Iterator[Finding]:
         """Find every secret of this kind."""
+        pattern = compiled(self.pattern, 0)
         place = text.find(self.prefix)
         while place >= 0:
             after = place + 1
-            match = self.pattern.match(text, place) if self.inside_words or begins_word(text, place) else None
+            match = pattern.match(text, place) if self.inside_words or begins_word(text, place) else None
             if match is not None:
                 after = match.end()
                 group = match.lastindex or 0
@@ -60,8 +62,9 @@ class Searched:
     kind: str
     anchors: tuple[str, ...]
     """In small letters; case does not matter. A text that holds none of them is not looked at any further."""
-    pattern: re.Pattern[str]
+    pattern: str
     """Each of its groups that took part in the match is a secret; without groups, all of it."""
+    flags: int = re.IGNORECASE
     check: Callable[[str], bool] | None = None
     begins: bool = False
     """Whether every match begins with an anchor, so that the pattern need not be tried anywhere else."""
@@ -73,20 +76,27 @@ class Searched:
         held = [anchor for anchor in self.anchors if anchor in lower]
         if not held:
             return
-        matches = self._match_at(held, text, lower) if self.begins else self.pattern.finditer(text)
+        pattern = compiled(self.pattern, self.flags)
+        matches = self._match_at(pattern, held, text, lower) if self.begins else pattern.finditer(text)
         for match in matches:
             for group in range(1, match.re.groups + 1) or (0,):
                 if match[group] and (self.check is None or self.check(match[group])):
                     yield Finding(match.start(group), match.end(group), self.kind)
 
-    def _match_at(self, anchors: list[str], text: str, lower: str) -> Iterator[re.Match[str]]:
+    def _match_at(self, pattern: re.Pattern[str], anchors: list[str], text: str, lower: str) -> Iterator[re.Match[str]]:
         for anchor in anchors:
             place = lower.find(anchor)
             while place >= 0:
-                match = self.pattern.match(text, place)
+                match = pattern.match(text, place)
                 if match is not None:
                     yield match
                 place = lower.find(anchor, max(match.end(), place + 1) if match is not None else place + self.stride)
+
+
+@cache
+def compiled(pattern: str, flags: int) -> re.Pattern[str]:
+    """Compile a pattern of a rule when a text first needs it: most texts need few of them."""
+    return re.compile(pattern, flags)
 
 
 def begins_word(text: str, place: int) -> bool:
@@ -113,7 +123,8 @@ def searched(
     return Searched(
         kind=kind,
         anchors=tuple(anchors.split()),
-        pattern=re.compile(pattern, flags),
+        pattern=pattern,
+        flags=flags,
         check=check,
         begins=begins,
         stride=stride,
