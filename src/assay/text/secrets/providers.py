@@ -262,6 +262,13 @@ SHAPED: tuple[Searched, ...] = (
     searched(
         "Discord bot token", ".", rf"(?<![\w.-])[MNO]{_WORD}{{22,27}}\.{_WORD}{{6,7}}\.{_WORD}{{27,45}}(?!\w)", flags=0
     ),
+    searched(
+        "AWS secret key",
+        "aws secret",
+        r"(?:aws|secret)[\w.-]{0,30}[\"']?\s{0,3}(?:[:=]|=>)\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        check=is_mixed,
+        begins=True,
+    ),
     searched("Twilio key", "twilio", r"(?i:twilio)[^\n]{0,60}?(?<![0-9a-zA-Z])([0-9a-f]{32})(?![0-9a-zA-Z])", flags=0),
     searched(
         "Rancher token",
