@@ -586,6 +586,206 @@ password                 = "⟦tfP4ss99⟧"
 --set-string auth.password=⟦hlmPw123⟧
 secrets:\n  api: ⟦{W32}⟧
 stringData:\n  username: x\n  password: ⟦k8Spw77⟧
+## Staging access\n\n- host: staging.example.org\n- user: deployer\n- password: ⟦Gr4pe-Juice!7⟧\n
+Hi Tom,\n\nthe new login for the billing portal is\n\nUser: tom.b\nPassword: ⟦Fj3kd9Xp⟧\n\nBest, Ana
+Meeting notes: Ana said the root password of db-3 is now "⟦turnip-42-fog⟧", rotate next week.
+TODO: remove hardcoded key ⟦sk-proj-{S100}⟧ from notebook cell 4
+Traceback: openai.AuthenticationError: Incorrect API key provided: ⟦sk-{W48}⟧
+log: 2024-05-01 10:00:00 DEBUG sending header Authorization=Bearer ⟦{S60}⟧
+GET /api/v1/users?access_token=⟦{W40}⟧ HTTP/1.1
+127.0.0.1 - - [01/May/2024] "GET /login?user=bob&password=⟦Tr33house9⟧ HTTP/1.1" 200
+{"level":"info","msg":"login","user":"bob","password":"⟦p455-w0rd-x⟧"}
+[client]\nuser=backup\npassword=⟦B4ckup#2024⟧
+[remote "origin"]\n\turl = https://bob:⟦ghp_{W36}⟧@github.com/acme/app.git
+services:\n  db:\n    environment:\n      POSTGRES_PASSWORD: ⟦pg-Docker-77⟧
+services:\n  db:\n    environment:\n      - POSTGRES_PASSWORD=⟦pgDocker77⟧
+env:\n  - name: API_TOKEN\n    value: "⟦{W32}⟧"
+kind: Secret\nmetadata:\n  name: db\ndata:\n  username: ⟦YWRtaW4=⟧\n  password: ⟦MWYyZDFlMmU2N2Rm⟧
+users:\n- name: admin\n  user:\n    token: ⟦eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJ{S80}.{S200}⟧
+users:\n- name: x\n  user:\n    client-key-data: ⟦LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ{B200}⟧
+-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n⟦{B64}⟧\n-----END RSA PRIVATE KEY-----
+> -----BEGIN OPENSSH PRIVATE KEY-----\n> ⟦{B70}⟧\n> {B70}\n> -----END OPENSSH PRIVATE KEY-----
+-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n⟦{B64}⟧\n{B64}\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----
+SSH_KEY="-----BEGIN EC PRIVATE KEY-----\\n⟦{B64}⟧\\n-----END EC PRIVATE KEY-----"
+PRIVATE_KEY=⟦MIIEvQIBADANBgkqhkiG9w0BAQEFAASC{B200}⟧
+my seed words are ⟦legal winner thank year wave sausage worth useful legal winner thank yellow⟧
+mnemonic: "⟦zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong⟧"
+recovery phrase → ⟦letter advice cage absurd amount doctor acoustic avoid letter advice cage above⟧
+ETH_PRIVATE_KEY=⟦{H64}⟧
+wallet key ⟦0x{H64}⟧
+Mein Passwort ist ⟦Schn3ckenhaus⟧.
+PW für den NAS: ⟦nas!Keller9⟧
+Der PIN für die Haustür lautet ⟦2580⟧
+Le code de la porte est ⟦A4519⟧
+mot de passe du compte : ⟦Camembert!12⟧
+la clave del wifi es ⟦Sangria2023⟧
+contraseña del servidor = ⟦p3rr0-gato⟧
+a senha é ⟦Futebol#10⟧
+la password del database è ⟦Pizza!Napoli4⟧
+het wachtwoord is ⟦Molen&Wind7⟧
+lösenordet är ⟦Fika-kl15⟧
+adgangskoden er ⟦Hygge2024!⟧
+salasana on ⟦Sauna-99-C⟧
+hasło: ⟦Zubr!wka5⟧
+heslo: ⟦Knedlik77⟧
+jelszó: ⟦Gulyas-Leves3⟧
+parola este ⟦Brasov!2020⟧
+пароль от wifi: ⟦Medved-1812⟧
+Пароль: ⟦qwerty12345⟧
+şifre: ⟦Kebap!1453⟧
+密码: ⟦Dragon#888⟧
+登录密码是 ⟦Panda2024!⟧
+パスワードは「⟦Fuji-3776⟧」です
+비밀번호는 ⟦Kimchi!77⟧ 입니다
+mật khẩu wifi là ⟦PhoBo2024⟧
+kata sandi: ⟦Nasi-Goreng1⟧
+κωδικός: ⟦Athina-2004⟧
+curl -k -u 'svc:⟦P@$$w0rd!⟧' https://x
+curl -H "apikey: ⟦{W32}⟧" https://x
+curl -d '{"username":"bob","password":"⟦jsonB0dy!⟧"}' https://x/login
+curl -F password=⟦f0rmPass⟧ https://x
+wget --header="Authorization: Bearer ⟦{W32}⟧" https://x
+ssh bob@host # password ⟦Wh1skers⟧
+scp uses pass ⟦Wh1skers99⟧
+mysqladmin -u root password ⟦N3wRoot!⟧
+mysql --user=root --password=⟦R00tPass⟧ shop
+psql "host=db user=app password=⟦psqlP4ss⟧"
+PGPASSFILE is empty, PGPASSWORD=⟦tr1ck-y⟧
+mongosh "mongodb+srv://c0.mongodb.net" --username bob --password ⟦M0ngoShell⟧
+redis-cli AUTH ⟦r3disAuth⟧
+docker login -u bob -p ⟦D0ckerHub!⟧
+echo "⟦D0ckerHub!⟧" | docker login -u bob --password-stdin
+kubectl create secret generic x --from-literal=token=⟦{W32}⟧
+aws ecr get-login; docker login -u AWS -p ⟦eyJwYXlsb2FkIjoi{B200}⟧
+vault kv put secret/db password="⟦Vault-Pw-1⟧"
+terraform login; credentials "app.terraform.io" { token = "⟦{W14}.atlasv1.{W67}⟧" }
+gh auth login --with-token <<< ⟦ghp_{W36}⟧
+ansible_ssh_pass: ⟦Ans1ble!⟧
+ansible_password=⟦Ans1ble!⟧
+smbclient -U 'corp\bob%⟦Smb!Pass1⟧' //srv/x
+net use \\srv\x ⟦W1n!Pass⟧ /user:corp\bob
+runas /savecred; cmdkey /add:srv /user:bob /pass:⟦Cmdk3y!⟧
+New-Object PSCredential("bob", (ConvertTo-SecureString "⟦Pw5hell!⟧" -AsPlainText -Force))
+schtasks /create /ru bob /rp ⟦T4sk!Pass⟧
+openssl enc -aes-256-cbc -k ⟦encK3y!⟧ -in f
+openssl pkcs12 -export -passout pass:⟦Pkcs12!⟧
+gpg --batch --yes --passphrase="⟦gpgP4ss!⟧" -c f
+7z a -p"⟦Z1pPass!⟧" x.7z f
+zip -e -P '⟦Z1pPass!⟧' x.zip f
+restic -r s3:x --password-command 'echo ⟦R3stic!⟧'
+rclone config: pass = ⟦{S40}⟧
+git clone https://deploy-token:⟦gldt-{W20}⟧@gitlab.com/x
+svn co --username bob --password ⟦Svn!Pass⟧ https://x
+ftp://bob:⟦Ftp!Pass⟧@x/y
+sftp -o password=⟦Sftp!Pass⟧ bob@x
+ldap: bindDN cn=admin bindPassword: ⟦Ld4p!⟧99
+spring.mail.password=⟦Mail!Pass9⟧
+spring.data.redis.password: ⟦R3dis!⟧77
+jdbc:mysql://db:3306/x?user=app&password=⟦Jdbc!P4ss⟧&useSSL=true
+jdbc:sqlserver://db;databaseName=x;user=sa;password=⟦S4!Strong⟧;
+Data Source=db;User ID=sa;Password="⟦Qu0ted;Pw⟧";
+AccountEndpoint=https://c.documents.azure.com/;AccountKey=⟦{B86}==⟧
+Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=k;SharedAccessKey=⟦{B43}=⟧
+amqp://guest:⟦r4bbit!⟧@mq:5672/
+nats://user:⟦n4ts-pw⟧@n1:4222
+mqtt password ⟦Mosqu1tto!⟧
+influx token: ⟦{S86}==⟧
+ELASTIC_PASSWORD=⟦{W20}⟧
+elastic / ⟦{W20}⟧
+kibana_system password: ⟦{W20}⟧
+MINIO_ROOT_PASSWORD=⟦minio-Adm1n⟧
+KEYCLOAK_ADMIN_PASSWORD=⟦Kc!Admin1⟧
+NEXTAUTH_SECRET=⟦{B43}=⟧
+SESSION_SECRET=⟦{H64}⟧
+COOKIE_SECRET: ⟦{W32}⟧
+WEBHOOK_SECRET=⟦whsec_{W32}⟧
+GITHUB_WEBHOOK_SECRET=⟦{H40}⟧
+SLACK_SIGNING_SECRET=⟦{H32}⟧
+DISCORD_TOKEN=⟦M{W23}.{W6}.{W27}⟧
+TWITTER_API_SECRET=⟦{W50}⟧
+FACEBOOK_APP_SECRET=⟦{H32}⟧
+GOOGLE_CLIENT_SECRET=⟦GOCSPX-{S28}⟧
+"client_secret":"⟦GOCSPX-{S28}⟧"
+"refresh_token": "⟦1//0{S80}⟧"
+LINKEDIN_CLIENT_SECRET=⟦{W16}⟧
+REDDIT_CLIENT_SECRET=⟦{S27}⟧
+SPOTIFY_CLIENT_SECRET=⟦{H32}⟧
+DROPBOX_ACCESS_TOKEN=⟦sl.{S130}⟧
+BOX_CLIENT_SECRET=⟦{W32}⟧
+ZOOM_API_SECRET=⟦{W36}⟧
+TRELLO_TOKEN=⟦{H64}⟧
+JIRA_API_TOKEN=⟦{W24}⟧
+CONFLUENCE_TOKEN=⟦ATATT3xFfGF0{S150}⟧
+ZENDESK_API_TOKEN=⟦{W40}⟧
+HEROKU_API_KEY is ⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+DATADOG_APP_KEY=⟦{H40}⟧
+PAGERDUTY_TOKEN=⟦{S20}⟧
+OPSGENIE_API_KEY=⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+NEWRELIC_LICENSE_KEY=⟦{H36}NRAL⟧
+LOGDNA_KEY=⟦{H32}⟧
+ROLLBAR_ACCESS_TOKEN=⟦{H32}⟧
+PLAID_SECRET=⟦{H30}⟧
+COINBASE_API_SECRET=⟦{W32}⟧
+BINANCE_SECRET_KEY=⟦{W64}⟧
+KRAKEN_PRIVATE_KEY=⟦{B86}==⟧
+ALPACA_SECRET_KEY=⟦{W40}⟧
+TELEGRAM_API_HASH=⟦{H32}⟧
+VONAGE_API_SECRET=⟦{W16}⟧
+PUSHER_SECRET=⟦{H20}⟧
+ABLY_API_KEY=⟦{W6}.{W6}:{S43}⟧
+PUBNUB_SECRET_KEY=⟦sec-c-{B60}⟧
+SUPABASE_JWT_SECRET=⟦{B88}⟧
+FIREBASE_TOKEN=⟦1//0{S90}⟧
+CLOUDFLARE_TUNNEL_TOKEN=⟦eyJhIjoi{W150}⟧
+UPSTASH_REDIS_REST_TOKEN=⟦{W80}=⟧
+TURSO_AUTH_TOKEN=⟦eyJhbGciOiJFZERTQSJ9.eyJ{S60}.{S86}⟧
+MONGODB_ATLAS_PRIVATE_KEY=⟦{H8}-{H4}-{H4}-{H4}-{H12}⟧
+CONFLUENT_SECRET=⟦{B64}⟧
+DBT_TOKEN=⟦dbtc_{W40}⟧
+FIVETRAN_API_SECRET=⟦{W32}⟧
+METABASE_PASSWORD=⟦Meta!Base1⟧
+LOOKER_CLIENT_SECRET=⟦{W24}⟧
+PostHog personal key ⟦phx_{W43}⟧
+Mixpanel service account secret ⟦{W32}⟧
+"secret": "⟦{W20}⟧"
+'token': '⟦{W24}⟧'
+:secret => "⟦{W24}⟧"
+secret := []byte("⟦{W24}⟧")
+val apiKey = "⟦{W32}⟧"
+private static final String API_KEY = "⟦{W32}⟧";
+#define WIFI_PASS "⟦esp32-WiFi!⟧"
+const char* password = "⟦esp32-WiFi!⟧";
+WiFi.begin("home", "⟦esp32-WiFi!⟧");
+client.login("⟦M{W23}.{W6}.{W27}⟧")
+new Octokit({ auth: "⟦ghp_{W36}⟧" })
+axios.defaults.headers.common['Authorization'] = 'Bearer ⟦{W40}⟧'
+headers = {'X-API-Key': '⟦{W32}⟧'}
+requests.post(url, headers={"Authorization": "Token ⟦{H40}⟧"})
+auth = HTTPBasicAuth("bob", "⟦Req!Pass1⟧")
+session.auth = ("bob", "⟦Req!Pass1⟧")
+engine = create_engine("postgresql+psycopg://app:⟦{W16}⟧@db/x")
+redis.Redis(host="x", password="⟦r3dis!Pw⟧")
+pymysql.connect(host='x', user='root', passwd='⟦PyMy!Sql⟧')
+paramiko: ssh.connect(h, username="bob", password="⟦P4ramiko⟧")
+server.login(sender, "⟦abcd efgh ijkl mnop⟧")
+jwt.encode(payload, "⟦sup3r-s3cret-k3y⟧", algorithm="HS256")
+jwt.sign(payload, '⟦sup3r-s3cret-k3y⟧')
+cipher = AES.new(b"⟦{W32}⟧", AES.MODE_GCM)
+-- password for sa: ⟦S4!dmin99⟧
+/* db pwd = ⟦C0mment!Pw⟧ */
+# pass: ⟦C0mment!Pw⟧
+<!-- admin password: ⟦Html!Pw1⟧ -->
+<input type="hidden" name="api_key" value="⟦{W32}⟧">
+<apiKey>⟦{W32}⟧</apiKey>
+<entry key="password">⟦X3ml!Pw⟧</entry>
+password,⟦Csv!Pw99⟧
+Password	⟦T4b!Pw99⟧
+Passwd > ⟦Arr0w!Pw⟧
+credit card 4⟦111 1111 1111 1111⟧ exp 01/29
+CC: ⟦5555-5555-5555-4444⟧
+card no ⟦6011111111111117⟧
+⟦378282246310005⟧ is the company amex
+the Visa ⟦4012888888881881⟧ was charged
 """
 
 LOOKALIKES = r"""

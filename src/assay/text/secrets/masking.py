@@ -14,7 +14,7 @@ from assay.records import Mask
 from assay.text.secrets import addresses, documents, keys, named, numbers, providers, surroundings
 from assay.text.secrets.rule import NAMED_SECRET, Finding, lower_in_place
 
-_PLAIN = re.compile(r"[A-Za-z]{0,20}(?:[ ,.?!'-]{1,2}[A-Za-z]{0,20}){0,11}")
+_PLAIN = re.compile(r"[A-Za-z]{0,14}(?:[ ,?!'][ ]?[A-Za-z]{0,14}){0,10}")
 """A few words without digits or marks, as most searches are: only a name could give a secret away in it."""
 _MARK = re.compile(r"\[masked: [^\]\n]{1,60}\]")
 RULES = (

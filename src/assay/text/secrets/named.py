@@ -22,11 +22,14 @@ from assay.text.secrets.placeholders import (
 from assay.text.secrets.rule import NAMED_SECRET, Finding, words
 
 _STRONG = (
-    r"pass[-_ ]?words?|passwd|pass[-_ ]?phrase|pass[-_ ]?code|passkey|passwort|passord|pass(?![a-z])|pwd|pswd|psswd"
+    r"pass[-_ ]?words?|passwd|pass[-_ ]?phrase|pass[-_ ]?code|passkey|passw(?:ort|örter)|passord(?:et)?|pass(?![a-z])"
+    r"|pwd|pswd|psswd"
     r"|pw(?![a-z])"
-    r"|kennwort|mot[-_ ]de[-_ ]passe|mdp(?![a-z])|contrase[ñn]a|senha|palavra[-_ ]passe|parola[-_ ](?:d'ordine|chiave)"
+    r"|kennwort|mot[-_ ]de[-_ ]passe|mdp(?![a-z])|contrase[ñn]as?|senhas?|palavra[-_ ]passe|parola[-_ ](?:d'ordine"
+    r"|chiave)"
     r"|wachtwoord"
-    r"|l[öo]senord|adgangskode|salasana|has[łl]o|heslo|jelsz[óo]|parol[ăae]?(?![a-z])|[şs]ifre(?:si)?|lozinka|geslo"
+    r"|l[öo]senord(?:et)?|adgangskoden?|salasana(?:si|ni)?|has[łl][oa]|hesl[oa]|jelsz[óo][tm]?|parol(?:[ăaei]|ul"
+    r"|is)?(?![a-z])|[şs]ifre(?:si)?|lozinka|geslo"
     r"|slapta[žz]odis|parool|kata[-_ ]sandi|m[ậa]t[-_ ]kh[ẩa]u"
 )
 _SCRIPTS = (
@@ -106,7 +109,8 @@ _STEMS = (
 )
 """What every name begins with, in small letters."""
 _PROSE = (
-    r"is|was|are|ist|lautet|war|est|était|es|era|fue|é|è|er|är|var|on|jest|to|je|now|become|becomes|became|changed to"
+    r"is|was|are|ist|lautet|war|este|est|était|es|era|fue|é|è|er|är|var|on|jest|to|je|now|become|becomes|became"
+    r"|changed to"
     r"|set to|reset to"
     r"|updated to|rotated to|contains|holds|equals|reads|says|gave|returned|should be|will be|remains|stays|будет"
     r"|теперь|это|adalah|là|هي|هو|היא|είναι"
@@ -254,7 +258,7 @@ _PRODUCT = re.compile(
     r"|version|step|section|chapter|page|line|rfc|es|h|q|t|s|ec)-?\d+.*",
     re.IGNORECASE,
 )
-_SHORT_MIXTURE = re.compile(r"\d+[a-z]{1,4}|[vV]?\d+(?:\.\d+)*|[A-Za-z]+-\d{1,6}|[A-Z]{2,6}\d{1,4}|\d+[-/]\w+")
+_SHORT_MIXTURE = re.compile(r"\d+[a-z]{1,4}|[vV]?\d+(?:\.\d+)*|[A-Z]{2,10}-\d{1,6}|[A-Z]{2,6}\d{1,4}|\d+[-/]\w+")
 
 _AFTER = re.compile(
     r"(?<![^\s\"'`(\[])(?P<value>[A-Za-z0-9!#$%^&*+/=?_.~@-]{8,200})[\"'`)\]]{0,2}[,;]?\s{1,3}(?:(?:is|was|as|=|//|#"
@@ -273,6 +277,8 @@ _LOGIN = re.compile(
     r"|benutzer|zugang|konto|usuario|utilisateur)\b",
     re.IGNORECASE,
 )
+_SLASHED = re.compile(r"(?<![\w/.-])[A-Za-z][\w.@-]{2,40} / ([A-Za-z0-9]{16,64})(?![\w/.-])")
+"""A name and a password made by chance: `elastic / ...`."""
 _SHAPED = re.compile(
     r"(?<![^\s\"'`(:/|,;=>])(?=[^\s]{0,40}\d)(?=[^\s]{1,40}[!#$%^&*?~])[A-Za-z0-9][A-Za-z0-9!#$%^&*?~+_.-]{6,40}(?![^\s\"'`),.;|])"
 )
@@ -363,6 +369,9 @@ def find_before_name(text: str, lower: str) -> Iterator[Finding]:
 
 def find_shaped(text: str, lower: str) -> Iterator[Finding]:
     """Find words that are shaped like a password, with letters, digits and marks, after a word for a login."""
+    for match in _SLASHED.finditer(text) if " / " in text else ():
+        if _is_mixture(match[1]) and match[1].lower() != match[1] != match[1].upper() and looks_random(match[1]):
+            yield Finding(match.start(1), match.end(1), NAMED_SECRET)
     if not any(
         word in lower
         for word in (

@@ -82,7 +82,7 @@ _COMMANDS = (
         r"\s(?:[^\n|]{0,200}?\s)??-p([\"']?[^\s\"'-][^\s\"'`<>|]{2,100})",
     ),
     _command("sshpass", rf"\s{{1,3}}-p\s{{0,3}}{_ARGUMENT}"),
-    _command("redis-cli valkey-cli", rf"\s(?:[^\n|]{{0,120}}?\s)??(?:-a|--pass)[ =]{_ARGUMENT}"),
+    _command("redis-cli valkey-cli", rf"\s(?:[^\n|]{{0,120}}?\s)??(?:-a|--pass|AUTH)[ =]{_ARGUMENT}"),
     _command("zip unzip zipcloak", rf"\s(?:[^\n|]{{0,120}}?\s)??-P\s{{0,2}}{_ARGUMENT}"),
     _command("7z 7za rar unrar", rf"\s(?:[^\n|]{{0,120}}?\s)??-h?p{_ARGUMENT}"),
     _command(
@@ -112,6 +112,7 @@ _COMMANDS = (
         rf"\s(?:[^\n|]{{0,300}}?\s)??-{{1,2}}(?:store|key|srcstore|deststore|new|ks-"
         rf"|key-)pass(?:word)?\s{{1,2}}(?:pass:)?{_ARGUMENT}",
     ),
+    _command("schtasks", rf"\s(?:[^\n|]{{0,200}}?\s)??/rp[ :]{_ARGUMENT}"),
     _command("xfreerdp wfreerdp", rf"\s(?:[^\n|]{{0,200}}?\s)??/p:{_ARGUMENT}"),
     _command("nmcli", rf"\s(?:[^\n|]{{0,200}}?\s)??password\s{{1,2}}{_ARGUMENT}"),
     _command("wpa_passphrase", rf"\s{{1,2}}(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|\S{{1,40}})\s{{1,2}}{_ARGUMENT}"),
@@ -358,8 +359,15 @@ _FILES = (
 _CODE = (
     searched(
         "password in code",
-        "fernet( aesgcm( chacha20poly1305( secretbox(",
-        r"\w{5,20}\(\s{0,2}(?:key\s?=\s?)?b?[\"']([^\"'\n]{16,200})[\"']",
+        "jwt.encode( jwt.decode( jwt.sign( jwt.verify(",
+        r"jwt\.\w{4,6}\(\s{0,3}[^,\n]{1,80},\s{0,3}b?[\"']([^\"'\n]{4,200})[\"']",
+        check=_is_value,
+        begins=True,
+    ),
+    searched(
+        "password in code",
+        "fernet( aesgcm( chacha20poly1305( secretbox( aes.new(",
+        r"[\w.]{5,20}\(\s{0,2}(?:key\s?=\s?)?b?[\"']([^\"'\n]{16,200})[\"']",
         check=_is_value,
         begins=True,
     ),
@@ -388,7 +396,7 @@ _CODE = (
         r"|getConnection\(\s{0,2}[\"'][^\"'\n]{1,200}[\"']\s{0,2},"
         r"|mysqli?(?:_connect)?\(\s{0,2}[\"'][^\"'\n]{1,100}[\"']\s{0,2},"
         r"|PDO\(\s{0,2}[\"'][^\"'\n]{1,200}[\"']\s{0,2},)"
-        r"\s{0,3}[\"'][^\"'\n]{1,100}[\"']\s{0,2},\s{0,3}[\"']([^\"'\n]{3,200})[\"']",
+        r"\s{0,3}(?:[\"'][^\"'\n]{1,100}[\"']|[\w.]{1,40})\s{0,2},\s{0,3}[\"']([^\"'\n]{3,200})[\"']",
         check=_is_value,
         begins=True,
     ),
