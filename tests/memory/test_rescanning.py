@@ -27,9 +27,13 @@ def store_in_clear(engine: Engine, scope: Scope) -> None:
         work.memories.add(memory, [Chunk(memory_id="m_old", position=0, text=body, token_count=20)])
         work.memories.add(note("m_plain", title="Tea", body="Green tea wants eighty degrees."))
         work.queries.add_many([samples.query("q_old", query="plain words")])
+        work.audit.append("note", "m_old", {"said": "plain"})
     with raw(engine.store, scope.tenant) as connection:
         connection.execute(
             text("UPDATE eval_queries SET query = :said WHERE query_id = 'q_old'"), {"said": f"who uses {ASKED}"}
+        )
+        connection.execute(
+            text("UPDATE audit SET detail = :said WHERE target = 'm_old'"), {"said": f'{{"said":"{ASKED}"}}'}
         )
 
 
@@ -44,9 +48,9 @@ def test_what_is_stored_in_clear_is_found_by_kind_and_id_and_nothing_is_changed(
         found = engine.rescanning.find(scope)
         assert not found.clean
         assert not found.masked
-        assert found.kinds == {"GitLab token": 3, "card number": 1, "Figma token": 1}
+        assert found.kinds == {"GitLab token": 3, "card number": 1, "Figma token": 2}
         assert found.memories == {"m_old": ("GitLab token", "card number")}
-        assert found.rows == {"eval_queries": 1}
+        assert found.rows == {"eval_queries": 1, "audit": 1}
         with engine.store.reading(scope) as work:
             assert TOKEN in work.memories.get("m_old").body
 
@@ -70,7 +74,7 @@ def test_masking_reaches_memories_words_vectors_logs_and_bytes(home: Home, scope
             assert work.queries.get("q_old").query == "who uses [masked: Figma token]"
             [line] = work.audit.entries(target=scope.tenant)
             assert line.action == "memory.rescan"
-            assert line.detail["secrets"] == 5
+            assert line.detail["secrets"] == 6
             assert work.memories.get("m_plain").body == "Green tea wants eighty degrees."
         assert [hit.memory_id for hit in engine.searcher.search(scope, SearchRequest(query="mirror clones")).hits][
             :1
@@ -105,4 +109,4 @@ def test_another_tenants_rows_are_not_looked_at(home: Home, scope: Scope) -> Non
         other = Scope(tenant="globex", principal="eve")
         assert engine.rescanning.find(other).secrets == 0
         engine.rescanning.mask(other)
-        assert engine.rescanning.find(scope).secrets == 5
+        assert engine.rescanning.find(scope).secrets == 6

@@ -56,6 +56,7 @@ NOT_MASKED: Mapping[str, str] = {
     "prompt_splits": "versions of prompts",
     "research_days": "numbers",
     "access_tokens": "hashes of tokens",
+    "login_sessions": "hashes of sessions",
     "request_keys": "answers that must be given again as they were; tokens are left out of them before",
 }
 """Why the other tables are left alone."""

@@ -19,6 +19,7 @@ from assay.hashing import canonical_json
 from assay.records import AuditEntry
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
+from assay.storage.masked_columns import mask_value
 from assay.storage.repositories.base import Repository, mine
 from assay.storage.rows import from_row
 from assay.storage.tables import audit
@@ -66,7 +67,8 @@ class Audit(Repository):
     def append_to(self, tenant: str, action: str, target: str, detail: Mapping[str, Any] | None = None) -> None:
         """Write an entry into another tenant's log; the caller holds that tenant's lock."""
         who, when = self._principal, self._clock.now()
-        entry = AuditEntry(action=action, target=target, actor=who, at=when, detail=detail or {}, via=self._via)
+        said = mask_value(dict(detail or {}))
+        entry = AuditEntry(action=action, target=target, actor=who, at=when, detail=said, via=self._via)
         head = self._connection.execute(_HEAD, {"tenant": tenant}).one_or_none()
         place, previous = (1, START) if head is None else (head.place + 1, bytes(head.hash))
         stored = StoredEntry(

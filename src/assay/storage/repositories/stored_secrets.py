@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table, Text, and_, delete, select, update
 
-from assay.storage.repositories.base import Repository
-from assay.storage.tables import metadata
+from assay.storage.repositories.audit import Audit
+from assay.storage.repositories.base import Bound, Repository
+from assay.storage.tables import audit, metadata
 from assay.storage.types import Json
 from assay.text.secrets import Held, find_in_json, mask_json
 
 OF_MEMORIES = frozenset({"memories", "chunks", "memory_triggers", "vectors", "indexed_documents"})
 """Tables that are written anew with their memory."""
-LEFT_ALONE = frozenset({"access_tokens", "known_files", "owned_files", "changes", "eval_candidates"})
+LEFT_ALONE = frozenset({"access_tokens", "login_sessions", "known_files", "owned_files", "changes", "eval_candidates"})
 """Hashes, paths, ids and packed numbers."""
 _ROWS_AT_A_TIME = 500
 
@@ -35,6 +36,10 @@ class HeldRow(NamedTuple):
 class StoredSecrets(Repository):
     """Finds and masks secrets in the rows of one tenant."""
 
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._audit = Audit(bound)
+
     def rows(self) -> Iterator[HeldRow]:
         """Find every row that holds a secret, but for memories and what is made of them."""
         for table in metadata.sorted_tables:
@@ -48,16 +53,21 @@ class StoredSecrets(Repository):
         """
         tables = {table.name: table for table in metadata.sorted_tables}
         held = list(self.rows())
+        entries: dict[int, Mapping[str, Any]] = {}
         for row in held:
             table = tables[row.table]
             same = and_(*(table.c[name] == value for name, value in row.key.items()))
             keys = {column.name for column in table.primary_key.columns}
             clean = {name: mask_json(value, "", []) for name, value in row.values.items()}
             changed = {name: value for name, value in clean.items() if value != row.values[name]}
-            if keys & changed.keys():
+            if table is audit:
+                entries[row.key["id"]] = changed
+            elif keys & changed.keys():
                 self._connection.execute(delete(table).where(same))
             else:
                 self._connection.execute(update(table).where(same).values(changed))
+        # The audit log is a chain: it is changed by its own means, which say so in an entry.
+        self._audit.redact(entries)
         return len(held)
 
     def _held(self, table: Table) -> Iterator[HeldRow]:
