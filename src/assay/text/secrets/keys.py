@@ -60,6 +60,7 @@ OTHER_KEYS = (
         r"(?:private|secret|signing|deployer|signer|wallet|priv|\bpk)[\w \-]{0,30}[\"'`]?\s{0,3}(?:[:=]|is|->"
         r"|=>)?\s{0,3}"
         r"[\"'`]?((?:0x)?[0-9a-f]{64})(?![0-9a-z])",
+        needs=r"[0-9a-fA-F]{64}",
         begins=True,
         stride=40,
     ),
@@ -67,6 +68,7 @@ OTHER_KEYS = (
         "Solana private key",
         "solana phantom keypair secret private",
         r"(?:solana|phantom|keypair|secret|private)[^\n]{0,60}?((?<![A-Za-z0-9])[A-Za-z0-9]{86,89}(?![A-Za-z0-9]))",
+        needs=r"[A-Za-z0-9]{86}",
         begins=True,
         stride=40,
     ),

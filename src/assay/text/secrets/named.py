@@ -171,9 +171,9 @@ _OTHER_KEY_BEFORE = re.compile(
     r"|dedup|lookup|map|hash|s3|storage|the|a|this|that|each|first|last|same|registry|publishable|site)[-_ ]?\Z",
     re.IGNORECASE,
 )
-READ_AT_LEAST = 20_000
+READ_AT_LEAST = 100_000
 READ_PER_CHARACTER = 2
-TRY_COSTS = 60
+TRY_COSTS = 80
 """How much may be read for names, in characters: each try costs these and what it reads.
 
 Prose and code name a secret once in forty characters at most and stay far below; only a text that was written to take

@@ -267,6 +267,7 @@ SHAPED: tuple[Searched, ...] = (
         "aws secret",
         r"(?:aws|secret)[\w.-]{0,30}[\"']?\s{0,3}(?:[:=]|=>)\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
         check=is_mixed,
+        needs=r"[A-Za-z0-9/+]{40}",
         begins=True,
     ),
     searched("Twilio key", "twilio", r"(?i:twilio)[^\n]{0,60}?(?<![0-9a-zA-Z])([0-9a-f]{32})(?![0-9a-zA-Z])", flags=0),

@@ -68,13 +68,15 @@ class Searched:
     check: Callable[[str], bool] | None = None
     begins: bool = False
     """Whether every match begins with an anchor, so that the pattern need not be tried anywhere else."""
+    needs: str = ""
+    """A pattern without which no text holds the secret: searched once before the anchors are looked at."""
     stride: int = 1
     """Characters after a failed try in which no other is made: a pattern that reads on to the end of a line has it."""
 
     def find(self, text: str, lower: str) -> Iterator[Finding]:
         """Find every secret of this kind; `lower` is the text in small letters, character by character."""
         held = [anchor for anchor in self.anchors if anchor in lower]
-        if not held:
+        if not held or (self.needs and compiled(self.needs, 0).search(text) is None):
             return
         pattern = compiled(self.pattern, self.flags)
         matches = self._match_at(pattern, held, text, lower) if self.begins else pattern.finditer(text)
@@ -117,6 +119,7 @@ def searched(
     flags: int = re.IGNORECASE,
     check: Callable[[str], bool] | None = None,
     begins: bool = False,
+    needs: str = "",
     stride: int = 1,
 ) -> Searched:
     """Make a rule from anchors with a blank between them."""
@@ -127,6 +130,7 @@ def searched(
         flags=flags,
         check=check,
         begins=begins,
+        needs=needs,
         stride=stride,
     )
 

@@ -280,7 +280,7 @@ _FILES = (
     searched(
         "database password",
         "password",
-        r"password\s{0,3}=?\s{0,3}(?:for\s\S{1,80}\s{0,3}=\s{0,3})?(?:password\s{0,2}\(\s{0,2})?(?:N?'([^'\n]{4,200})'"
+        r"password\s{1,3}=?\s{0,3}(?:for\s\S{1,80}\s{0,3}=\s{0,3})?(?:password\s{0,2}\(\s{0,2})?(?:N?'([^'\n]{4,200})'"
         r"|\$\$([^$\n]{2,100})\$\$)",
         check=lambda value: looks_secret(value, strong=True, quoted=True),
         begins=True,
