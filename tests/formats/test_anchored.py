@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.formats.made import anchored_cases, ids, texts
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.anchored import read_anchored, write_anchored
+from assay.formats.anchored import list_notes, read_anchored, write_anchored
 from assay.records.anchors import ConflictRule, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.memory import Format
@@ -152,3 +152,13 @@ def test_what_has_no_anchors_or_no_path_cannot_be_written(tmp_path: Path) -> Non
         loose = Dataset(name="d", documents=(Document(id="x", text="", rel_path=path),), cases=())
         with pytest.raises(BadValue, match="document 'x' has the path"):
             write_anchored(tmp_path, loose)
+
+
+def test_a_link_out_of_a_vault_is_not_a_note_of_it(tmp_path: Path) -> None:
+    vault = tmp_path / "notes"
+    vault.mkdir()
+    (vault / "a.md").write_text("# A\n", encoding="utf-8")
+    (tmp_path / "private.md").write_text("# Private\n", encoding="utf-8")
+    (vault / "b.md").symlink_to(tmp_path / "private.md")
+    (vault / "c.md").symlink_to(vault / "a.md")
+    assert [path.name for path in list_notes(vault).taken] == ["a.md", "c.md"]

@@ -70,8 +70,10 @@ class NoteFiles(NamedTuple):
 
 
 def list_notes(root: Path) -> NoteFiles:
-    """Every file of a vault by whether it is a document; what is hidden is neither."""
-    files = sorted(path for path in root.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(root)))
+    """Every file of a vault by whether it is a document; hidden files and links out of the vault are neither."""
+    inside = root.resolve()
+    found = (path for path in root.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(root)))
+    files = sorted(path for path in found if path.resolve().is_relative_to(inside))
     return NoteFiles(
         taken=tuple(path for path in files if kind_of(path) is not None),
         skipped=tuple(path for path in files if kind_of(path) is None),
