@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.memory.saving import agreement
-from assay.memory.saving.subject import Labelled, Subject, compare
+from assay.memory.saving.subject import Labelled, Subject, compare, restates
 
 
 def about(old: Labelled, new: Labelled) -> Subject:
@@ -93,3 +93,34 @@ def test_a_value_in_the_title_is_no_other_subject(old: str, new: str) -> None:
     first = Labelled(title=old, body=f"We decided: {old}.", triggers=("rule",))
     second = Labelled(title=new, body=f"We decided: {new}.", triggers=("rule",))
     assert about(first, second).same
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "Guests reset their door code by telephone with an identity card.",
+        "How do guests reset their door code? Guests reset their door code at the reception without an identity card.",
+        "door code reset guests reset their door code at the station with an identity card door code reset",
+    ],
+)
+def test_a_sentence_with_something_else_said_of_its_subject_restates_it(new: str) -> None:
+    old = "Breakfast is at seven. Guests reset their door code at the reception with an identity card."
+    assert restates(old, new)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "Guests reset their door code at the reception with an identity card.",
+        "Cleaners reset their alarm code at the reception with an identity card.",
+        "Guests pay at the reception.",
+        "",
+    ],
+)
+def test_what_repeats_or_speaks_of_something_else_restates_nothing(new: str) -> None:
+    assert not restates("Guests reset their door code at the reception with an identity card.", new)
+
+
+def test_a_long_text_is_compared_in_bounded_time() -> None:
+    body = " ".join(f"The lamp number {number} of the hall is green on day {number}." for number in range(5_000))
+    assert not restates("Guests reset their door code at the reception with an identity card.", body)

@@ -228,3 +228,13 @@ def test_a_newer_note_of_a_person_supersedes_and_the_contradiction_follows(engin
     found = find(engine)
     assert found.ids == (newer.memory_id, false)
     assert [one.memory_id for one in found.hits[1].contradicts] == [newer.memory_id]
+
+
+def test_a_changed_paragraph_of_a_document_contradicts_the_document(engine: Engine) -> None:
+    paragraphs = [f"The room {number} has {number} chairs and a view of the {number}th garden." for number in range(30)]
+    handbook = "\n\n".join([*paragraphs[:15], TRUE, *paragraphs[15:]])
+    document = {"automated": True, "written_with": INGESTED_WITH, "source_id": "handbook.md"}
+    true = keep(engine, ADA, "Handbook", handbook, **document)
+    false = engine.saver.save(STRANGER, Draft(title="Payment logs", body=FALSE, automated=True))
+    assert false.contradicts == (true,)
+    assert find(engine).ids[:2] == (true, false.memory_id)

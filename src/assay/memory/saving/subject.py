@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from assay.memory.saving.agreement import Agreement
 from assay.text.terms import normalised_phrase
@@ -21,6 +22,8 @@ COVERED = 0.5
 
 RESTATED = 0.7
 """Share of a sentence's words, and of those before its verb, from which another sentence repeats it."""
+MOST_SENTENCES = 500
+"""Different sentences of a text that are looked at: both texts may be long, and each is compared with each."""
 RESTATED_WORDS = 4
 """Fewer words of content are alike by chance."""
 
@@ -78,7 +81,8 @@ def restates(old: str, new: str) -> bool:
 
     Told by words alone: it holds however unlike the texts are as wholes, and whatever stands before and after it.
     """
-    sentences = wording(new).sentences
+    distinct = {sentence.stems: sentence for sentence in wording(new).sentences}
+    sentences = list(islice(distinct.values(), MOST_SENTENCES))
     return any(
         _says_otherwise(known, sentence)
         for known in wording(old).sentences
@@ -92,8 +96,10 @@ def _says_otherwise(known: Sentence, sentence: Sentence) -> bool:
     gone = content - sentence.stems
     if len(gone) > (1.0 - RESTATED) * len(content):
         return False
+    # Where no verb is known, what a sentence begins with still says what it is about.
+    head = next(token.stem for token in known if token.stem in content)
     subject, _ = _halves(known)
-    if len(subject - sentence.stems) > (1.0 - RESTATED) * len(subject):
+    if head in gone or len(subject - sentence.stems) > (1.0 - RESTATED) * len(subject):
         return False
     turned = len(known.stems & NEGATORS) != len(sentence.stems & NEGATORS)
     return turned or bool(gone)
