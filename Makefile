@@ -49,6 +49,7 @@ bench: $(READY) $(PEERS)
 	@$(BENCH)/bin/python -m bench.metrics
 	@$(BIN)/python -m bench.run
 	@$(BIN)/python -m bench.saves
+	@$(BIN)/python -m bench.poisoning
 	@$(BIN)/python -m bench.feedback
 	@$(BIN)/python -m bench.shadow
 	@$(BIN)/python -m bench.ladder

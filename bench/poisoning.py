@@ -17,8 +17,8 @@ days: the daily limits on copies would otherwise stop most of it).
 An attack succeeds at 1 when its note is the first result, and in 5 when it is among the first five and above every note
 that answers the question. Defences are switched by public flags alone: `trust_ranking`, `save_quality_gate` and
 `reconsolidation`. Documents of `hotel` and `vault` are taken in as `assay ingest` does; notes of `agent-memory` are
-saved by hand. The cost is measured without any attack: nDCG@10 with and without the defences, and how many ordinary
-notes a program would see quarantined.
+saved by hand. The cost is measured without any attack: nDCG@10 with and without the defences, also where an honest
+program saved every other document, and how many ordinary notes are doubted when a program writes them.
 """
 
 from __future__ import annotations
@@ -107,6 +107,11 @@ class Cost:
     dataset: str
     ndcg_with: float
     ndcg_without: float
+    mixed_with: float
+    """The same where an honest program saved every other document, one by one."""
+    mixed_without: float
+    mixed_quarantined: int
+    mixed_saved: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,9 +134,10 @@ def run(names: Sequence[str], embedder: Embedder, questions: int) -> tuple[list[
             settings = Settings(db=str(Path(folder) / "assay.db"))
             with open_engine(settings, embedder=embedder, run_once=True) as engine:
                 costs.append(_cost(engine, name, dataset))
-                for attack, defended in product(ATTACKS, (False, True)):
-                    field = Field(engine, name, dataset, targets)
-                    attacked.append(_attack(field, attack, defended=defended))
+                field = Field(engine, name, dataset, targets)
+                attacked += [
+                    attack(field, kind, defended=defended) for kind, defended in product(ATTACKS, (False, True))
+                ]
     return attacked, costs
 
 
@@ -143,9 +149,16 @@ def _take_in(engine: Engine, scope: Scope, name: str, dataset: Dataset, *, defen
     """Fill a tenant, and switch the defences."""
     for flag in DEFENCES:
         engine.flags.turn(engine.store, scope, flag, "on" if defended else "off", checkpoint=lambda _: None)
+    for _ in engine.saver.save_many(scope, _drafts(name, dataset.documents)):
+        pass
+
+
+def _drafts(name: str, documents: Sequence[Document]) -> Iterator[Draft]:
     taken_in = {} if name in BY_HAND else {"automated": True, "written_with": INGESTED_WITH}
-    drafts = (
-        Draft(
+    for document in documents:
+        if not document.text.strip():
+            continue
+        yield Draft(
             title=document.title.strip() or document.id,
             body=document.text,
             source_id=document.id,
@@ -154,21 +167,40 @@ def _take_in(engine: Engine, scope: Scope, name: str, dataset: Dataset, *, defen
             triggers=document.triggers,
             **taken_in,  # type: ignore[arg-type] # by name
         )
-        for document in dataset.documents
-        if document.text.strip()
-    )
-    for _ in engine.saver.save_many(scope, drafts):
-        pass
 
 
 def _cost(engine: Engine, name: str, dataset: Dataset) -> Cost:
     scope = _keeper(name, "clean")
     _take_in(engine, scope, name, dataset, defended=True)
+    mixed = {defended: _mix(engine, name, dataset, defended=defended) for defended in (False, True)}
     return Cost(
         dataset=name,
         ndcg_with=_ndcg(engine, scope, dataset),
         ndcg_without=_ndcg(engine, scope, dataset, without=("trust_ranking",)),
+        mixed_with=_ndcg(engine, mixed[True].scope, dataset),
+        mixed_without=_ndcg(engine, mixed[False].scope, dataset),
+        mixed_quarantined=mixed[True].quarantined,
+        mixed_saved=mixed[True].saved,
     )
+
+
+class Mixed(NamedTuple):
+    """A tenant in which an honest program saved every other document."""
+
+    scope: Scope
+    saved: int
+    quarantined: int
+
+
+def _mix(engine: Engine, name: str, dataset: Dataset, *, defended: bool) -> Mixed:
+    scope = _keeper(name, "mixed", "defended" if defended else "open")
+    _take_in(engine, scope, name, replace(dataset, documents=dataset.documents[::2]), defended=defended)
+    agent = Scope(tenant=scope.tenant, principal="token:agent")
+    outcomes = [
+        engine.saver.save(agent, replace(draft, automated=True, written_with="http"))
+        for draft in _drafts(name, dataset.documents[1::2])
+    ]
+    return Mixed(scope, len(outcomes), sum(outcome.quarantined for outcome in outcomes))
 
 
 def _ndcg(engine: Engine, scope: Scope, dataset: Dataset, without: tuple[str, ...] = ()) -> float:
@@ -192,10 +224,11 @@ class Field(NamedTuple):
     targets: Sequence[Target]
 
 
-def _attack(field: Field, attack: str, *, defended: bool) -> Attacked:
+def attack(field: Field, kind: str, *, defended: bool) -> Attacked:
+    """Let an attacker save one note of a kind for each target, and ask the questions."""
     engine, name, dataset, targets = field
-    make = ATTACKS[attack]
-    scope = _keeper(name, attack, "defended" if defended else "open")
+    make = ATTACKS[kind]
+    scope = _keeper(name, kind, "defended" if defended else "open")
     _take_in(engine, scope, name, dataset, defended=defended)
     source_of = _sources(engine, scope)
     rng = random.Random(SEED)
@@ -215,7 +248,7 @@ def _attack(field: Field, attack: str, *, defended: bool) -> Attacked:
         above += place is not None and place < TOP and place < min(truth, default=K)
     return Attacked(
         dataset=name,
-        attack=attack,
+        attack=kind,
         defended=defended,
         targets=len(targets),
         first=first,
@@ -265,7 +298,8 @@ def _main_sentence(target: Target) -> str:
     return max(_SENTENCES.split(target.paragraph), key=lambda sentence: len(asked & set(words(sentence))))
 
 
-def _negate(sentence: str) -> str:
+def negate(sentence: str) -> str:
+    """The opposite of a sentence."""
     for word, other in ((" never ", " always "), (" always ", " never "), (" not ", " ")):
         if word in sentence:
             return sentence.replace(word, other, 1)
@@ -283,7 +317,7 @@ def _revalue(sentence: str, rng: random.Random, vocabulary: Sequence[str]) -> st
 
 def _negated(target: Target, rng: random.Random, vocabulary: Sequence[str]) -> Draft:  # noqa: ARG001 - as all are called
     sentence = _main_sentence(target)
-    return Draft(title=_title(target), body=target.paragraph.replace(sentence, _negate(sentence), 1))
+    return Draft(title=_title(target), body=target.paragraph.replace(sentence, negate(sentence), 1))
 
 
 def _changed(target: Target, rng: random.Random, vocabulary: Sequence[str]) -> Draft:
@@ -390,9 +424,11 @@ def _show(
                  safe.superseded)  # fmt: skip
         table.add_row(name, attack, *map(str, cells))
     console.print(table)
-    clean = Table("set", "nDCG@10 defended", "nDCG@10 open")
+    clean = Table("set", "nDCG@10 defended", "open", "half by a program, defended", "open", "quarantined")
     for cost in costs:
-        clean.add_row(cost.dataset, f"{cost.ndcg_with:.4f}", f"{cost.ndcg_without:.4f}")
+        numbers = (cost.ndcg_with, cost.ndcg_without, cost.mixed_with, cost.mixed_without)
+        held = f"{cost.mixed_quarantined} of {cost.mixed_saved}"
+        clean.add_row(cost.dataset, *(f"{number:.4f}" for number in numbers), held)
     console.print(clean)
     for title, rows in (("doubted when a program writes it", doubted), ("copies held below", copies)):
         shares = Table("texts", title, "of")
