@@ -24,6 +24,7 @@ from assay.memory.saving.subject import Labelled, restates
 from assay.records import AuthorKind, Draft, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
 from assay.records.memory import INGESTED_WITH
 from assay.storage import IndexPassage, Standing, Work
+from assay.text.terms import normalised_phrase
 
 Vector = NDArray[np.float32]
 LOOSELY_RELATED = 0.5
@@ -181,10 +182,14 @@ class Judge:
     def _of_passage(self, memory: MemoryRecord, passage: IndexPassage, similarity: float) -> Neighbour:
         old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
         pair = compare(old, self._prepared.labelled, similarity)
-        verdict = decide(pair, self._profile)
-        if verdict is Verdict.STORE and restates(passage.text, self._prepared.draft.body):
+        if restates(passage.text, self._prepared.draft.body):
             verdict = Verdict.CONTRADICTS
-        elif verdict is Verdict.REJECT:
+        elif similarity < self._profile.merge:
+            # Paragraphs of one shape, such as entries of a diary, are related and differ without contradiction.
+            verdict = Verdict.STORE
+        else:
+            verdict = decide(pair, self._profile)
+        if verdict is Verdict.REJECT:
             # It repeats a paragraph and not the document: nothing is turned away for that.
             verdict = Verdict.MERGE
         return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=True)
@@ -198,6 +203,12 @@ class Judge:
         left = most - sum(self._is_protected(one.memory) for one in near)
         related = takewhile(lambda one: one.similarity >= LOOSELY_RELATED, holding)
         return near + list(islice((one for one in related if self._is_protected(one.memory)), left))
+
+    def _shares_label(self, memory: MemoryRecord) -> bool:
+        """Whether title or a trigger is the same; headings are shared by many documents."""
+        draft = self._prepared.draft
+        mine, theirs = ({normalised_phrase(label) for label in (one.title, *one.triggers)} for one in (draft, memory))
+        return not mine.isdisjoint(theirs)
 
     def _is_protected(self, memory: MemoryRecord) -> bool:
         return is_protected(memory, self._prepared.draft)
@@ -235,7 +246,7 @@ class Judge:
         pair = self._judged[near.key]
         protected = self._is_protected(memory)
         verdict = decide(pair, self._profile)
-        if protected and verdict is Verdict.STORE and opposes(pair):
+        if protected and verdict is Verdict.STORE and opposes(pair) and self._shares_label(memory):
             verdict = Verdict.CONTRADICTS
         return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=protected)
 
