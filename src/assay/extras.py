@@ -52,13 +52,13 @@ EXTRAS: Mapping[str, Extra] = {
     "serve": Extra(
         modules=("fastapi", "jinja2", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
         includes=("memory", "report"),
-        also=("starlette",),
+        also=("starlette", "h11"),
     ),
     "mcp": Extra(modules=("mcp",), includes=("memory",), also=("mcp_types", "anyio", "httpx2")),
     "postgres": Extra(modules=("pgvector", "psycopg"), includes=("memory",)),
     "fast": Extra(modules=("wordllama",), also=("safetensors",)),
     "distributed": Extra(modules=("dask", "distributed")),
-    "otel": Extra(modules=("opentelemetry",)),
+    "otel": Extra(modules=("opentelemetry",), also=("requests",)),
 }
 """By name, the smaller before those that contain it: a missing module is looked up in this order."""
 
