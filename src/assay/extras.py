@@ -35,7 +35,6 @@ EXTRAS: Mapping[str, Extra] = {
         modules=(
             "sqlalchemy",
             "alembic",
-            "detect_secrets",
             "onnxruntime",
             "semantic_text_splitter",
             "tantivy",
