@@ -49,6 +49,7 @@ _TABLE = (
     # Clouds
     _Row("AWS access key", "AKIA ASIA ABIA ACCA", f"[0-9A-Z]{{16}}{_END}"),
     _Row("AWS access key", "A3T", f"[0-9A-Z]{{17}}{_END}", has_digit),
+    _Row("AWS session token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", f"{_BASE64}{{80,3000}}=*"),
     _Row("AWS Bedrock key", "ABSK", f"{_BASE64}{{40,200}}=*"),
     _Row("AWS MWS token", "amzn.mws.", _UUID),
     _Row("AWS MWS token", "amzn1.oa2-cs.v1.", f"{_HEX}{{32,100}}"),

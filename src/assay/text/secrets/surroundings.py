@@ -112,6 +112,9 @@ _COMMANDS = (
         rf"\s(?:[^\n|]{{0,300}}?\s)??-{{1,2}}(?:store|key|srcstore|deststore|new|ks-"
         rf"|key-)pass(?:word)?\s{{1,2}}(?:pass:)?{_ARGUMENT}",
     ),
+    _command("wandb", rf"\s{{1,2}}login\s{{1,2}}(?!-){_ARGUMENT}"),
+    _command("vault", rf"\s{{1,2}}(?:operator\s{{1,2}}unseal|login)\s{{1,2}}(?!-){_ARGUMENT}"),
+    _command("snmpwalk snmpget snmpbulkwalk snmpset snmpbulkget", rf"\s(?:[^\n|]{{0,120}}?\s)??-c\s{{0,2}}{_ARGUMENT}"),
     _command("schtasks", rf"\s(?:[^\n|]{{0,200}}?\s)??/rp[ :]{_ARGUMENT}"),
     _command("xfreerdp wfreerdp", rf"\s(?:[^\n|]{{0,200}}?\s)??/p:{_ARGUMENT}"),
     _command("nmcli", rf"\s(?:[^\n|]{{0,200}}?\s)??password\s{{1,2}}{_ARGUMENT}"),
@@ -432,7 +435,7 @@ _WORDS = (
         "backup recovery scratch rescue emergency wiederherstellung",
         r"(?:backup|recovery|scratch|rescue|emergency|wiederherstellungs)[- ]?(?:codes?"
         r"|keys?)\b[^\n:]{0,40}[:\n]\s{0,4}"
-        r"((?:(?:\d{1,2}[.)]\s|[-*]\s)?(?=[A-Za-z0-9-]{0,24}\d)(?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,5}"
+        r"((?:(?:\d{1,2}[.)]\s|[-*]\s)?(?=[A-Za-z0-9-]{0,24}\d)(?:[A-Za-z0-9]{4,10}(?:[- ][A-Za-z0-9]{4,10}){1,7}"
         r"|\d{6,10}"
         r"|[a-z0-9]{8,16})[\s,;]{0,4}){1,20})",
         check=_is_value,
