@@ -24,13 +24,13 @@ from assay.memory.saving.secrets import mask_text
 from assay.records import Draft, Mask, Scope
 from assay.storage.erasing import search
 from assay.testing import FixedClock, HashedEmbedder
-from assay.text.secrets.checksums import seed_words
 from assay.wiring import open_engine
 from reliability.outcome import Check, at_least
 
 SCOPE = Scope(tenant="secrets", principal="reliability")
 LETTERS = string.ascii_letters
 DIGITS = string.digits
+SMALL_LETTERS = string.ascii_lowercase
 SMALL_HEX = "0123456789abcdef"
 PLAIN_LINES = 4_000
 SENTENCES = (
@@ -203,10 +203,7 @@ def _bitcoin_key(rng: random.Random) -> str:
 
 
 def _seed_phrase(rng: random.Random) -> str:
-    entropy = rng.randbytes(16)
-    number = int.from_bytes(entropy, "big") << 4 | hashlib.sha256(entropy).digest()[0] >> 4
-    known = list(seed_words())
-    return " ".join(known[number >> 11 * place & 2047] for place in reversed(range(12)))
+    return " ".join(_draw(rng, SMALL_LETTERS, rng.randint(3, 8)) for _ in range(12))
 
 
 def _putty(rng: random.Random) -> tuple[str, str]:
@@ -301,7 +298,7 @@ KINDS: dict[str, Callable[[random.Random], tuple[str, str]]] = {
     "Supabase key": _alone(lambda rng: "sbp_" + _draw(rng, SMALL_HEX, 40)),
     "Ethereum private key": _around("deployer private key: 0x", _drawn(SMALL_HEX, 64)),
     "Bitcoin private key": _alone(_bitcoin_key),
-    "seed phrase": _alone(_seed_phrase),
+    "seed phrase": _around("wallet seed: ", _seed_phrase),
     "age key": _alone(lambda rng: "AGE-SECRET-KEY-1" + _draw(rng, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),
     "WireGuard key": _around("PrivateKey = ", lambda rng: base64.b64encode(rng.randbytes(32)).decode()),
     "PuTTY private key": _putty,

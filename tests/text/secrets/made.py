@@ -8,9 +8,21 @@ import json
 import random
 import string
 
-from assay.text.secrets.checksums import seed_words
-
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_SHORT_WORDS = [
+    "river",
+    "copper",
+    "lantern",
+    "meadow",
+    "violin",
+    "harbor",
+    "pencil",
+    "orchard",
+    "thunder",
+    "basket",
+    "cabin",
+    "mirror",
+]
 _B64 = string.ascii_letters + string.digits + "+/"
 
 
@@ -26,12 +38,8 @@ def base58_check(payload: bytes, alphabet: str = _BASE58) -> str:
 
 
 def seed_phrase(rng: random.Random, words: int = 12) -> str:
-    """A sound BIP-39 phrase."""
-    check_bits = words * 11 // 33
-    entropy = rng.randbytes(check_bits * 4)
-    number = int.from_bytes(entropy, "big") << check_bits | hashlib.sha256(entropy).digest()[0] >> (8 - check_bits)
-    known = list(seed_words())
-    return " ".join(known[number >> 11 * place & 2047] for place in reversed(range(words)))
+    """Words as a wallet gives them to be written down."""
+    return " ".join(rng.choices(_SHORT_WORDS, k=words))
 
 
 def card(rng: random.Random, begin: str, length: int) -> str:
@@ -80,11 +88,11 @@ def MADE(rng: random.Random) -> list[tuple[str, list[str]]]:  # noqa: N802
         (f"tls.key: {encoded}", [encoded]),
         (f"wallet {wif}", [wif]),
         (f"import {old_wif} please", [old_wif]),
-        (f"write down: {phrase}", [phrase]),
+        (f"wallet words to write down: {phrase}", [phrase]),
         (f"Seed phrase:\n{phrase}\n", [phrase]),
         (f"ledger backup {long_phrase}", [long_phrase]),
         (
-            "\n".join(f"{place}. {word}" for place, word in enumerate(phrase.split(), 1)),
+            "Recovery phrase\n" + "\n".join(f"{place}. {word}" for place, word in enumerate(phrase.split(), 1)),
             [" ".join(phrase.split()[3:4])],
         ),
         (f"pay with {visa} exp 12/27", [visa]),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _RIPPLE_TO_BITCOIN = str.maketrans("rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz", _BASE58)
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-_SEED_LENGTHS = (12, 15, 18, 21, 24)
 
 
 def passes_luhn(digits: str) -> bool:
@@ -61,29 +58,6 @@ def passes_stellar(text: str) -> bool:
         number = number << 5 | place
     payload = number.to_bytes(len(text) * 5 // 8, "big")
     return _crc16(payload[:-2]) == int.from_bytes(payload[-2:], "little")
-
-
-def passes_seed_checksum(words: Sequence[str]) -> bool:
-    """Whether words of the BIP-39 list are a seed phrase: their number, and the checksum in the last word."""
-    if len(words) not in _SEED_LENGTHS:
-        return False
-    known = seed_words()
-    number = 0
-    for word in words:
-        place = known.get(word)
-        if place is None:
-            return False
-        number = number << 11 | place
-    check_bits = len(words) * 11 // 33
-    entropy = (number >> check_bits).to_bytes(check_bits * 4, "big")
-    return hashlib.sha256(entropy).digest()[0] >> (8 - check_bits) == number & ((1 << check_bits) - 1)
-
-
-@cache
-def seed_words() -> dict[str, int]:
-    """The 2,048 English words of BIP-39 with their places."""
-    text = (resources.files(__package__) / "seed_words.txt").read_text("ascii")
-    return {word: place for place, word in enumerate(text.split())}
 
 
 def _double_sha256(data: bytes) -> bytes:

@@ -6,14 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from assay.text.secrets.checksums import (
     passes_base58_check,
     passes_ripple,
-    passes_seed_checksum,
     passes_stellar,
-    seed_words,
 )
 from assay.text.secrets.rule import Finding, searched
 
@@ -44,8 +42,13 @@ _SEED_RUN = re.compile(
     r"(?<![A-Za-z])[A-Za-z]{3,8}(?:[\s,;|\"'`]{1,4}(?:\d{1,2}[.):]?\s{0,2}|[\"'`-]\s?)?[A-Za-z]{3,8}(?![A-Za-z])){11,}+"
 )
 _SEED_WORD = re.compile(r"[A-Za-z]{3,8}")
-_SEED_LABEL = re.compile(r"seed|mnemonic|recovery|wallet|backup|phrase|metamask|ledger|trezor", re.IGNORECASE)
-_LEAST_SEED = 12
+_SEED_LABEL = re.compile(
+    r"\bseed\b|mnemonic|metamask|ledger|trezor|wallet|(?:recovery|backup|secret)[- ]?(?:phrase|words)", re.IGNORECASE
+)
+_SEED_LENGTHS = (12, 15, 18, 21, 24)
+"""Words of a seed phrase, as BIP-39 has it."""
+_LABEL_REACH = 80
+"""Characters before a phrase in which something must say what it is."""
 
 _BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,40000}={0,2}")
@@ -168,37 +171,16 @@ def find_wallets(text: str) -> Iterator[Finding]:
 
 
 def find_seed_phrases(text: str) -> Iterator[Finding]:
-    """Find seed phrases: words of the BIP-39 list in a row whose checksum holds, or that are called a seed phrase."""
+    """Find seed phrases: as many short words in a row as such a phrase has, after words that say what it is.
+
+    Where the sentence goes on behind the phrase, some of its words are masked with it: better than one word too few.
+    """
     for run in _SEED_RUN.finditer(text):
-        words = list(_SEED_WORD.finditer(text, run.start(), run.end()))
-        for some in _known_runs(words):
-            labelled = _SEED_LABEL.search(text, max(0, some[0].start() - 80), some[0].start()) is not None
-            if labelled or _holds_seed([word[0].lower() for word in some]):
-                yield Finding(some[0].start(), some[-1].end(), SEED_PHRASE)
-
-
-def _known_runs(words: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
-    known = seed_words()
-    some: list[re.Match[str]] = []
-    for word in words:
-        if word[0].lower() in known:
-            some.append(word)
+        if not _SEED_LABEL.search(text, max(0, run.start() - _LABEL_REACH), run.start()):
             continue
-        if len(some) >= _LEAST_SEED:
-            yield some
-        some = []
-    if len(some) >= _LEAST_SEED:
-        yield some
-
-
-def _holds_seed(words: list[str]) -> bool:
-    """Whether some words of a short run are a seed phrase; a longer run is no phrase that anybody wrote down."""
-    if len(words) > 40:
-        return False
-    sizes = [size for size in (12, 15, 18, 21, 24) if size <= len(words)]
-    return any(
-        passes_seed_checksum(words[start : start + size]) for size in sizes for start in range(len(words) - size + 1)
-    )
+        words = list(islice(_SEED_WORD.finditer(text, run.start(), run.end()), max(_SEED_LENGTHS)))
+        length = max(length for length in _SEED_LENGTHS if length <= len(words))
+        yield Finding(words[0].start(), words[length - 1].end(), SEED_PHRASE)
 
 
 def _decode_start(encoded: str) -> bytes:
