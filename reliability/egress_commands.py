@@ -295,6 +295,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("prompts list"),
     _one("checkpoint create", "egress"),
     _one("retention run"),
+    _one("rescan"),
     _on_a_memory("forget", "--dry-run"),
     _one("token create", "--name", "egress"),
     _one("audit"),

@@ -56,7 +56,7 @@ def guarded(method: str = "GET", **headers: str) -> int:
     sent: list[dict[str, Any]] = []
 
     async def inside(scope: Any, receive: Any, send: Any) -> None:
-        assert scope[GRANT] is ADMIN
+        assert (scope[GRANT], scope[GRANT].scope.via) == (ADMIN, "mcp 127.0.0.1")
         await send({"type": "http.response.start", "status": 200})
 
     async def receive() -> Any:

@@ -15,6 +15,8 @@ from assay import records
 from assay.errors import BadValue
 from assay.records import (
     AuditEntry,
+    Author,
+    AuthorKind,
     Change,
     ChannelCandidates,
     LogPosition,
@@ -47,6 +49,7 @@ FULL: dict[str, Callable[[], Any]] = {
     "Change": lambda: Change(seq=1, kind=RowKind.CHUNK, row_id="m_1#0", operation=Operation.DELETE, at=samples.AT),
     "AuditEntry": lambda: AuditEntry(action="a.b", target="t", actor="ada", at=samples.AT, detail={"x": 1}),
     "Scope": lambda: Scope(tenant="acme", principal="ada"),
+    "Author": lambda: Author(name="ada", kind=AuthorKind.PERSON),
 }
 
 ID = ["../x", "a b", "", "a" * 129, None, 7, "\x00", "\ud800"]
@@ -239,6 +242,12 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
     "Scope": {
         "tenant": [*ID, "(schema)"],
         "principal": LABEL,
+        "principal_id": ["../x", "a b", "a" * 129, 7],
+        "via": OPTIONAL_LABEL,
+    },
+    "Author": {
+        "name": OPTIONAL_LABEL,
+        "kind": WORD,
     },
 }
 

@@ -74,6 +74,10 @@ class Author:
     """The principal: a user name, or `token:NAME`."""
     kind: AuthorKind
 
+    def __post_init__(self) -> None:
+        require(self, values.optional_label, "name")
+        require(self, one_of(AuthorKind), "kind")
+
 
 def author_of(written_by: str, written_with: str, metadata: Mapping[str, Any]) -> Author:
     """The author of a memory, from what is stored with it. The one place that tells a person from a program."""

@@ -53,7 +53,13 @@ def looks_in(source: str) -> Iterator[tuple[str, str]]:
 def test_nothing_is_looked_at_once_and_believed() -> None:
     others = [one for one in FOLDER.glob("*.py") if one != Path(__file__)]
     with_a_browser = [one for one in others if "playwright" in one.read_text("utf-8")]
-    assert {one.name for one in with_a_browser} == {"conftest.py", "looking.py", "test_browser.py", "test_wrong.py"}
+    assert {one.name for one in with_a_browser} == {
+        "conftest.py",
+        "looking.py",
+        "test_audit_page.py",
+        "test_browser.py",
+        "test_wrong.py",
+    }
     found = {(one.name, *look) for one in with_a_browser for look in looks_in(one.read_text("utf-8"))}
     assert found == READ_FIRST
 

@@ -25,6 +25,8 @@ _VARIABLE = re.compile(
     r"|!vault"
     r"|@Microsoft\.KeyVault|aws-vault|gcp-secret|projects/\w)",
 )
+_NAMES_A_TOKEN = re.compile(r"[^\s#]{1,200}#t_[0-9A-Z]{26}")
+"""How Assay itself calls the token that somebody acted with, such as `token:NAME#ID` in the audit log."""
 _PUBLIC = re.compile(
     r"pk_(?:live|test)_|pk\.eyJ|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|AAAA[BCE]3NzaC1|age1[a-z0-9]{50}|MII[A-Z]I?jANBg"
     r"|-----BEGIN (?:PUBLIC|CERT)"
@@ -126,6 +128,8 @@ def is_placeholder(value: str, *, lone_words: bool = False) -> bool:
     """Whether a value stands for one that is elsewhere: a variable, stars, `your-token`, an empty word."""
     value = value.strip()[:LONGEST_READ]
     if not value or _MARK.search(value) or _PUBLIC.match(value) or _VARIABLE.search(value) or _HIDDEN.search(value):
+        return True
+    if _NAMES_A_TOKEN.fullmatch(value):
         return True
     if _STAND_IN.search(value) and not _has_long_digits(value):
         return True
