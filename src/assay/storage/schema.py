@@ -1,15 +1,19 @@
 """Which schema a database has, and how it is brought up to date: Alembic, run by the program, in one transaction.
 
 The caller holds the write transaction; either every step is in it or none is. A database without the version table
-is new.
+is new. A process that makes several stores takes the steps once: their statements are kept and given to each further
+new store, which takes a fifth of the time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 
 from assay.errors import MigrationFailed, SchemaChanged, SchemaTooNew, StoreCorrupt
 from assay.extras import UPGRADE_COMMAND
@@ -62,8 +66,59 @@ def check_unchanged(connection: Connection, place: str, schema: Schema = CURRENT
         )
 
 
+class _Statement(NamedTuple):
+    """A statement as a driver was given it."""
+
+    sql: str
+    parameters: Any
+
+
+class _Recorded(NamedTuple):
+    """What made a new store: the steps, and every statement of theirs that writes."""
+
+    steps: tuple[str, ...]
+    statements: tuple[_Statement, ...]
+
+
+_recorded: dict[tuple[str, Path, str], _Recorded] = {}
+"""By kind of database and history of migrations."""
+_READS = ("SELECT", "PRAGMA")
+
+
 def upgrade(connection: Connection, place: str, schema: Schema = CURRENT, *, within: str | None = None) -> list[str]:
     """Run every missing step inside the caller's transaction; give back the names of the steps."""
+    if revision(connection, within=within) is not None:
+        return _take_steps(connection, place, schema, within)
+    key = (connection.dialect.name, schema.scripts, schema.newest)
+    known = _recorded.get(key)
+    if known is None:
+        with _recording(connection, within) as statements:
+            steps = _take_steps(connection, place, schema, within)
+        _recorded[key] = _Recorded(tuple(steps), tuple(statements))
+        return steps
+    for statement in known.statements:
+        connection.exec_driver_sql(statement.sql, statement.parameters or None)
+    return list(known.steps)
+
+
+@contextmanager
+def _recording(connection: Connection, within: str | None) -> Iterator[list[_Statement]]:
+    """Write down every statement that changes something; the name of a PostgreSQL schema is left to the search path."""
+    statements: list[_Statement] = []
+    qualified, plain = f"{within}.{VERSION_TABLE}", VERSION_TABLE
+
+    def note(_connection: Any, _cursor: Any, sql: str, parameters: Any, _context: Any, _many: bool) -> None:
+        if not sql.lstrip().upper().startswith(_READS):
+            statements.append(_Statement(sql.replace(qualified, plain), parameters))
+
+    event.listen(connection, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(connection, "before_cursor_execute", note)
+
+
+def _take_steps(connection: Connection, place: str, schema: Schema, within: str | None) -> list[str]:
     # Alembic doubles the time of an import, and most opens need none of it.
     from alembic.operations import Operations  # noqa: PLC0415
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
