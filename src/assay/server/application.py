@@ -106,6 +106,7 @@ def _describe(app: FastAPI, generate: Callable[[], dict[str, Any]]) -> dict[str,
     if app.openapi_schema is None:
         found = generate()
         found["components"]["securitySchemes"] = dict(SECURITY_SCHEMES)
+        found["components"]["schemas"].update(errors.describe_body())
     return generate()
 
 
