@@ -118,6 +118,7 @@ def test_a_short_simulation_says_what_became_of_every_number(run: Run, monkeypat
     assert run(*SHORT, "--votes", "0.5", "--json").json == told.json
 
 
+@pytest.mark.slow
 def test_a_simulation_in_which_nothing_was_learned_holds_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
     told = run(*SHORT, "--votes", "0", "--json")

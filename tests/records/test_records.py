@@ -238,6 +238,8 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "actor": LABEL,
         "at": MOMENT,
         "detail": OBJECT,
+        "via": OPTIONAL_LABEL,
+        "place": KNOWN_OR_WHOLE,
     },
     "Scope": {
         "tenant": [*ID, "(schema)"],
@@ -252,7 +254,7 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
 }
 
 
-def made_from(name: str, **changed: Any) -> Any:
+def made_from(name: str, /, **changed: Any) -> Any:
     full = FULL[name]()
     return type(full)(**{field.name: getattr(full, field.name) for field in fields(full)} | changed)
 

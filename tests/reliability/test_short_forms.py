@@ -16,7 +16,17 @@ def _named(scenario: Scenario) -> str:
     return scenario.name
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=_named)
+LONG = ("api_load", "hostile", "judge_faults", "pipeline_faults", "state_machine", "tenants")
+"""Programs whose short form takes many seconds and whose promises have tests of their own beside it."""
+
+
+def _all_but_long_ones() -> list[object]:
+    return [
+        pytest.param(scenario, marks=pytest.mark.slow) if scenario.name in LONG else scenario for scenario in SCENARIOS
+    ]
+
+
+@pytest.mark.parametrize("scenario", _all_but_long_ones(), ids=_named)
 def test_every_promise_holds_in_the_short_form(scenario: Scenario, tmp_path: Path) -> None:
     if scenario.name in NEEDS_SHIM and (reason := shim.missing()):
         pytest.skip(reason)
