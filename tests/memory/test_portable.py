@@ -171,11 +171,15 @@ def test_an_edited_export_is_masked_and_held_to_the_limits(
         lines = export(engine, scope, file)
         law = next(line for line in lines if line.get("id") == ids["law"])
         more = [{**law, "id": f"m_law{number}", "body": f"Rule {number} has the key {key}."} for number in range(12)]
+        decided = next(line for line in lines if "save_id" in line and line.get("detail"))
+        more.append({**decided, "save_id": "sv_edited", "detail": {**decided["detail"], "note": f"the key is {key}"}})
         file.write_text("\n".join(json.dumps(line) for line in [*lines[:-1], *more]))
         report = engine.import_memories(OTHER, file)
         assert report.skipped == {"refused": 3}
         assert report.masked >= 9
         assert key not in "".join(one.body for one in engine.list_memories(OTHER, MemoryFilter(), limit=100).memories)
+        with engine.store.reading(OTHER) as work:
+            assert work.saves.get("sv_edited").detail["note"] == "the key is [masked: AWS access key]"
 
 
 def test_markdown_notes_are_read_back_with_their_links(

@@ -371,7 +371,7 @@ def _restore_rest(work: Work, run: _Run) -> None:
     kept = work.saves.known([save.save_id for save in run.saves])
     owners = {save.memory_id for save in run.saves} | {term.memory_id for term, _ in run.terms}
     present = work.memories.numbers_of(sorted(owner for owner in owners if owner is not None))
-    work.saves.record_many([save for save in run.saves if save.save_id not in kept and save.memory_id in present])
+    work.saves.import_many([save for save in run.saves if save.save_id not in kept and save.memory_id in present])
     for term, line in run.terms:
         if term.memory_id in present:
             work.learned_terms.put(term)

@@ -17,7 +17,6 @@ MASKED: Mapping[str, tuple[str, ...]] = {
     "eval_results": ("per_query_results",),
     "judge_inputs": ("content",),
     "judge_verdicts": ("reason", "detail"),
-    "memory_saves": ("detail",),
     "model_replies": ("reply",),
     "prompts": ("text", "note"),
     "research_sessions": ("question", "skip_reason"),
@@ -28,6 +27,7 @@ MASKED: Mapping[str, tuple[str, ...]] = {
 
 NOT_MASKED: Mapping[str, str] = {
     "memories": "masked by the saver, which tells what it masked",
+    "memory_saves": "what the saver decided, told of masked memories; those of an export file are masked when imported",
     "chunks": "cut from a masked memory",
     "memory_triggers": "triggers of a masked memory",
     "indexed_documents": "names of the chunker and of formats",

@@ -135,3 +135,13 @@ def test_public_halves_of_keys_are_left_alone() -> None:
     for name in ("PUBLIC KEY", "CERTIFICATE", "PGP PUBLIC KEY BLOCK"):
         text = f"-----BEGIN {name}-----\n{'aB3x' * 16}\n-----END {name}-----"
         assert masked(text) == text
+
+
+def test_a_short_text_is_found_clean_or_masked_again_and_again() -> None:
+    for _ in range(2):
+        assert masked("m_0001") == "m_0001"
+        assert masked("DB_PASSWORD=s3cr3t") == "DB_PASSWORD=[masked: connection string password]"
+    # More short texts than are remembered: the first ones are looked at again, with the same result.
+    for number in range(5_000):
+        assert masked(f"m_{number:04}") == f"m_{number:04}"
+    assert masked("DB_PASSWORD=s3cr3t") == "DB_PASSWORD=[masked: connection string password]"

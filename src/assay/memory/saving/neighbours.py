@@ -174,21 +174,22 @@ class Judge:
             if memory is None or memory.id in judged or memory.superseded_at or not self._is_protected(memory):
                 continue
             compared = self._of_passage(memory, rows[number], similarity)
-            if compared.verdict is not Verdict.STORE:
+            if compared is not None:
                 judged.add(memory.id)
                 found.append(compared)
         return found[: self._options.neighbours]
 
-    def _of_passage(self, memory: MemoryRecord, passage: IndexPassage, similarity: float) -> Neighbour:
+    def _of_passage(self, memory: MemoryRecord, passage: IndexPassage, similarity: float) -> Neighbour | None:
+        """Compare the draft with one paragraph; None: both may stand side by side."""
+        restated = restates(passage.text, self._prepared.draft.body)
+        if not restated and similarity < self._profile.merge:
+            # Paragraphs of one shape, such as entries of a diary, are related and differ without contradiction.
+            return None
         old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
         pair = compare(old, self._prepared.labelled, similarity)
-        if restates(passage.text, self._prepared.draft.body):
-            verdict = Verdict.CONTRADICTS
-        elif similarity < self._profile.merge:
-            # Paragraphs of one shape, such as entries of a diary, are related and differ without contradiction.
-            verdict = Verdict.STORE
-        else:
-            verdict = decide(pair, self._profile)
+        verdict = Verdict.CONTRADICTS if restated else decide(pair, self._profile)
+        if verdict is Verdict.STORE:
+            return None
         if verdict is Verdict.REJECT:
             # It repeats a paragraph and not the document: nothing is turned away for that.
             verdict = Verdict.MERGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, func, select
 from assay.errors import RecordNotFound
 from assay.records import SaveDecision, values
 from assay.records.checked import allow, one_of, require
+from assay.storage.masked_columns import mask_value
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import memories, memory_saves
@@ -77,6 +78,10 @@ class Saves(Repository):
         ]
         if rows:
             self._connection.execute(_ADD, rows)
+
+    def import_many(self, saves: Sequence[SaveRecord]) -> None:
+        """Keep saves that a file tells of; it may hold secrets, where what the saver tells holds none."""
+        self.record_many([replace(save, detail=mask_value(dict(save.detail))) for save in saves])
 
     def get(self, save_id: str) -> SaveRecord:
         """One save."""

@@ -47,6 +47,15 @@ KINDS = tuple(
 )
 """Every kind of secret that is masked, the most telling first."""
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
+_RULES_BY_ANCHOR: dict[str, list[int]] = {}
+"""By anchor, the places of its rules in `RULES`: each anchor is looked for once, however many rules share it."""
+for _place, _rule in enumerate(RULES):
+    for _anchor in _rule.anchors:
+        _RULES_BY_ANCHOR.setdefault(_anchor, []).append(_place)
+_MOST_CHARACTERS = 64
+_MOST_CLEAN = 4_096
+_clean: set[str] = set()
+"""Short texts without a secret that were looked at lately: names of JSON members and steps come again and again."""
 
 
 def mask_text(text: str, where: str, masks: list[Mask]) -> str:
@@ -104,6 +113,19 @@ def find_secrets(text: str) -> list[Finding]:
     """Find the secrets in a text, in their order and without overlaps."""
     if len(text) < 4 or (_PLAIN.fullmatch(text) is not None and not named.may_name(text.lower())):
         return []
+    if len(text) > _MOST_CHARACTERS:
+        return _look_through(text)
+    if text in _clean:
+        return []
+    found = _look_through(text)
+    if not found:
+        if len(_clean) >= _MOST_CLEAN:
+            _clean.clear()
+        _clean.add(text)
+    return found
+
+
+def _look_through(text: str) -> list[Finding]:
     marks = [match.span() for match in _MARK.finditer(text) if match[0][9:-1] in _RANK] if "[masked: " in text else []
     return _merge(_outside(_every(text), marks))
 
@@ -113,8 +135,8 @@ def _every(text: str) -> Iterator[Finding]:
     for rule in providers.PREFIXED:
         if rule.prefix in text:
             yield from rule.find(text)
-    for pattern in RULES:
-        yield from pattern.find(text, lower)
+    for place in sorted({place for anchor, places in _RULES_BY_ANCHOR.items() if anchor in lower for place in places}):
+        yield from RULES[place].find(text, lower)
     for find in (
         keys.find_blocks,
         keys.find_putty,
