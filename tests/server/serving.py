@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import uvicorn
 from starlette.testclient import TestClient
 
 from assay import wiring
@@ -78,7 +77,8 @@ def served(services: Services, *, local: bool = True, pages: bool = False, quick
     """A real server at a free port of this machine, by its address; `quick`: which parser reads HTTP."""
     app = build(services, open_to_this_machine=local, pages=pages)
     with serving.listen("127.0.0.1", 0) as at:
-        running = uvicorn.Server(configured(app, services.settings, goodbye_s=serving.GOODBYE_S, quick=quick))
+        how = configured(app, services.settings, goodbye_s=serving.GOODBYE_S, quick=quick)
+        running = serving.Server(how, services.streams.stop)
         thread = threading.Thread(target=lambda: anyio.run(_run, running, at), daemon=True)
         thread.start()
         try:
@@ -89,5 +89,5 @@ def served(services: Services, *, local: bool = True, pages: bool = False, quick
             assert not thread.is_alive()
 
 
-async def _run(running: uvicorn.Server, at: socket.socket) -> None:
+async def _run(running: serving.Server, at: socket.socket) -> None:
     await running.serve(sockets=[at])

@@ -14,7 +14,7 @@ from assay.errors import InputError, RecordNotFound, ServerBusy
 from assay.records import IdFactory
 from assay.records.researched import ResearchAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
-from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions, stream
+from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions
 from assay.testing import FixedClock
 
 BOUND_S = 30.0
@@ -51,7 +51,7 @@ def ended(live: LiveQuestion) -> LiveQuestion:
 
 def heard(live: LiveQuestion, after: int) -> list[int]:
     async def listen() -> list[int]:
-        return [event["place"] async for event in stream(live, after) if event is not None]
+        return [event.place async for event in live.feed.read(after)]
 
     return anyio.run(listen)
 

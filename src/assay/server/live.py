@@ -1,32 +1,27 @@
 """Questions that are being answered now: each in a thread of its own, with its events kept for whoever looks.
 
 A browser that lost the stream, or came late, is told from the event it has not seen; one that never came back costs
-nothing. Only so many run at once, and only so many are remembered.
+nothing. Only so many run at once, and only so many are remembered. The events of a question are an `EventFeed`
+(`streaming`).
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-import anyio
 
 from assay.errors import AssayError, RecordNotFound, ServerBusy
 from assay.records import IdFactory, Scope
 from assay.records.researched import ResearchAnswer
 from assay.research.events import Listen, StageEvent
+from assay.server.streaming import EventFeed
 
 AT_ONCE = 4
 """Questions that are answered at the same time."""
 REMEMBERED = 200
 """Questions whose events are kept, the newest."""
-LOOK_S = 0.05
-"""How often a stream looks for news."""
-BEAT_S = 15.0
-"""How often a stream without news says that it is alive."""
 _log = logging.getLogger(__name__)
 
 Answering = Callable[[Listen], ResearchAnswer]
@@ -39,12 +34,17 @@ class LiveQuestion:
     ticket: str
     scope: Scope
     question: str
-    events: list[dict[str, Any]] = field(default_factory=list)
+    feed: EventFeed = field(default_factory=EventFeed)
+    """What has happened so far."""
     log_id: str = ""
     """Under which it is kept; empty until it is answered."""
     problem: str = ""
     """Why it ended without an answer."""
-    ended: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was answered, or given up."""
+        return self.feed.closed
 
 
 class LiveQuestions:
@@ -80,7 +80,7 @@ class LiveQuestions:
     @staticmethod
     def _answer(live: LiveQuestion, answering: Answering) -> None:
         def listen(event: StageEvent) -> None:
-            live.events.append(event.as_json())
+            live.feed.add("stage", event.as_json())
 
         try:
             answer = answering(listen)
@@ -92,21 +92,4 @@ class LiveQuestions:
             _log.exception("question %s failed", live.ticket)
             live.problem = "Assay itself failed; the server's log says more."
         finally:
-            live.ended = True
-
-
-async def stream(live: LiveQuestion, after: int) -> AsyncIterator[dict[str, Any] | None]:
-    """Every event behind `after`, as it comes; None now and then, when there is no news. Ends with the question."""
-    place, quiet = after, 0.0
-    while True:
-        ended = live.ended
-        while place < len(live.events):
-            yield {**live.events[place], "place": place + 1}
-            place, quiet = place + 1, 0.0
-        if ended:
-            return
-        await anyio.sleep(LOOK_S)
-        quiet += LOOK_S
-        if quiet >= BEAT_S:
-            quiet = 0.0
-            yield None
+            live.feed.close()

@@ -21,6 +21,7 @@ from assay.records import Scope
 from assay.server.crews import Crew
 from assay.server.live import LiveQuestions
 from assay.server.metrics import ServerMetrics
+from assay.server.streaming import EventStreams
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -74,6 +75,8 @@ class Services:
         self.failures = Failures(engine.clock)
         """Tokens that opened nothing, in a header, a cookie or the login form."""
         self.live = LiveQuestions(engine.store.ids)
+        self.streams = EventStreams()
+        """The event streams that are open."""
         self.measuring = threading.Lock()
         """Held by whoever measures: two at once would distort each other's times."""
         self.under_way: dict[str, str] = {}
@@ -132,6 +135,10 @@ class Services:
     async def run(self, work: Callable[[], T], lane: Lane = Lane.SHORT) -> T:
         """Do something off the event loop."""
         return await self._lanes[lane].run(work)
+
+    async def run_long(self, work: Callable[[], T]) -> T:
+        """Do something that takes seconds off the event loop."""
+        return await self.run(work, Lane.LONG)
 
 
 def services_of(request: Request) -> Services:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 
 import anyio
@@ -16,7 +17,7 @@ from assay.gateway.hosts import is_loopback
 from assay.gateway.serving import address_of, listen
 from assay.settings import Settings
 
-__all__ = ["address_of", "configured", "listen", "listen_together", "need_token", "run", "serve"]
+__all__ = ["Server", "address_of", "configured", "listen", "listen_together", "need_token", "run", "serve"]
 
 GOODBYE_S = 10
 """How long requests under way may go on after the server was told to stop."""
@@ -51,11 +52,27 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     return serving.configured(app, settings, goodbye_s=GOODBYE_S)
 
 
-def run(app: ASGIApp, settings: Settings, at: socket.socket) -> None:
-    """Serve until told to stop (Ctrl-C, SIGTERM), on the quicker event loop where there is one."""
-    anyio.run(serve, app, settings, at, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+class Server(uvicorn.Server):
+    """uvicorn, which says that it stops before it waits for the connections that are open."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what would stay open by itself, then wait for requests under way."""
+        self._on_stop()
+        await super().shutdown(sockets)
 
 
-async def serve(app: ASGIApp, settings: Settings, at: socket.socket) -> None:
+def run(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
+    """Serve until told to stop (Ctrl-C, SIGTERM), on the quicker event loop where there is one.
+
+    `on_stop` is called on the event loop when the server is told to stop.
+    """
+    anyio.run(serve, app, settings, at, on_stop, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+
+
+async def serve(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
     """The same on a loop that runs already."""
-    await uvicorn.Server(configured(app, settings)).serve(sockets=[at])
+    await Server(configured(app, settings), on_stop).serve(sockets=[at])

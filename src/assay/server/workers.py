@@ -58,7 +58,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret)
         _leave_what_stays()
         begun()
-        serving.run(app, how.settings, at)
+        serving.run(app, how.settings, at, services.streams.stop)
 
 
 def _return_what_is_freed() -> None:

@@ -6,13 +6,12 @@ answered, the page takes over what `/ask/TICKET/answer` gives, and the address b
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
-from starlette.responses import Response, StreamingResponse
+from sse_starlette import ServerSentEvent
+from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, NotReady
@@ -21,10 +20,11 @@ from assay.research.choosing import chosen_answer_in, chosen_plan_in
 from assay.research.rating import cited_in, rate
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
-from assay.server.live import LiveQuestion, LiveQuestions, stream
+from assay.server.live import LiveQuestions
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, scope_of, services_of
+from assay.server.streaming import as_sent
 from assay.wiring.research import open_research
 
 pages = Pages("ask")
@@ -154,22 +154,16 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
 
 @with_act(acts.ANSWER_READ)
 async def _events(request: Request, ticket: str) -> Response:
+    services = services_of(request)
     try:
-        live = services_of(request).live.get(scope_of(request), ticket)
+        live = services.live.get(scope_of(request), ticket)
     except AssayError as problem:
         return told(problem, str(request.scope.get(REQUEST_ID, "")))
-    last = request.headers.get("last-event-id", "")
-    after = int(last) if last.isascii() and last.isdigit() and len(last) < 9 else 0
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_sent(live, after), media_type="text/event-stream", headers=headers)
 
+    def last() -> ServerSentEvent | None:
+        # Without it the browser comes back by itself: the server was stopped before the answer was there.
+        return as_sent("ended", {"log_id": live.log_id, "problem": live.problem}) if live.ended else None
 
-async def _sent(live: LiveQuestion, after: int) -> AsyncIterator[bytes]:
-    async for event in stream(live, after):
-        if event is None:
-            yield b": still here\n\n"
-            continue
-        body = json.dumps(event, ensure_ascii=True, allow_nan=False)
-        yield f"id: {event['place']}\nevent: stage\ndata: {body}\n\n".encode()
-    ended = json.dumps({"log_id": live.log_id, "problem": live.problem}, ensure_ascii=True)
-    yield f"event: ended\ndata: {ended}\n\n".encode()
+    given = request.headers.get("last-event-id", "")
+    after = int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
+    return services.streams.respond(live.feed, last, after=after, numbered=True)

@@ -17,7 +17,7 @@ from assay.server.fields import LONGEST_QUERY, MOST_LABELS, IdInPath, Label, Ses
 from assay.server.routers.learning import Validated, verdict
 from assay.server.routing import Asked, Asking, Body, Resource, Result, written
 from assay.server.services import Lane
-from assay.server.streaming import STREAMED, Tell, streamed
+from assay.server.streaming import STREAMED, Tell, stream_work
 
 if TYPE_CHECKING:
     from assay.records.researched import ResearchAnswer
@@ -160,7 +160,7 @@ async def _answer(asked: Asking, ask: Ask, choice: tuple[bool, bool], *, stream:
 
         tell("answer", answered(listen).model_dump(mode="json"))
 
-    return streamed(asked.services, asked.request_id, work)
+    return stream_work(asked.services, asked.request_id, work)
 
 
 def answer_found(answer: ResearchAnswer) -> AnswerFound:

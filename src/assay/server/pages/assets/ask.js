@@ -106,6 +106,9 @@
   let failures = 0;
   const source = new EventSource(root.dataset.events);
   source.addEventListener("stage", (event) => { failures = 0; told(JSON.parse(event.data)); });
+  source.addEventListener("dropped", (event) => {
+    one(root, "[data-said]").textContent = `${JSON.parse(event.data).dropped} earlier steps are not shown`;
+  });
   source.addEventListener("ended", () => { source.close(); arrived(); });
   source.addEventListener("error", () => {
     // The browser comes back by itself and is told what it missed; a server that is gone for good is said so.
