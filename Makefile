@@ -16,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench soak docs local-llm test-llm lock clean
+.PHONY: help demo test pytest lint types bench soak docs local-llm test-llm lock clean
 
 help:
 	@sed -n '2,6s/^# *//p' Makefile
@@ -33,7 +33,14 @@ $(READY): locks/dev.txt locks/uv.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/assay demo
 
-test: lint
+# Style and types are checked while the tests run: mypy keeps one core busy, the workers of the tests take what is left.
+# Either failing fails the target, after both have reported.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs=2 lint pytest
+
+# Compiled first, because tests start the program some hundred times, and some machines are told to keep no compiled code.
+pytest: $(READY)
+	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
 lint: $(READY)
