@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import settings
+from tests.folders import IN_MEMORY, has_room_in_memory
 from tests.packaging.environments import Environment, build_wheel, make_environment
 from tests.storage.homes import Home, PostgresServer, running_postgres
 
@@ -21,22 +22,9 @@ from assay.testing import FixedClock
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
 
-# Nearly every test makes a store that waits for the disk at each commit. Where there is a file system in memory with
-# room, their folders lie there: the whole suite takes about half the time. Power cuts have programs of their own.
-IN_MEMORY = Path("/dev/shm")
-ROOM = 2 * 1024**3
-"""Bytes that must be free there."""
-
-
-def _is_fit_for_tests(folder: Path) -> bool:
-    """Whether tests can write and start programs there: a container may mount it small, or without execution."""
-    if not os.access(folder, os.W_OK):
-        return False
-    system = os.statvfs(folder)
-    return system.f_bavail * system.f_frsize > ROOM and not system.f_flag & os.ST_NOEXEC
-
-
-if _is_fit_for_tests(IN_MEMORY):
+# Nearly every test makes a store that waits for the disk at each commit. In memory the whole suite takes about half the
+# time. Power cuts have programs of their own.
+if has_room_in_memory(gigabytes=2):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, which the programs they start would inherit.

