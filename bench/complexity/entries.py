@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from starlette.requests import Request
+
 from assay.analysis.prompts import Wording as PromptWording
 from assay.analysis.prompts import diff_of, with_sentence
 from assay.cli.hits import _snippet as cut_snippet
@@ -72,7 +74,7 @@ from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.server.idempotency import named
 from assay.server.limits import check_json
 from assay.server.pages.rendering import environment
-from assay.server.security.callers import shown_by
+from assay.server.security.callers import keep_own_cookies, shown_by
 from assay.server.security.csrf import shown_in
 from assay.storage.marks import Marks
 from assay.testing import HashedEmbedder
@@ -239,6 +241,11 @@ def _render(text: str) -> str:
     return page.render(text=text)
 
 
+def _framework_cookies(text: str) -> object:
+    kept = keep_own_cookies([(b"cookie", text.encode())], [("cookie", text.encode().decode("latin-1"))])
+    return Request({"type": "http", "headers": kept}).cookies
+
+
 def _json(make: Callable[[str], Any]) -> Frame:
     return lambda text: json.dumps(make(text))
 
@@ -335,6 +342,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "read a JSON request": (lambda text: check_json(text.encode()), REQUEST),
     "read a text in a JSON request": (lambda text: check_json(json.dumps({"a": text}).encode()), REQUEST),
     "read cookies": (lambda text: shown_by([("cookie", text)]), HEADER),
+    "let the framework read cookies": (_framework_cookies, HEADER),
     "read an authorisation header": (lambda text: shown_by([("authorization", text)]), HEADER),
     "read the Host": (lambda text: Hosts(()).check("GET", [("host", text)]), HEADER),
     "read the Origin": (lambda text: Hosts(()).check("POST", [("host", "localhost"), ("origin", text)]), HEADER),

@@ -225,6 +225,8 @@ STRUCTURES: tuple[Hostile, ...] = (
     Hostile("many names", _numbered("of Name{number} and W{number}, ")),
     Hostile("many headings", _numbered("## Heading {number}\n")),
     Hostile("many keys", lambda size: "{" + _numbered('"k{number}":1,')(size) + '"k100000":1}'),
+    Hostile("many keys, the last one twice", lambda size: "{" + _numbered('"k{number}":1,')(size) + '"a":1,"a":1}'),
+    Hostile("quoted backslashes", repeated("\\\\", before='a="', after='"')),
     Hostile("many fields", _numbered("k{number}=1&")),
     Hostile("many pairs", _numbered("k{number}=1; ")),
     Hostile("many tags", _numbered("#tag{number} [[note{number}]] ")),

@@ -15,6 +15,7 @@ from assay.gateway import bodies
 from assay.gateway.hosts import authority, is_loopback
 from assay.server.application import build
 from assay.server.routing import with_act
+from assay.server.security.callers import keep_own_cookies
 from assay.server.security.csrf import FIELD, token_of
 from assay.server.security.login import inside
 from assay.server.security.policies import Table
@@ -248,6 +249,18 @@ def test_our_cookie_is_found_among_others(services: Services) -> None:
             assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 200, cookie
         for cookie in ("assay_session", "assay_session=", "xassay_session=1", f'a="\\;{secret}'):
             assert client.get("/api/flags", headers={"Cookie": cookie}).status_code == 401, cookie
+
+
+def test_only_our_own_cookies_reach_the_application() -> None:
+    raw = [
+        (b"Cookie", b'a="x\\"y"; assay_session="abc"'),
+        (b"accept", b"*/*"),
+        (b"cookie", b"__Host-assay_session=d e"),
+    ]
+    given = [(name.decode().lower(), value.decode()) for name, value in raw]
+    kept = [(b"accept", b"*/*"), (b"cookie", b"assay_session=abc"), (b"cookie", b"__Host-assay_session=d e")]
+    assert keep_own_cookies(raw, given) == kept
+    assert keep_own_cookies(raw[1:2], given[1:2]) == raw[1:2]
 
 
 @pytest.mark.parametrize(

@@ -104,3 +104,18 @@ def find_cookie(headers: Headers, wanted: str) -> str | None:
             if found and name.strip() == wanted:
                 return text.strip().strip('"')
     return None
+
+
+def keep_own_cookies(raw: list[tuple[bytes, bytes]], headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Return the raw headers of a request with no cookies but ours, and those without quotes.
+
+    The framework parses all cookies of every request with `http.cookies` (see `find_cookie`), also where no route
+    asks for any: one long quoted cookie of a stranger would keep the event loop busy for seconds.
+    """
+    if all(name != "cookie" for name, _ in headers):
+        return raw
+    own = ((name, find_cookie(headers, name)) for name in (COOKIE, SECURE_COOKIE))
+    return [
+        *((name, value) for name, value in raw if name.lower() != b"cookie"),
+        *((b"cookie", f"{name}={secret}".encode("latin-1")) for name, secret in own if secret is not None),
+    ]

@@ -33,7 +33,7 @@ from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.metrics import ServerMetrics
 from assay.server.routing import Asking
 from assay.server.security import csrf, headers
-from assay.server.security.callers import Caller, Callers, is_secure, shown_by
+from assay.server.security.callers import Caller, Callers, is_secure, keep_own_cookies, shown_by
 from assay.server.security.csrf import CSRF, Csrf
 from assay.server.security.policies import PUBLIC, Found, Table
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Services
@@ -98,6 +98,7 @@ class Guard:
         """Where a request goes; raises what it is refused with."""
         given = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         check_framing(given)
+        scope["headers"] = keep_own_cookies(scope["headers"], given)
         peer = self._note_peer(scope, given)
         self._gates.hosts.check(scope["method"], given, peer.scheme)
         if len(scope["query_string"]) > LONGEST_QUERY:
