@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
@@ -143,6 +143,7 @@ class Resource:
         self.prefix = prefix
         self.tag = tag
         self.routes: list[Route] = []
+        self._router: APIRouter | None = None
 
     def get(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
         """A route that reads."""
@@ -166,14 +167,23 @@ class Resource:
         def register(handler: Handler) -> Handler:
             whole = self.prefix + path
             self.routes.append(Route(method=method, path=whole, act=act, handler=handler, fails=fails, **more))
+            self._router = None
             return handler
 
         return register
 
     def add_to(self, app: FastAPI) -> None:
-        """Let the application answer them."""
+        """Let the application answer them. Applications of one process share the routes."""
+        if self._router is None:
+            self._router = self._make_router()
+        # Not `include_router`: the guard looks up the policy of each route in the list of the application.
+        app.router.routes.extend(self._router.routes)
+
+    def _make_router(self) -> APIRouter:
+        """Let FastAPI read the signature of each handler, which is most of the work of making an application."""
+        router = APIRouter()
         for route in self.routes:
-            app.add_api_route(
+            router.add_api_route(
                 route.path,
                 answering(route),
                 methods=[route.method],
@@ -186,6 +196,7 @@ class Resource:
                 description=inspect.getdoc(route.handler),
                 openapi_extra=_authority(route.act),
             )
+        return router
 
 
 class Straight(NamedTuple):
