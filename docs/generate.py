@@ -213,7 +213,7 @@ def _mcp() -> str:
             f"- `{name}`{' (required)' if field.is_required() else ''}: {field.description}"
             for name, field in tool.arguments.model_fields.items()
         ]
-        lines.append(f"- gives: {', '.join(f'`{name}`' for name in tool.result.model_fields)}\n")
+        lines.append(f"- gives: {', '.join(f'`{name}`' for name in tool.output_schema()['properties'])}\n")
     return "\n".join(lines).rstrip() + "\n"
 
 

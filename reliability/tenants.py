@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from assay.access import Access
+from assay.access import Access, Grant
 from assay.mcp.tool import Calling
 from assay.mcp.tools import BY_NAME
 from assay.records import Channel, Draft, EdgeKind, Mode, SaveOutcome, Scope, Tier
@@ -292,7 +292,8 @@ class _Town:
 
     def _by_tool(self, tenant: _Tenant, query: str) -> None:
         services, tool = self._services, BY_NAME["memory_search"]
-        calling = Calling(services.engine, services.settings, tenant.scope, read_only=False, progress=lambda *_: None)
+        grant = Grant(tenant.scope, Access.WRITE)
+        calling = Calling(services.engine, services.settings, grant, read_only=False, progress=lambda *_: None)
         found = tool.call(calling, tool.read({"query": query, "k": 20}))
         self.seen.hits += len(found.hits)
         self._look(tenant, f"memory_search {query!r}", found.model_dump_json())
@@ -366,7 +367,7 @@ def _options(chance: random.Random) -> dict[str, Any]:
 
 def _by_name(theirs: str, own: str, chance: random.Random) -> list[tuple[str, str, dict[str, Any] | None]]:
     """Ways of asking for a thing by its id."""
-    link = {"source_id": own, "relation": "supports", "target_id": theirs}
+    link = {"source_id": own, "kind": "supports", "target_id": theirs}
     graded = {"judgments": [{"query_id": theirs, "memory_id": own, "relevance": 1}]}
     every: list[tuple[str, str, dict[str, Any] | None]] = [
         ("GET", f"/api/memory/{theirs}", None),

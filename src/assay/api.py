@@ -8,9 +8,10 @@ from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from assay import wiring
+from assay.access import Access, Grant
 from assay.clock import Clock
 from assay.errors import UnknownSystem
 from assay.records import (
@@ -21,6 +22,7 @@ from assay.records import (
     Filters,
     FolderMode,
     Forget,
+    ForgottenMemory,
     Format,
     Intent,
     MemoryFilter,
@@ -31,11 +33,13 @@ from assay.records import (
     SearchRequest,
     SearchResult,
     Tier,
-    make_draft,
+    Why,
 )
 from assay.records import datasets as records_of_datasets
 from assay.records.checked import one_of
 from assay.settings import KNOWN, Settings, load_settings
+from assay.verbs import Caller, Surface, Verb
+from assay.verbs import memory as memory_verbs
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
@@ -43,12 +47,10 @@ if TYPE_CHECKING:
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
     from assay.flags import FlagState
-    from assay.memory.graph import Why
     from assay.memory.health import HealthReport
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.portable import Exported
-    from assay.memory.saving.forgotten import ForgottenMemory
     from assay.memory.showing import ShownMemory
     from assay.records.research_log import StoredResearch
     from assay.records.researched import ResearchAnswer
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from assay.research.events import StageEvent
     from assay.storage import Store
     from assay.systems.protocol import System
+
+Result = TypeVar("Result")
 
 
 def open_store(db: str | Path | None = None, *, create: bool = True, clock: Clock | None = None) -> Store:
@@ -105,24 +109,21 @@ class Memory:
         What is not given is empty in a new memory; an update takes it over from the memory it supersedes. Give an empty
         value, such as `tags=()`, to save without.
         """
-        draft = make_draft(
+        return self._call(
+            memory_verbs.SAVE,
             title=title,
             body=body,
             triggers=triggers,
-            tier=None if tier is None else one_of(Tier)(tier, "tier"),
+            tier=tier,
             folder=folder,
             tags=tags,
-            format=one_of(Format)(format, "format"),
+            format=format,
             context_type=context_type,
             metadata=metadata,
             source_id=source_id,
             valid_from=valid_from,
-            written_with="assay.Memory",
             automated=automated,
         )
-        outcome = self.engine.saver.save(self.scope, draft)
-        self.engine.keep_up(self.scope)
-        return outcome
 
     def ingest(
         self,
@@ -224,13 +225,18 @@ class Memory:
         self, source_id: str, kind: EdgeKind | str, target_id: str, *, strength: float = 1.0, evidence: str = ""
     ) -> Edge:
         """Join two memories: the first caused, enabled, supports, ... the second."""
-        return self.engine.link(
-            self.scope, source_id, one_of(EdgeKind)(kind, "kind"), target_id, strength=strength, evidence=evidence
+        return self._call(
+            memory_verbs.LINK,
+            source_id=source_id,
+            kind=kind,
+            target_id=target_id,
+            strength=strength,
+            evidence=evidence,
         )
 
     def why(self, memory_id: str) -> Why:
         """What caused, enabled or supports a memory, and what stands behind that in turn."""
-        return self.engine.why(self.scope, memory_id)
+        return self._call(memory_verbs.WHY, memory_id=memory_id)
 
     def list(
         self,
@@ -259,22 +265,17 @@ class Memory:
         `changes` are title, body, triggers, tags, folder, tier, format, context_type or metadata; what is not given
         stays. As with `save`, `automated` says that a program writes on its own.
         """
-        given = {name: tuple(value) if name in ("triggers", "tags") else value for name, value in changes.items()}
-        outcome = self.engine.saver.update(
-            self.scope, memory_id, given, automated=automated, tool="assay.Memory.update"
-        )
-        self.engine.keep_up(self.scope)
-        return outcome
+        return self._call(memory_verbs.UPDATE, memory_id=memory_id, automated=automated, **changes)
 
     def forget(self, memory_id: str, *, reversible: bool = False, versions: bool = False) -> Erased | ForgottenMemory:
         """Erase a memory to the last byte; with `reversible`, hide it from every search until it is restored."""
         if reversible:
-            return self.engine.saver.forget(self.scope, memory_id)
+            return self._call(memory_verbs.FORGET, memory_id=memory_id)
         return self.engine.forget(self.scope, Forget(memory_ids=(memory_id,), versions=versions))
 
     def restore(self, memory_id: str) -> SaveOutcome:
         """Bring back a forgotten, quarantined or superseded memory, or take a merge apart."""
-        return self.engine.saver.restore(self.scope, memory_id)
+        return self._call(memory_verbs.RESTORE, memory_id=memory_id)
 
     def health(self) -> HealthReport:
         """Whether every channel finds what it should."""
@@ -286,6 +287,17 @@ class Memory:
             return self.engine.flag_states(self.scope)[name]
         create = self.engine.store.checkpoints.create
         return self.engine.flags.turn(self.engine.store, self.scope, name, value, checkpoint=create)
+
+    def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
+        """Call a verb as a person who may do everything in this memory."""
+        caller = Caller(
+            engine=self.engine,
+            settings=self.settings,
+            grant=Grant(scope=self.scope, access=Access.OPERATOR, person=True),
+            surface=Surface.PYTHON,
+            via=f"assay.{verb.python}",
+        )
+        return verb.call(caller, verb.make(given))
 
     def close(self) -> None:
         """Give everything back. Closing twice is fine."""

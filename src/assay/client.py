@@ -24,16 +24,29 @@ import numpy as np
 
 from assay import errors
 from assay.clock import Clock, SystemClock
-from assay.errors import AssayError, EndpointUnavailable
+from assay.errors import AssayError, EndpointUnavailable, InputError
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.network import Gatekeeper
-from assay.records import AuthorKind, EdgeKind, Intent, Mode, SaveDecision, Tier
+from assay.records import (
+    AuthorKind,
+    Edge,
+    EdgeKind,
+    ForgottenMemory,
+    Intent,
+    Mode,
+    SaveOutcome,
+    Tier,
+    Why,
+)
+from assay.verbs import Verb
+from assay.verbs import memory as memory_verbs
 
 DEFAULT_URL = "http://127.0.0.1:8710"
 AGAIN = frozenset({408, 425, 429, 502, 503, 504})
 PAGE = 200
 
 Value = TypeVar("Value")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,61 +165,6 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NearMemory:
-    """A memory like the one that was saved."""
-
-    memory_id: str
-    title: str
-    similarity: float
-    agrees: bool
-    same_subject: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SaveStep:
-    """What one step of a save decided."""
-
-    name: str
-    decision: str
-    detail: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InheritedField:
-    """Something that an update took over from the memory it supersedes."""
-
-    field: str
-    value: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Saved:
-    """What became of a save. A quarantined memory is stored, and no search finds it until a person releases it."""
-
-    save_id: str
-    decision: SaveDecision
-    memory_id: str | None
-    unchanged: bool
-    version: int
-    superseded: tuple[str, ...]
-    contradicts: tuple[str, ...]
-    masked: tuple[str, ...]
-    """Secrets that were masked, by kind and place."""
-    quality: float | None
-    would_reject: str | None
-    """Why the quality gate would turn it away once it is enforced; None: it would not."""
-    nearest: tuple[NearMemory, ...]
-    steps: tuple[SaveStep, ...]
-    chunks: int
-    quarantined: bool
-    """Whether it is kept out of search until a person releases it."""
-    held_off: str
-    """What it would have superseded, why reconsolidation is held off, and what to do; else empty."""
-    inherited: tuple[InheritedField, ...]
-    """What was left out and therefore taken over from what is superseded."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ListedMemories:
     """One page of a list of memories, newest first."""
 
@@ -302,12 +260,12 @@ class Client:
         """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
         return _value(Found, self.post("/api/memory/search", {"query": query, "k": k, "mode": mode, **more}))
 
-    def save(self, title: str, body: str, *, tier: Tier | None = None, **more: Any) -> Saved:
-        """Keep a memory. `more` are further fields of the request, such as tags or source_id.
+    def save(self, title: str, body: str, *, tier: Tier | None = None, **more: Any) -> SaveOutcome:
+        """Save a memory. `more` are further fields of the request, such as tags or source_id.
 
         An update takes over what is not given from the memory it supersedes; an empty value is taken as given.
         """
-        return _value(Saved, self.post("/api/memory", {"title": title, "body": body, "tier": tier, **more}))
+        return self._call(memory_verbs.SAVE, title=title, body=body, tier=tier, **more)
 
     def memory(self, memory_id: str, *, session_id: str | None = None) -> Mapping[str, Any]:
         """One memory as a whole; with a session, that counts as a read."""
@@ -321,18 +279,20 @@ class Client:
         """One page of memories, newest first, with how many there are; filters as for `memories`."""
         return _value(ListedMemories, self.get("/api/memory", limit=limit, cursor=cursor, **filters))
 
-    def update(self, memory_id: str, **changes: Any) -> Saved:
+    def update(self, memory_id: str, **changes: Any) -> SaveOutcome:
         """Save a new version of a memory that takes its place; fields that are not given stay."""
-        return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/update", changes))
+        return self._call(memory_verbs.UPDATE, memory_id=memory_id, **changes)
 
-    def restore(self, memory_id: str) -> Saved:
+    def restore(self, memory_id: str) -> SaveOutcome:
         """Bring back a forgotten memory; a person also a quarantined, superseded or merged one."""
-        return _value(Saved, self.post(f"/api/memory/{_part(memory_id)}/restore", {}))
+        return self._call(memory_verbs.RESTORE, memory_id=memory_id)
 
-    def forget(self, memory_id: str, *, reversible: bool = False, versions: bool = False) -> Mapping[str, Any]:
+    def forget(
+        self, memory_id: str, *, reversible: bool = False, versions: bool = False
+    ) -> ForgottenMemory | Mapping[str, Any]:
         """Erase a memory to the last byte; with `reversible`, hide it from every search until it is restored."""
         if reversible:
-            return self.post(f"/api/memory/{_part(memory_id)}/forget", {})
+            return self._call(memory_verbs.FORGET, memory_id=memory_id)
         return self._asked("DELETE", f"/api/memory/{_part(memory_id)}?{urlencode({'versions': versions})}")
 
     def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Mapping[str, Any]:
@@ -343,10 +303,13 @@ class Client:
         """Tell what was read or written."""
         return self.post("/api/memory/events", {"events": list(events)})
 
-    def link(self, source_id: str, relation: EdgeKind | str, target_id: str, **more: Any) -> Mapping[str, Any]:
-        """Join two memories: the first `relation` the second."""
-        body = {"source_id": source_id, "relation": str(relation), "target_id": target_id, **more}
-        return self.post("/api/memory/links", body)
+    def link(self, source_id: str, kind: EdgeKind | str, target_id: str, **more: Any) -> Edge:
+        """Link two memories: the first caused, enabled, supports, ... the second."""
+        return self._call(memory_verbs.LINK, source_id=source_id, kind=str(kind), target_id=target_id, **more)
+
+    def why(self, memory_id: str) -> Why:
+        """Show what stands behind a memory."""
+        return self._call(memory_verbs.WHY, memory_id=memory_id)
 
     def health(self) -> Health:
         """Whether every way of searching finds what it must."""
@@ -392,6 +355,17 @@ class Client:
     def flags(self) -> tuple[Mapping[str, Any], ...]:
         """Every flag as it stands."""
         return tuple(self.get("/api/flags")["flags"])
+
+    def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
+        """Call a verb over HTTP; the result is the value that the same verb returns in Python."""
+        route = verb.http
+        if route is None:
+            raise InputError(f"{verb.name} has no address", remedy="Use the command line or the Python API for it.")
+        path = route.path.format(**{name: _part(str(given.pop(name))) for name in route.path_fields})
+        if route.has_body:
+            return verb.read(self._asked(route.method, path, given))
+        query = {name: _written(value) for name, value in given.items() if value is not None}
+        return verb.read(self._asked(route.method, f"{path}?{urlencode(query, doseq=True)}" if query else path))
 
     def get(self, path: str, **query: Any) -> Mapping[str, Any]:
         """Read any address of the API; what is None is not asked."""
@@ -445,9 +419,6 @@ _NESTED: Mapping[tuple[type, str], type] = {
     (FoundMemory, "passages"): FoundPassage,
     (FoundMemory, "contradicts"): OtherView,
     (FoundMemory, "contradicted_by"): OtherView,
-    (Saved, "nearest"): NearMemory,
-    (Saved, "steps"): SaveStep,
-    (Saved, "inherited"): InheritedField,
     (Run, "metrics"): Measured,
 }
 """The value each entry of a list is, by who holds the list and the field's name."""
@@ -459,7 +430,6 @@ _READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {
     (OtherView, "author"): _read_author,
     (Found, "mode"): Mode,
     (Found, "intent"): Intent,
-    (Saved, "decision"): SaveDecision,
     (Health, "at"): datetime.fromisoformat,
 }
 """How a field that is not a plain JSON value is read; null stays None."""

@@ -9,6 +9,7 @@ AssayError
     RecordNotFound        nothing is stored under that id in this scope
     RecordExists          that id or key is already taken in this scope
     NotAllowed            this caller may not do that to what is stored there
+      AccessTooLow        it needs more access than the caller has, or a person
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
@@ -125,6 +126,10 @@ class RecordExists(InputError):
 
 class NotAllowed(InputError):
     """This caller may not do that to what is stored there."""
+
+
+class AccessTooLow(NotAllowed):
+    """It needs more access than the caller has, or a person."""
 
 
 class CheckpointNotFound(InputError):

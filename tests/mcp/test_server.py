@@ -314,14 +314,14 @@ def test_links_lead_to_reasons(tmp_path: Path) -> None:
             client,
             "memory_causal_link",
             source_id=cause,
-            relation="caused",
+            kind="caused",
             target_id=effect["memory_id"],
             strength=0.5,
         )
-        assert edge["relation"] == "caused"
+        assert edge["kind"] == "caused"
         why = await told(client, "memory_causal_why", memory_id=effect["memory_id"])
         assert [(one["memory_id"], one["strength"]) for one in why["chain"]["behind"]] == [(cause, 0.5)]
-        problem = await refused(client, "memory_causal_link", source_id=cause, relation="caused", target_id=cause)
+        problem = await refused(client, "memory_causal_link", source_id=cause, kind="caused", target_id=cause)
         assert "itself" in problem["message"]
 
     asking(tmp_path, talk)
@@ -423,7 +423,7 @@ def test_a_memory_of_another_tenant_is_refused_in_the_words_of_one_that_never_wa
             "memory_load": {"memory_id": "ID"},
             "memory_causal_why": {"memory_id": "ID"},
             "memory_validate": {"memory_id": "ID", "was_useful": True},
-            "memory_causal_link": {"source_id": own, "relation": "caused", "target_id": "ID"},
+            "memory_causal_link": {"source_id": own, "kind": "caused", "target_id": "ID"},
         }
         for name, given in calls.items():
             said = []

@@ -9,11 +9,10 @@ import pytest
 from tests.memory.engines import engine_at
 from tests.storage.homes import Home
 
-from assay.mcp.tools.saving import describe_save
 from assay.memory.engine import Engine
 from assay.memory.health import Condition
 from assay.records import SaveDecision, SaveOutcome, Scope, make_draft
-from assay.server.routers.memory import saved
+from assay.verbs.memory import SAVE
 
 MONDAY = make_draft(title="Release day", body="Releases go out on Monday at 10:00.")
 TUESDAY = make_draft(title="Release day", body="Releases go out on Tuesday at 11:00.")
@@ -62,9 +61,11 @@ def test_without_a_checkpoint_save_flag_and_health_say_the_same(blocked: Engine,
         assert [one.action for one in work.audit.entries(target="reconsolidation")] == ["flag.held_off"]
 
 
-def test_http_and_mcp_say_what_was_held_off() -> None:
+def test_every_surface_says_what_was_held_off() -> None:
     outcome = SaveOutcome(save_id="sv_1", decision=SaveDecision.STORE, memory_id="m_1", held_off="would have ...")
-    assert saved(outcome).held_off == describe_save(outcome).held_off == "would have ..."
+    assert SAVE.to_json(outcome)["held_off"] == "would have ..."
+    assert SAVE.tool is not None
+    assert "held_off" not in SAVE.tool.masked
 
 
 def test_what_was_held_off_goes_on_once_a_checkpoint_can_be_taken(

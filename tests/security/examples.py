@@ -84,7 +84,7 @@ BODIES: Mapping[str, Example] = {
         "folder": has.canary("folder"),
     },
     "POST /api/memory/links": lambda has: {
-        "source_id": has.memory_id, "relation": "supports", "target_id": has.other_memory_id
+        "source_id": has.memory_id, "kind": "supports", "target_id": has.other_memory_id
     },
     "POST /api/memory/{memory_id}/update": lambda _: {"title": "A changed ledger"},
     "POST /api/memory/{memory_id}/forget": lambda _: {"reason": "by the matrix"},
@@ -131,7 +131,7 @@ TOOLS: Mapping[str, Example] = {
         "folder": has.canary("folder"),
     },
     "memory_causal_link": lambda has: {
-        "source_id": has.memory_id, "relation": "supports", "target_id": has.other_memory_id
+        "source_id": has.memory_id, "kind": "supports", "target_id": has.other_memory_id
     },
     "memory_causal_why": lambda has: {"memory_id": has.memory_id},
     "memory_list": lambda has: {"folder": has.canary("folder")},

@@ -200,7 +200,7 @@ def test_a_foreign_token_sees_nothing_of_ours(services: Services) -> None:
         ("GET", "/api/memory/m_ours", None),
         ("GET", "/api/memory/m_ours/why", None),
         ("POST", "/api/memory/m_ours/validate", {"was_useful": True}),
-        ("POST", "/api/memory/links", {"source_id": "m_ours", "relation": "caused", "target_id": "m_other"}),
+        ("POST", "/api/memory/links", {"source_id": "m_ours", "kind": "caused", "target_id": "m_other"}),
         ("POST", "/api/judgments", {"judgments": [{"query_id": "q", "memory_id": "m_ours", "relevance": 1}]}),
     ]
     with reaching(services, local=False) as client:

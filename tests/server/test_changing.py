@@ -11,12 +11,13 @@ from tests.cli.telling import Run, runner
 from tests.server.serving import OWN, bearer, reaching, served, services_at
 
 import assay
+from assay.access import Grant
 from assay.errors import NotAllowed, RecordNotFound
 from assay.mcp.host import Host
 from assay.mcp.tool import Calling
 from assay.mcp.tools import BY_NAME
 from assay.memory.engine import Engine
-from assay.records import Draft, MemoryFilter, MemoryStatus, Scope, SearchRequest
+from assay.records import Draft, ForgottenMemory, MemoryFilter, MemoryStatus, Scope, SearchRequest
 from assay.records.access import Access
 from assay.server.services import Services
 
@@ -53,7 +54,11 @@ def call(services: Services, name: str, given: dict[str, Any], scope: Scope = OW
     """What a tool of the MCP server gives to an agent."""
     host = Host(services.engine, services.settings)
     calling = Calling(
-        engine=host.engine, settings=host.settings, scope=scope, read_only=False, progress=lambda *_: None
+        engine=host.engine,
+        settings=host.settings,
+        grant=Grant(scope, Access.ADMIN),
+        read_only=False,
+        progress=lambda *_: None,
     )
     tool = BY_NAME[name]
     return tool.call(calling, tool.read(given))
@@ -97,7 +102,7 @@ def test_a_list_is_the_same_everywhere(services: Services, run: Run) -> None:
 def test_an_update_is_a_new_version_everywhere(services: Services, run: Run) -> None:
     tea = keep(services.engine, "Tea", TEA, tags=("kitchen",), folder="house", automated=True)
     mcp = call(services, "memory_update", {"memory_id": tea, "title": "Green tea"})
-    assert (mcp.superseded, mcp.version) == ([tea], 2)
+    assert (mcp.superseded, mcp.version) == ((tea,), 2)
     with reaching(services) as http, served(services, local=False) as address:
         second = http.post(f"/api/memory/{mcp.memory_id}/update", json={"tags": ["tea"]}).json()
         assert (second["superseded"], second["version"]) == ([mcp.memory_id], 3)
@@ -139,7 +144,9 @@ def test_forgetting_and_restoring_are_the_same_everywhere(services: Services, ru
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_allowed")
         assert http.post(f"/api/memory/{tea}/restore", json={}).json()["memory_id"] == tea
         client = assay.Client(address, services.tokens.create(OWN, "c", Access.ADMIN, person=True).text)
-        assert client.forget(tea, reversible=True)["memory_id"] == tea
+        hidden = client.forget(tea, reversible=True)
+        assert isinstance(hidden, ForgottenMemory)
+        assert hidden.memory_id == tea
         assert client.restore(tea).memory_id == tea
     with assay.Memory(services.settings.db, embedder="none") as python:
         python.forget(tea, reversible=True)

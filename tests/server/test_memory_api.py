@@ -102,7 +102,7 @@ def test_one_wrong_event_keeps_all_of_them_out(client: TestClient, services: Ser
 
 
 def test_memories_are_joined_and_explained(client: TestClient, oven: str, router: str) -> None:
-    sent(client, "/api/memory/links", {"source_id": router, "relation": "caused", "target_id": oven})
+    sent(client, "/api/memory/links", {"source_id": router, "kind": "caused", "target_id": oven})
     chain = client.get(f"/api/memory/{oven}/why").json()["chain"]
     assert [one["memory_id"] for one in chain["behind"]] == [router]
     joined = client.get(f"/api/memory/{oven}").json()["joined"]

@@ -132,7 +132,7 @@ def called(host: Host, name: str, given: dict[str, Any]) -> Any:
     """What a tool of the MCP server gives, called as its host calls it."""
     grant = Grant(OWN, Access.ADMIN)
     calling = Calling(
-        engine=host.engine, settings=host.settings, scope=grant.scope, read_only=False, progress=lambda *_: None
+        engine=host.engine, settings=host.settings, grant=grant, read_only=False, progress=lambda *_: None
     )
     tool = BY_NAME[name]
     return tool.call(calling, tool.read(given))

@@ -15,17 +15,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from assay.access import Access, Grant
 from assay.network import OFFLINE_VARIABLE
 from assay.records import Scope
 from assay.records.caveats import Caveat, CaveatKind
 from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_settings
-from assay.wiring import scope_of
+from assay.verbs import Caller, Verb
+from assay.verbs import Surface as VerbSurface
+from assay.wiring import open_engine, scope_of
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+
+R = TypeVar("R")
 
 MOST_REASONS = 5
 """Reasons why metrics do not apply that are printed without --verbose."""
@@ -126,6 +134,27 @@ class Surface:
             sentences.append(f"Some metrics do not apply to some cases, for {len(folded)} reasons: see --verbose.")
         for sentence in sentences:
             self.console.print(f"{about}: {sentence}" if about else sentence, soft_wrap=True)
+
+    def caller(self, engine: Engine, command: str) -> Caller:
+        """Whoever sits at this terminal, as verbs know them: a person who may do everything in this store."""
+        grant = Grant(scope=self.scope, access=Access.OPERATOR, person=True)
+        return Caller(
+            engine=engine,
+            settings=self.settings,
+            grant=grant,
+            surface=VerbSurface.COMMAND_LINE,
+            via=f"assay {command}",
+        )
+
+    def call(self, verb: Verb[Any, R], *, create: bool = False, **given: Any) -> R:
+        """Call a verb on the store of the settings; `create` makes the store if there is none."""
+        request = verb.make(given)
+        with open_engine(self.settings, create=create) as engine:
+            return verb.call(self.caller(engine, verb.command), request)
+
+    def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:
+        """Print what a verb returned: its JSON, or something to read."""
+        self.result(verb.to_json(result) if self.common.json else None, shown)
 
     def result(self, value: Any, shown: RenderableType | str) -> None:
         """The outcome: a JSON document for machines, or something to read."""

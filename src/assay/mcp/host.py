@@ -16,7 +16,7 @@ from anyio import from_thread, to_thread
 from assay.cpu_budget import CpuBudget, limited
 from assay.errors import ServerBusy
 from assay.mcp.policies import Access, Grant
-from assay.mcp.tool import Calling, Progress, Result, Tool
+from assay.mcp.tool import Calling, Progress, Tool
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
@@ -58,27 +58,27 @@ class Host:
         with limited(CpuBudget(cpu_s)):
             return work()
 
-    def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Result:
+    def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Any:
         """One call, in a thread of the limiter."""
         arguments = tool.read(given)
         calling = Calling(
             engine=self.engine,
             settings=self.settings,
-            scope=grant.scope,
+            grant=grant,
             read_only=self.capped(grant).access is Access.READ,
             progress=_progress(report),
         )
         if not tool.policy.takes_long:
-            return tool.call(calling, arguments)  # type: ignore[no-any-return] # as the table of tools has it
+            return tool.call(calling, arguments)
         return self._measure(tool, calling, arguments)
 
-    def _measure(self, tool: Tool[Any, Any], calling: Calling, arguments: Any) -> Result:
+    def _measure(self, tool: Tool[Any, Any], calling: Calling, arguments: Any) -> Any:
         """One evaluation at a time: two at once would distort each other's times, and block everybody else."""
         if not self._measuring.acquire(blocking=False):
             raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
         try:
             with limited(CpuBudget(self.settings.server_long_request_cpu_s)):
-                return tool.call(calling, arguments)  # type: ignore[no-any-return] # as the table of tools has it
+                return tool.call(calling, arguments)
         finally:
             self._measuring.release()
 

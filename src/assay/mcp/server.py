@@ -23,7 +23,7 @@ from assay.mcp import prompts, resources
 from assay.mcp.framing import framed
 from assay.mcp.host import Host
 from assay.mcp.policies import Grant
-from assay.mcp.tool import Result, Tool
+from assay.mcp.tool import Tool
 from assay.mcp.tools import BY_NAME, TOOLS
 
 GRANT = "assay.grant"
@@ -154,8 +154,8 @@ def refused(problem: AssayError) -> types.CallToolResult:
     return types.CallToolResult(content=[text], structured_content=problem.as_json(), is_error=True)
 
 
-def _told(tool: Tool[Any, Any], result: Result) -> types.CallToolResult:
-    structured = result.model_dump(mode="json")
+def _told(tool: Tool[Any, Any], result: Any) -> types.CallToolResult:
+    structured = tool.structure(result)
     said = {name: value for name, value in structured.items() if name != "about"}
     read = json.dumps(said, ensure_ascii=False) if tool.readable is None else tool.readable(result)
     text = types.TextContent(type="text", text=framed(read, what=tool.name))

@@ -6,7 +6,6 @@ field's name, with the field's own description as the remedy. Every field states
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,21 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assay import wiring
-from assay.errors import BadValue
-from assay.mcp.policies import Act, Policy
+from assay.mcp.policies import Act, Grant, Policy
 from assay.records import Scope
+from assay.verbs.faults import refuse
 
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.settings import Settings
-
-SHOWN = 60
-"""Characters of a wrong value that an error repeats."""
 
 
 class Arguments(BaseModel):
@@ -44,8 +39,8 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-A = TypeVar("A", bound=Arguments)
-R = TypeVar("R", bound=Result)
+A = TypeVar("A", bound=BaseModel)
+R = TypeVar("R")
 Progress = Callable[[float, float | None, str], None]
 """Told how much is done, of how much, and what; stops the work when the caller has gone."""
 
@@ -55,11 +50,16 @@ class Calling(NamedTuple):
 
     engine: Engine
     settings: Settings
-    scope: Scope
-    """Whose rows: the server's word, never the client's."""
+    grant: Grant
+    """What the caller may do, and in whose rows: the server's word, never the client's."""
     read_only: bool
     """The caller may read alone, so nothing is written down of the call but logs."""
     progress: Progress
+
+    @property
+    def scope(self) -> Scope:
+        """Whose rows."""
+        return self.grant.scope
 
     @property
     def shelf(self) -> Shelf:
@@ -94,7 +94,7 @@ class Tool(Generic[A, R]):
             title=self.title,
             description=self.description,
             input_schema=self.arguments.model_json_schema(),
-            output_schema=self.result.model_json_schema(mode="serialization"),
+            output_schema=self.output_schema(),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.policy.reads_only,
@@ -104,38 +104,22 @@ class Tool(Generic[A, R]):
             ),
         )
 
+    def output_schema(self) -> dict[str, Any]:
+        """Return the schema of the structured content."""
+        schema: dict[str, Any] = TypeAdapter(self.result).json_schema(mode="serialization")
+        return schema
+
+    def structure(self, result: R) -> dict[str, Any]:
+        """Return a result as structured content."""
+        structured: dict[str, Any] = TypeAdapter(self.result).dump_python(result, mode="json")
+        return structured
+
     def read(self, given: Mapping[str, Any]) -> A:
         """The arguments, checked; raises `BadValue` with every field at fault."""
         try:
-            return self.arguments.model_validate_json(json.dumps(dict(given)))
+            return self.arguments.model_validate_json(json.dumps(dict(given)), strict=True)
         except ValidationError as problem:
-            raise self._refused(problem.errors(include_url=False, include_context=False)) from problem
-
-    def _refused(self, faults: list[ErrorDetails]) -> BadValue:
-        told = "; ".join(dict.fromkeys(_fault(one) for one in faults))
-        remedies = " ".join(dict.fromkeys(self._remedy(one) for one in faults))
-        return BadValue(f"{self.name} cannot take this: {told}", remedy=remedies)
-
-    def _remedy(self, fault: ErrorDetails) -> str:
-        field = str(fault["loc"][0]) if fault["loc"] else ""
-        known = self.arguments.model_fields
-        if field in known:
-            return f"{field}: {known[field].description}"
-        near = difflib.get_close_matches(field, known, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
-        return f"{hint}{self.name} takes {', '.join(known) or 'nothing'}."
-
-
-def _fault(fault: ErrorDetails) -> str:
-    where = ".".join(map(str, fault["loc"])) or "the arguments"
-    said = fault["msg"].removeprefix("Value error, ")
-    said = said[:1].lower() + said[1:]
-    if fault["type"] == "missing":
-        return f"{where} is missing"
-    if fault["type"] == "extra_forbidden":
-        return f"there is no field {where}"
-    shown = repr(fault["input"])
-    return f"{where}: {said}, not {shown if len(shown) <= SHOWN else shown[:SHOWN] + '...'}"
+            raise refuse(problem, self.name, self.arguments) from problem
 
 
 def _in_utc(moment: datetime) -> datetime:

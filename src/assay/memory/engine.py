@@ -33,6 +33,7 @@ from assay.records import (
     TaskEnded,
     TaskRecord,
     TaskReport,
+    Why,
 )
 from assay.records.checked import one_of
 from assay.records.importing import ExportFormat, ImportFormat
@@ -41,7 +42,6 @@ from assay.storage import RecentSession, Store
 if TYPE_CHECKING:
     from assay.memory.context import Packed
     from assay.memory.forgetting import Forgetting
-    from assay.memory.graph import Why
     from assay.memory.health import Health, HealthReport
     from assay.memory.importing import ImportOptions, ImportReport, OnProgress
     from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile

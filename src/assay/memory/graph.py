@@ -7,12 +7,11 @@ it took the place of. Contradictions explain nothing, so they are listed but not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.memory.rights import check_readable
-from assay.records import Edge, EdgeKind, Scope
+from assay.records import Edge, EdgeKind, Reason, Scope, Why
 from assay.storage import Store, Work
 
 DEPTH = 5
@@ -24,31 +23,6 @@ _INTO = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.SUPPORTS})
 """Kinds whose source stands behind the target."""
 _OUT_OF = frozenset({EdgeKind.DERIVED_FROM, EdgeKind.SUPERSEDES})
 """Kinds whose target stands behind the source."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reason:
-    """One memory in a chain, and what stands behind it in turn."""
-
-    memory_id: str
-    title: str
-    kind: EdgeKind | None
-    """How it bears on the one it was reached from; None for the memory that was asked about."""
-    strength: float
-    """Of the edges on the way, multiplied."""
-    evidence: str
-    behind: tuple[Reason, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Why:
-    """The answer to "why is this so?"."""
-
-    chain: Reason
-    contradicted_by: tuple[str, ...]
-    """Memories joined to it by `contradicts`, in either direction."""
-    cut: bool
-    """Whether the chain goes on beyond what is shown."""
 
 
 class _Step(NamedTuple):

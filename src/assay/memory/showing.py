@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from assay.records import Chunk, Edge, MemoryRecord, MemoryStatus
+from assay.records import Chunk, Edge, ForgottenMemory, MemoryRecord, MemoryStatus
 from assay.storage import Work
 from assay.storage.repositories.saves import SaveRecord
-
-if TYPE_CHECKING:
-    from assay.memory.saving.forgotten import ForgottenMemory
 
 
 class ShownEdge(NamedTuple):

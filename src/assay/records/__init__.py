@@ -41,8 +41,20 @@ from assay.records.memory import (
 )
 from assay.records.memory_list import MemoryFilter, MemoryList
 from assay.records.rate import Rate
+from assay.records.reasons import Reason, Why
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
-from assay.records.saving import Draft, Inherited, Mask, Nearest, Quality, QualityPart, SaveOutcome, Step, make_draft
+from assay.records.saving import (
+    Draft,
+    ForgottenMemory,
+    Inherited,
+    Mask,
+    Nearest,
+    Quality,
+    QualityPart,
+    SaveOutcome,
+    Step,
+    make_draft,
+)
 from assay.records.scope import DEFAULT_TENANT, Scope
 from assay.records.searching import (
     Boost,
@@ -113,6 +125,7 @@ __all__ = [
     "FolderChoice",
     "FolderMode",
     "Forget",
+    "ForgottenMemory",
     "Format",
     "FusionMethod",
     "GivenAnswer",
@@ -147,6 +160,7 @@ __all__ = [
     "Quality",
     "QualityPart",
     "Rate",
+    "Reason",
     "RetrievedChunk",
     "RowKind",
     "RubricVerdict",
@@ -175,5 +189,6 @@ __all__ = [
     "TokenPrice",
     "TrustMove",
     "Vote",
+    "Why",
     "make_draft",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.errors import BadValue
 from assay.records import values
@@ -109,7 +109,8 @@ def make_draft(
     return Draft(title=title, body=body, **given, **more, given=frozenset(given))
 
 
-class Mask(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Mask:
     """A secret that was masked, or hidden text that was taken out, before anything was stored. It is nowhere in it."""
 
     kind: str
@@ -119,7 +120,8 @@ class Mask(NamedTuple):
     length: int
 
 
-class QualityPart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QualityPart:
     """One part of the quality score."""
 
     name: str
@@ -148,7 +150,8 @@ class Nearest:
     """What disagrees, or what is shared."""
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Step:
     """What one step of a save decided."""
 
     name: str
@@ -159,7 +162,8 @@ class Step(NamedTuple):
     detail: str = ""
 
 
-class Inherited(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Inherited:
     """Something that an update took over from what it supersedes."""
 
     field: str
@@ -176,6 +180,8 @@ class SaveOutcome:
     decision: SaveDecision
     memory_id: str | None
     """The new memory, the one merged into, or the duplicate it was rejected for; None when only quality spoke."""
+    reason: str = ""
+    """Why it was rejected or is in quarantine; empty: neither."""
     unchanged: bool = False
     """The same source with the same content was there already: nothing was written."""
     version: int = 1
@@ -197,3 +203,15 @@ class SaveOutcome:
     """Kept, but found by no search until a person releases it with `assay restore`."""
     held_off: str = ""
     """What it would have superseded or merged into, why reconsolidation is held off, and what to do about it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ForgottenMemory:
+    """What was forgotten, and since when."""
+
+    memory_id: str
+    title: str
+    forgotten_at: datetime
+    forgotten_by: str
+    unchanged: bool = False
+    """It was forgotten already; nothing was written."""

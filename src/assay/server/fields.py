@@ -1,64 +1,48 @@
-"""Fields that requests share: what they may hold is said once, and shown in the description of the API.
-
-Numbers and truth values are strict: a text is none. Times are ISO 8601; without a zone they are UTC.
-"""
+"""Fields of routes that are not made from verbs: those that requests share, and ids that stand in paths."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path
-from pydantic import AfterValidator, BeforeValidator, Field
 
-LONGEST_TEXT = 1_000_000
-LONGEST_QUERY = 20_000
-MOST_LABELS = 50
-MOST_RESULTS = 100
-NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:#-]{0,127}$"
-"""What ids look like."""
-NO_PATH = r"^[^/\\.][^/\\]*$"
-"""What names of runs and datasets look like: never a path."""
+from assay.verbs.fields import (
+    LONGEST_QUERY,
+    LONGEST_TEXT,
+    MOST_LABELS,
+    MOST_RESULTS,
+    NAME,
+    NO_PATH,
+    Count,
+    EventKey,
+    Id,
+    Label,
+    Moment,
+    SessionId,
+    Share,
+    Whole,
+    YesNo,
+)
 
-
-def _text_only(value: Any) -> Any:
-    if not isinstance(value, (str, datetime)):
-        raise ValueError("give a time in ISO 8601")  # noqa: TRY004 - pydantic turns it into a fault of the field
-    return value
-
-
-def _in_utc(moment: datetime) -> datetime:
-    try:
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except OverflowError as problem:
-        raise ValueError("give a time within the years 1 to 9999") from problem
-
-
-Whole = Annotated[int, Field(strict=True)]
-YesNo = Annotated[bool, Field(strict=True)]
-Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
-Moment = Annotated[datetime, BeforeValidator(_text_only), AfterValidator(_in_utc)]
-Label = Annotated[str, Field(min_length=1, max_length=500)]
-Id = Annotated[str, Field(min_length=1, max_length=128, pattern=NAME)]
-SessionId = Annotated[
-    str | None,
-    Field(
-        min_length=1,
-        max_length=500,
-        description="Any name for the present conversation, the same in each call: what it was given is known.",
-    ),
+__all__ = [
+    "LONGEST_QUERY",
+    "LONGEST_TEXT",
+    "MOST_LABELS",
+    "MOST_RESULTS",
+    "NAME",
+    "NO_PATH",
+    "Count",
+    "EventKey",
+    "Id",
+    "IdInPath",
+    "Label",
+    "Moment",
+    "NameInPath",
+    "SessionId",
+    "Share",
+    "Whole",
+    "YesNo",
 ]
-EventKey = Annotated[
-    str | None,
-    Field(
-        min_length=1,
-        max_length=100,
-        description="A name of your own for this event, of letters, digits, _ and -: sent again, it counts once.",
-    ),
-]
-Count = Annotated[
-    int | None,
-    Field(strict=True, ge=1, le=MOST_RESULTS, description=f"How many results, 1 to {MOST_RESULTS}."),
-]
+
 IdInPath = Annotated[str, Path(min_length=1, max_length=128, pattern=NAME)]
 NameInPath = Annotated[str, Path(min_length=1, max_length=200, pattern=NO_PATH)]

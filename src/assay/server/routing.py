@@ -25,6 +25,7 @@ from assay.records import Scope
 from assay.server.errors import documented
 from assay.server.parameters import refuse_unknown_parameters
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
+from assay.verbs import Caller, Surface
 
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
@@ -108,6 +109,17 @@ class Asking(NamedTuple):
         """The runs, datasets and labels that the caller may see."""
         return self.services.shelf(self.scope)
 
+    @property
+    def caller(self) -> Caller:
+        """Who calls, as verbs know them."""
+        return Caller(
+            engine=self.services.engine,
+            settings=self.services.settings,
+            grant=self.grant,
+            surface=Surface.HTTP,
+            via="http",
+        )
+
 
 async def _asking(request: Request) -> Asking:
     refuse_unknown_parameters(request)
@@ -130,6 +142,8 @@ class Route:
     """What it may answer besides what every route may."""
     response: type[BaseModel] | None = None
     """None: what the handler says it returns."""
+    response_type: Any = None
+    """The same for a type that is no model, such as a record."""
     responses: Mapping[int | str, dict[str, Any]] = field(default_factory=dict)
     """What else the description says of answers."""
     shown_once: ShownOnce | None = None
@@ -188,7 +202,7 @@ class Resource:
                 answering(route),
                 methods=[route.method],
                 status_code=route.status,
-                response_model=route.response or _returned(route.handler),
+                response_model=route.response or route.response_type or _returned(route.handler),
                 responses={**documented(*ALWAYS, *route.fails), **route.responses},
                 tags=[self.tag],
                 operation_id=route.handler.__name__,

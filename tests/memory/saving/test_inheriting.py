@@ -7,7 +7,7 @@ from tests.memory.saving.conftest import draft
 
 from assay.errors import BadValue
 from assay.memory.saving import Saver
-from assay.records import Draft, Edge, EdgeKind, Format, MemoryRecord, SaveOutcome, Scope, Tier, make_draft
+from assay.records import Draft, Edge, EdgeKind, Format, Inherited, MemoryRecord, SaveOutcome, Scope, Tier, make_draft
 from assay.storage import Store
 from assay.testing import FixedClock
 
@@ -122,7 +122,7 @@ def test_links_come_along_but_not_those_about_versions(
     second = saver.save(scope, make_draft(title=TITLE, body=NEW))
     third = saver.save(scope, make_draft(title=TITLE, body="Nothing is deployed on a Friday after 10:00."))
     for outcome in (second, third):
-        assert ("links", "1") in outcome.inherited
+        assert Inherited("links", "1") in outcome.inherited
     with store.reading(scope) as work:
         edges = {(one.source_id, one.kind, one.target_id) for one in work.edges.of(str(third.memory_id))}
     assert edges == {

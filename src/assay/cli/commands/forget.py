@@ -14,6 +14,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import InputError, StorageError
 from assay.formats.grid import grid
 from assay.records import Erased, ErasurePlan, Forget
+from assay.verbs import memory as memory_verbs
 
 NOTHING_FOUND = 2
 MOST_SHOWN = 20
@@ -88,14 +89,13 @@ def register(app: typer.Typer) -> None:
 def _hide(surface: Surface, ids: list[str], *, others: bool) -> None:
     if others or not ids:
         raise InputError("--reversible forgets memories by id only", remedy="Name one id or more, and nothing else.")
-    with wiring.open_engine(surface.settings, create=False) as engine:
-        done = [engine.saver.forget(surface.scope, memory_id) for memory_id in dict.fromkeys(ids)]
+    done = [surface.call(memory_verbs.FORGET, memory_id=memory_id) for memory_id in dict.fromkeys(ids)]
     lines = [
         f"{'already forgotten' if one.unchanged else 'forgotten'} {one.memory_id} {one.title!r};"
         f" bring it back: assay restore {one.memory_id}"
         for one in done
     ]
-    surface.result(plain(done), "\n".join(lines))
+    surface.result([memory_verbs.FORGET.to_json(memory) for memory in done], "\n".join(lines))
 
 
 def _finish(surface: Surface) -> None:

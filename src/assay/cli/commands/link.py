@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.records import EdgeKind
+from assay.verbs import memory as memory_verbs
 
 FromArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory the edge leaves.")]
 KindArgument = Annotated[EdgeKind, typer.Argument(help="How the first bears on the second.")]
@@ -31,6 +30,7 @@ def register(app: typer.Typer) -> None:
         evidence: EvidenceOption = "",
     ) -> None:
         """Join two memories: the first caused, enabled, supports, ... the second."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            edge = engine.link(surface.scope, source, kind, target, strength=strength, evidence=evidence)
-        surface.result(plain(edge), f"{source} {kind.value} {target} ({strength:.2f})")
+        edge = surface.call(
+            memory_verbs.LINK, source_id=source, kind=kind, target_id=target, strength=strength, evidence=evidence
+        )
+        surface.show(memory_verbs.LINK, edge, f"{source} {kind.value} {target} ({strength:.2f})")

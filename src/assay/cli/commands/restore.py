@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay import wiring
 from assay.cli.commands.show import IdArgument
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.records import SaveOutcome
+from assay.verbs import memory as memory_verbs
 
 
 def register(app: typer.Typer) -> None:
@@ -17,9 +16,8 @@ def register(app: typer.Typer) -> None:
     @command(app, "restore")
     def restore(surface: Surface, memory_id: IdArgument) -> None:
         """Bring back a forgotten, quarantined or superseded memory, or take a merge apart; later saves stay."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            done = engine.saver.restore(surface.scope, memory_id)
-        surface.result(plain(done), restored(done))
+        done = surface.call(memory_verbs.RESTORE, memory_id=memory_id)
+        surface.show(memory_verbs.RESTORE, done, restored(done))
 
 
 def restored(done: SaveOutcome) -> str:

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
-from assay.records import Format, Nearest, SaveDecision, SaveOutcome, Tier, make_draft
+from assay.records import Format, Nearest, SaveDecision, SaveOutcome, Tier
+from assay.verbs import memory as memory_verbs
 
 NOTHING_KEPT = 2
 """The exit code of a save that was turned away."""
@@ -63,7 +62,9 @@ def register(app: typer.Typer) -> None:
 
         An update takes over folder, tags, triggers, tier and links from what it supersedes, unless they are given.
         """
-        draft = make_draft(
+        outcome = surface.call(
+            memory_verbs.SAVE,
+            create=True,
             title=title,
             body=read_body(surface, file, text),
             tier=tier,
@@ -73,12 +74,9 @@ def register(app: typer.Typer) -> None:
             format=body_format,
             context_type=context_type,
             source_id=source_id,
-            written_with="assay save",
             automated=automated,
         )
-        with wiring.open_engine(surface.settings) as engine:
-            outcome = engine.saver.save(surface.scope, draft)
-        surface.result(plain(outcome), "\n".join(told(outcome)))
+        surface.show(memory_verbs.SAVE, outcome, "\n".join(told(outcome)))
         if outcome.decision is SaveDecision.REJECT:
             raise typer.Exit(NOTHING_KEPT)
 
@@ -112,14 +110,14 @@ def _headline(outcome: SaveOutcome) -> str:
     if outcome.unchanged:
         return f"unchanged {outcome.memory_id} ({outcome.steps[-1].detail})"
     if outcome.decision is SaveDecision.REJECT:
-        return f"rejected: {_why_rejected(outcome)}{about}"
+        return f"rejected: {outcome.reason}{about}"
     if outcome.decision is SaveDecision.MERGE:
         return f"merged into {outcome.memory_id}{about}; undo: assay restore {outcome.memory_id}"
     if outcome.superseded:
         gone = ", ".join(outcome.superseded)
         return f"superseded {gone} by {outcome.memory_id}{about}; undo: assay restore {outcome.superseded[0]}"
     if outcome.quarantined:
-        return f"quarantined {outcome.memory_id}: {_doubted(outcome)}; release: assay restore {outcome.memory_id}"
+        return f"quarantined {outcome.memory_id}: {outcome.reason}; release: assay restore {outcome.memory_id}"
     version = f" version {outcome.version}" if outcome.version > 1 else ""
     return f"stored {outcome.memory_id}{version}{about}"
 
@@ -137,17 +135,6 @@ def _relation(one: Nearest) -> str:
     """How a memory stands to the draft, where that decided something."""
     agree = "agrees" if one.agrees else "disagrees"
     return f"{agree}, {'same' if one.same_subject else 'other'} subject"
-
-
-def _doubted(outcome: SaveOutcome) -> str:
-    return "; ".join(step.detail for step in outcome.steps if step.decision == "quarantine")
-
-
-def _why_rejected(outcome: SaveOutcome) -> str:
-    if outcome.memory_id is not None:
-        return f"a duplicate of {outcome.memory_id}"
-    said = [step.detail for step in outcome.steps if step.decision == "reject"]
-    return "; ".join(said) or "the quality is too low"
 
 
 def read_body(surface: Surface, file: Path | None, text: str | None) -> str:

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from assay import wiring
 from assay.cli.commands.save import NOTHING_KEPT, read_body, told
 from assay.cli.commands.show import IdArgument
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.records import SaveDecision, Tier
+from assay.verbs import memory as memory_verbs
 
 
 class Clearable(StrEnum):
@@ -66,8 +65,7 @@ def register(app: typer.Typer) -> None:
             changes[field.value] = "" if field is Clearable.FOLDER else ()
         if not changes:
             raise InputError("nothing to change was given", remedy="See `assay update --help` for what can be changed.")
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            outcome = engine.saver.update(surface.scope, memory_id, changes, tool="assay update")
-        surface.result(plain(outcome), "\n".join(told(outcome)))
+        outcome = surface.call(memory_verbs.UPDATE, memory_id=memory_id, **changes)
+        surface.show(memory_verbs.UPDATE, outcome, "\n".join(told(outcome)))
         if outcome.decision is SaveDecision.REJECT:
             raise typer.Exit(NOTHING_KEPT)

@@ -8,13 +8,12 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from assay import wiring
 from assay.cli.commands.show import IdArgument
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.verbs import memory as memory_verbs
 
 if TYPE_CHECKING:
-    from assay.memory.graph import Reason, Why
+    from assay.records import Reason, Why
 
 
 def register(app: typer.Typer) -> None:
@@ -23,9 +22,8 @@ def register(app: typer.Typer) -> None:
     @command(app, "why")
     def why(surface: Surface, memory_id: IdArgument) -> None:
         """Show what caused, enabled or supports a memory, and what stands behind that in turn."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.why(surface.scope, memory_id)
-        surface.result(plain(found), _tree(found))
+        found = surface.call(memory_verbs.WHY, memory_id=memory_id)
+        surface.show(memory_verbs.WHY, found, _tree(found))
         if not found.chain.behind:
             surface.note("Nothing is known to stand behind it. Say what does: assay link CAUSE caused " + memory_id)
         for other in found.contradicted_by:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.mcp.tool import Tool
-from assay.mcp.tools import evaluating, keeping, learning, loading, managing, saving, searching, tasks
+from assay.mcp.tools import evaluating, keeping, learning, loading, managing, searching, tasks
+from assay.mcp.verb_tools import TOOLS as OF_VERBS
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
     *searching.TOOLS,
     *loading.TOOLS,
-    *saving.TOOLS,
+    *OF_VERBS,
     *managing.TOOLS,
     *learning.TOOLS,
     *tasks.TOOLS,

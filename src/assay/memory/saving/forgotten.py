@@ -9,7 +9,7 @@ metadata. `assay forget` erases it for good.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,21 +17,9 @@ from assay.clock import Clock
 from assay.errors import NotReady
 from assay.memory import rights
 from assay.memory.saving.structure import RESERVED
-from assay.records import Edge, EdgeKind, MemoryRecord, MemoryStatus, Scope, plain
+from assay.records import Edge, EdgeKind, ForgottenMemory, MemoryRecord, MemoryStatus, Scope, plain
 from assay.records.memory import FORGOTTEN_MARK as MARK
 from assay.storage import Store, Work
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForgottenMemory:
-    """What was forgotten, and since when."""
-
-    memory_id: str
-    title: str
-    forgotten_at: datetime
-    forgotten_by: str
-    unchanged: bool = False
-    """It was forgotten already; nothing was written."""
 
 
 def forget(

@@ -21,7 +21,7 @@ from assay.index import Indexes
 from assay.memory.saving import copying, quarantine
 from assay.memory.saving.batches import Pace, cut_batches
 from assay.memory.saving.decisions import allowed, decide
-from assay.memory.saving.forgotten import ForgottenMemory, forget
+from assay.memory.saving.forgotten import forget
 from assay.memory.saving.gate import UNGATED, Policy, policy_for
 from assay.memory.saving.inheriting import Update, inherit, update_of
 from assay.memory.saving.neighbours import (
@@ -38,7 +38,7 @@ from assay.memory.saving.reconsolidation import Verdict
 from assay.memory.saving.restoring import Restorer
 from assay.memory.saving.updating import already, check_current, draft_of_update
 from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
-from assay.records import Draft, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step, Tier
+from assay.records import Draft, ForgottenMemory, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step, Tier
 from assay.storage import Standing, Store, Work
 from assay.text.chunking import Chunker
 

@@ -7,7 +7,7 @@ save that must see an earlier one of its batch has that written first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -256,6 +256,7 @@ def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
         save_id=save_id,
         decision=SaveDecision.SUPERSEDE if stored and plan.replaced else decision.decision,
         memory_id=memory_id,
+        reason=_reason(decision, memory_id),
         version=plan.version if stored else 1,
         superseded=tuple(one.id for one in plan.replaced),
         inherited=plan.inherited,
@@ -292,11 +293,11 @@ def _last_step(plan: Plan, memory_id: str | None) -> Step:
 def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
     return {
         "title": title,
-        "steps": [list(step) for step in outcome.steps],
-        "masks": [list(mask) for mask in outcome.masks],
+        "steps": [list(astuple(step)) for step in outcome.steps],
+        "masks": [list(astuple(mask)) for mask in outcome.masks],
         "nearest": [_nearest(one) for one in outcome.nearest],
         "superseded": list(outcome.superseded),
-        "inherited": [list(one) for one in outcome.inherited],
+        "inherited": [list(astuple(kept)) for kept in outcome.inherited],
         "contradicts": list(outcome.contradicts),
     }
 
@@ -350,3 +351,12 @@ def new_triggers(there: Iterable[str], given: Iterable[str]) -> list[str]:
 def tokens_of(work: Work, memory_id: str) -> int:
     """The tokens of a stored memory."""
     return sum(chunk.token_count for chunk in work.memories.chunks_of(memory_id))
+
+
+def _reason(decision: Decision, memory_id: str | None) -> str:
+    """Say why a draft was rejected or is quarantined; nothing of one that is neither."""
+    if decision.decision is SaveDecision.REJECT and memory_id is not None:
+        return f"a duplicate of {memory_id}"
+    deciding = "reject" if decision.decision is SaveDecision.REJECT else "quarantine"
+    said = "; ".join(step.detail for step in decision.steps if step.decision == deciding)
+    return said or ("the quality is too low" if decision.decision is SaveDecision.REJECT else "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assay.server.routers import (
     auditing,
-    changing,
     datasets,
     evaluations,
     flags,
@@ -21,6 +20,7 @@ from assay.server.routers import (
     tests,
 )
 from assay.server.routing import Resource
+from assay.server.verb_routes import RESOURCES as OF_VERBS
 
 RESOURCES: tuple[Resource, ...] = (
     research.RESOURCE,
@@ -30,7 +30,6 @@ RESOURCES: tuple[Resource, ...] = (
     health.RESOURCE,
     learning.RESOURCE,
     memory.RESOURCE,
-    changing.RESOURCE,
     sessions.RESOURCE,
     runs.RESOURCE,
     datasets.RESOURCE,
@@ -39,5 +38,6 @@ RESOURCES: tuple[Resource, ...] = (
     tests.RESOURCE,
     governing.RESOURCE,
     auditing.RESOURCE,
+    *OF_VERBS,
 )
 """Addresses without parameters stand before those with one that they fit: the first that fits answers."""

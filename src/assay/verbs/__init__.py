@@ -1,0 +1,26 @@
+"""The table of verbs: everything a user can do, once, for every surface.
+
+| module | what is in it |
+| --- | --- |
+| `verb` | what a verb, a caller and a request are |
+| `fields` | field types that requests share |
+| `faults` | what is wrong with a request, in plain words |
+| `memory` | save, update, forget, restore, link, why |
+
+To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
+client, reference pages and the tests of parity and authority follow from the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.verbs import memory
+from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
+
+FAMILIES: tuple[Family, ...] = (memory.FAMILY,)
+VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}
+"""Every verb by its name."""
+
+__all__ = ["FAMILIES", "VERBS", "Caller", "Family", "HttpRoute", "McpTool", "Request", "Surface", "Verb"]

@@ -1,0 +1,83 @@
+"""Compares every verb on every surface. Run it by itself to see the numbers:
+
+python -m tests.verbs.parity
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.verbs.examples import EXAMPLES, Example
+from tests.verbs.surfaces import Answer, Given, Place, Tenant, place_at, surfaces_of
+
+from assay.verbs import VERBS, Verb
+
+
+@dataclass
+class Report:
+    """What was compared."""
+
+    verbs: set[str] = field(default_factory=set)
+    comparisons: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def compare(place: Place, verb: Verb[Any, Any], report: Report) -> None:
+    """Call a verb with each example on each of its surfaces, and note every difference."""
+    report.verbs.add(verb.name)
+    for number, example in enumerate(EXAMPLES[verb.name].requests):
+        groups = [dict(_answers(place, verb, example, person=True))]
+        if example.programs:
+            groups.append(dict(_answers(place, verb, example, person=False)))
+        for group in groups:
+            _note(f"{verb.name} #{number}", group, report)
+
+
+def _answers(place: Place, verb: Verb[Any, Any], example: Example, *, person: bool) -> Iterator[tuple[str, Answer]]:
+    for name, call in surfaces_of(verb, person=person).items():
+        if name == "command line" and example.argv is None:
+            continue
+        tenant = place.tenant(example.prepare)
+        argv = [_filled(part, tenant) for part in example.argv or ()]
+        answer = call(tenant, verb, _given(example, tenant), argv)
+        yield f"{name} ({'person' if person else 'program'})", Answer(tenant.plain(answer.result), answer.error)
+
+
+def _given(example: Example, tenant: Tenant) -> Given:
+    return {name: _filled(value, tenant) for name, value in example.given.items()}
+
+
+def _filled(value: Any, tenant: Tenant) -> Any:
+    if isinstance(value, str) and value.startswith("<") and value.endswith(">"):
+        return tenant.ids[value[1:-1]]
+    return value
+
+
+def _note(what: str, answers: dict[str, Answer], report: Report) -> None:
+    (first, expected), *others = answers.items()
+    for name, answer in others:
+        report.comparisons += 1
+        if answer != expected:
+            report.differences.append(f"{what}: {name} says {answer}, {first} says {expected}")
+
+
+def main() -> int:
+    """Compare everything on a SQLite store, and print the numbers."""
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder, place_at(Path(folder), str(Path(folder) / "notes.db")) as place:
+        for name in EXAMPLES:
+            compare(place, VERBS[name], report)
+    sys.stdout.write(
+        f"{len(report.verbs)} verbs, {report.comparisons} comparisons, {len(report.differences)} differences\n"
+    )
+    sys.stdout.write("".join(f"  {difference}\n" for difference in report.differences))
+    return 1 if report.differences else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

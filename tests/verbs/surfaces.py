@@ -1,0 +1,217 @@
+"""Every surface of a verb, called the same way: Python, command line, HTTP, `Client` and MCP.
+
+Each call works in a tenant of its own, filled with the same notes, so that all of them begin from the same state. What
+a surface answers is compared after ids and times, which differ by nature, are replaced by what they stand for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+from starlette.testclient import TestClient
+from tests.server.serving import HERE, served, settings_at
+from tests.verbs.notes import Notes, fill
+
+import assay
+from assay import wiring
+from assay.access import Access, Grant
+from assay.cli.main import main
+from assay.errors import AssayError
+from assay.mcp.host import Host
+from assay.mcp.server import build_server
+from assay.records import Scope
+from assay.server.application import build
+from assay.server.services import Services
+from assay.settings import Settings
+from assay.verbs import Verb
+from mcp import Client as McpClient
+
+BOUND_S = 60.0
+PRINCIPAL = "token:parity"
+"""Who a caller is that shows a token named `parity`; at the command line and in Python it is `local`."""
+_ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
+Given = dict[str, Any]
+ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
+"""Arguments that only choose the verb, where a method of Python and the client does more than one."""
+
+
+class Answer(NamedTuple):
+    """What a surface answered: a result, or the code of an error."""
+
+    result: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store that every surface reaches, and a server before it."""
+
+    folder: Path
+    settings: Settings
+    services: Services
+    http: TestClient
+    address: str
+    _tenants: list[str] = field(default_factory=list)
+
+    def tenant(self, prepare: Callable[[Any, Scope, Notes], Mapping[str, str]] | None = None) -> Tenant:
+        """Return a new tenant with the notes that every tenant has."""
+        name = f"t{len(self._tenants)}"
+        self._tenants.append(name)
+        scope = Scope(tenant=name, principal=PRINCIPAL)
+        notes = fill(self.services.engine, scope)
+        more = {} if prepare is None else dict(prepare(self.services.engine, scope, notes))
+        self.services.engine.store.log.flush()
+        return Tenant(self, scope, {**notes.ids, **more})
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One tenant of a place."""
+
+    place: Place
+    scope: Scope
+    ids: Mapping[str, str]
+
+    def token(self, *, person: bool) -> str:
+        """Return a token that may do everything here."""
+        return self.place.services.tokens.create(self.scope, "parity", Access.OPERATOR, person=person).text
+
+    def plain(self, value: Any) -> Any:
+        """Return an answer with ids and times replaced by what they stand for."""
+        names = {stored: f"<{name}>" for name, stored in self.ids.items()}
+        return _plain(value, names, {})
+
+
+def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner, names, seen) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, names, seen) for inner in value]
+    if not isinstance(value, str):
+        return round(value, 6) if isinstance(value, float) else value
+    if value in {PRINCIPAL, "local"}:
+        return "<caller>"
+    with contextlib.suppress(ValueError):
+        datetime.fromisoformat(value)
+        return "<time>"
+    return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
+
+
+Call = Callable[[Tenant, "Verb[Any, Any]", Given, list[str]], Answer]
+
+
+def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
+    """Call the public Python method."""
+    _, _, method = verb.python.partition(".")
+    with assay.Memory(tenant.place.settings.db, embedder="none", tenant=tenant.scope.tenant) as memory:
+        try:
+            return Answer(verb.to_json(getattr(memory, method)(**given, **ALSO.get(verb.name, {}))))
+        except AssayError as problem:
+            return Answer(error=problem.code)
+
+
+def by_command(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
+    """Call the command line with --json."""
+    out, err = io.StringIO(), io.StringIO()
+    place = ["--json", "--tenant", tenant.scope.tenant, "--db", tenant.place.settings.db]
+    config = ["--config", str(tenant.place.folder / "assay.toml")]
+    with (
+        _unchanged_environment(),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.suppress(SystemExit),
+    ):
+        main([*argv, *place, *config])
+    told = json.loads(out.getvalue() or err.getvalue())
+    return Answer(error=told["error"]["code"]) if isinstance(told, dict) and "error" in told else Answer(told)
+
+
+@contextmanager
+def _unchanged_environment() -> Iterator[None]:
+    """Take back what a command puts into the environment of its process."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def by_http(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str], *, person: bool) -> Answer:
+    """Send the request as the API describes it."""
+    assert verb.http is not None
+    path = verb.http.path.format(**{name: given[name] for name in verb.http.path_fields})
+    rest = {name: value for name, value in given.items() if name not in verb.http.path_fields}
+    sent: Given = {"json": rest} if verb.http.has_body else {"params": rest}
+    headers = {"Authorization": f"Bearer {tenant.token(person=person)}"}
+    told = tenant.place.http.request(verb.http.method, path, headers=headers, **sent).json()
+    return Answer(error=told["error"]["code"]) if "error" in told else Answer(told)
+
+
+def by_client(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str], *, person: bool) -> Answer:
+    """Call the method of `Client` against a real server."""
+    with assay.Client(tenant.place.address, tenant.token(person=person)) as client:
+        try:
+            return Answer(verb.to_json(getattr(client, verb.client)(**given, **ALSO.get(verb.name, {}))))
+        except AssayError as problem:
+            return Answer(error=problem.code)
+
+
+def by_mcp(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
+    """Call the tool through the protocol."""
+    return anyio.run(_ask, tenant, verb, given)
+
+
+async def _ask(tenant: Tenant, verb: Verb[Any, Any], given: Given) -> Answer:
+    assert verb.tool is not None
+    host = Host(tenant.place.services.engine, tenant.place.settings)
+    with anyio.fail_after(BOUND_S):
+        async with McpClient(build_server(host, local=Grant(tenant.scope, Access.OPERATOR))) as client:
+            done = await client.call_tool(verb.tool.name, given)
+    told = dict(done.structured_content or {})
+    if done.is_error:
+        return Answer(error=told["error"]["code"])
+    told.pop("about", None)
+    return Answer(told)
+
+
+def surfaces_of(verb: Verb[Any, Any], *, person: bool) -> dict[str, Call]:
+    """Return the surfaces of a verb on which the caller counts as a person, or as a program."""
+    found: dict[str, Call] = {}
+    if verb.http is not None:
+        found["http"] = partial(by_http, person=person)
+    if verb.client:
+        found["client"] = partial(by_client, person=person)
+    if person and verb.python:
+        found["python"] = by_python
+    if person and verb.command:
+        found["command line"] = by_command
+    if not person and verb.tool is not None:
+        found["mcp"] = by_mcp
+    return found
+
+
+@contextmanager
+def place_at(folder: Path, db: str) -> Iterator[Place]:
+    """Open a store, and a server before it, that every surface reaches."""
+    (folder / "assay.toml").write_text('[embedder]\nkind = "none"\n')
+    settings = replace(settings_at(folder), db=db, embedder="none")
+    with wiring.serving(settings) as engine:
+        services = Services(engine, settings)
+        with (
+            TestClient(build(services, open_to_this_machine=False), base_url=HERE) as http,
+            served(services, local=False) as address,
+        ):
+            yield Place(folder, settings, services, http, address)
