@@ -75,6 +75,8 @@ def test_what_goes_by_other_settings_is_not_refused(project: Path) -> None:
     settings = load(project).settings
     settings.refuse_withheld()
     settings.refuse_withheld("embedder.url", "research.")
+    with pytest.raises(SettingNotApproved, match=r"model\.url"):
+        settings.refuse_withheld("embedder.url", "research.", "model.")
 
 
 def test_a_file_above_the_working_folder_is_no_better(project: Path) -> None:

@@ -45,8 +45,16 @@ def test_once_something_was_committed_a_request_goes_on() -> None:
     used = Used()
     with limited(CpuBudget(2.0, used=used)):
         used.seconds += 3.0
+        with pytest.raises(RequestTooCostly):
+            cpu_budget.check("saving")
         cpu_budget.settle()
         cpu_budget.check("telling what was saved")
+        used.seconds += 100.0
+        cpu_budget.check("telling more of it")
+    with limited(CpuBudget(2.0, used=used)):
+        used.seconds += 3.0
+        with pytest.raises(RequestTooCostly):
+            cpu_budget.check("the next request, which has committed nothing")
 
 
 def test_only_the_thread_that_began_it_counts() -> None:

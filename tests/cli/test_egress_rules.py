@@ -176,6 +176,8 @@ def test_offline_refuses_every_other_address_by_name(url: str) -> None:
 def test_offline_lets_the_configured_address_pass_however_it_is_written() -> None:
     for url in ("https://models.example/other", "https://MODELS.example:443", "https://models.example/v1?x=1"):
         OFFLINE.check(url)
+        with pytest.raises(AddressRefused):
+            OFFLINE.check(url.lower().replace("models.example", "models.example.org"))
 
 
 def test_an_address_that_cannot_be_read_is_refused_and_its_password_not_shown() -> None:
@@ -185,7 +187,10 @@ def test_an_address_that_cannot_be_read_is_refused_and_its_password_not_shown() 
 
 
 def test_without_offline_everything_passes() -> None:
-    Gatekeeper.of(["nonsense"], offline=False).check("https://anything.example")
+    url = "https://anything.example"
+    Gatekeeper.of(["nonsense"], offline=False).check(url)
+    with pytest.raises(AddressRefused):
+        Gatekeeper.of(["https://models.example"], offline=True).check(url)
 
 
 def test_the_settings_say_what_is_configured() -> None:

@@ -37,5 +37,7 @@ def test_two_ends_or_none_are_refused(headers: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize("headers", [[], [(LENGTH, "0")], [(LENGTH, "12")], [(CODING, "Chunked")]])
-def test_one_end_is_fine(headers: list[tuple[str, str]]) -> None:
+def test_one_end_is_fine_and_another_beside_it_is_not(headers: list[tuple[str, str]]) -> None:
     check_framing(headers)
+    with pytest.raises(Refused):
+        check_framing([*headers, (LENGTH, "1"), (CODING, "chunked")])
