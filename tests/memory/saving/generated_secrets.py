@@ -49,7 +49,7 @@ KINDS: dict[str, Callable[[random.Random], Made]] = {
     "OpenAI key": lambda r: ("sk-proj-" + _some(r, ALNUM, 48), "OPENAI_API_KEY={}"),
     "Anthropic key": lambda r: ("sk-ant-api03-" + _some(r, ALNUM, 80), "export KEY={}"),
     "Hugging Face token": lambda r: ("hf_" + _some(r, ALNUM, 34), "login --token {}"),
-    "npm token": lambda r: ("npm_" + _some(r, ALNUM, 36), "//registry.npmjs.org/:_authToken={}"),
+    "npm token": lambda r: ("npm_" + _some(r, ALNUM, 36), "//packages.example.org/:_authToken={}"),
     "PyPI token": lambda r: ("pypi-AgEIcHlwaS5vcmc" + _some(r, ALNUM + "-_", 80), "twine upload -p {}"),
     "SendGrid key": lambda r: (f"SG.{_some(r, ALNUM, 22)}.{_some(r, ALNUM, 43)}", "mail goes out with {}"),
     "Twilio key": lambda r: ("SK" + _some(r, HEX, 32), "twilio {} for texts"),

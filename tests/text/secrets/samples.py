@@ -91,14 +91,14 @@ WANDB_API_KEY=⟦{H40}⟧
 MISTRAL_API_KEY=⟦{W32}⟧
 COHERE_API_KEY="⟦{W40}⟧"
 DEEPSEEK_API_KEY=⟦sk-{H32}⟧
-//registry.npmjs.org/:_authToken=⟦npm_{W36}⟧
+//packages.example.org/:_authToken=⟦npm_{W36}⟧
 _auth=⟦{B40}==⟧
 twine upload -u __token__ -p ⟦pypi-AgEIcHlwaS5vcmc{S120}⟧ dist/*
 gem push needs ⟦rubygems_{H48}⟧
 cargo login ⟦cio{W31}7⟧
 nuget key ⟦oy2{z43}⟧
 docker login -u acme -p ⟦dckr_pat_{S27}⟧
-{"auths": {"https://index.docker.io/v1/": {"auth": "⟦YWNtZTpodW50ZXIyLXh5eg==⟧"}}}
+{"auths": {"https://images.example.org/v1/": {"auth": "⟦YWNtZTpodW50ZXIyLXh5eg==⟧"}}}
 SENTRY_AUTH_TOKEN=⟦sntrys_eyJ{S100}_{S43}⟧
 sentry user token ⟦sntryu_{H64}⟧
 grafana: ⟦glsa_{W32}_{H8}⟧
@@ -450,7 +450,7 @@ az login --service-principal -u x -p ⟦{W3}8Q~{S34}⟧ --tenant y
 gcloud auth activate --key ⟦{B60}⟧
 heroku config:set STRIPE_KEY=⟦sk_live_{W24}⟧
 npm config set //npm.example.com/:_authToken ⟦npm_{W36}⟧
-pip install --index-url https://bob:⟦Pyp1Pw⟧@pypi.example.com/simple x
+pip install --index-url https://bob:⟦Pyp1Pw⟧@packages.example.com/simple x
 git remote add o https://bob:⟦{W20}⟧@github.com/x/y
 git config --global http.extraheader "AUTHORIZATION: basic ⟦Ym9iOmh1bnRlcjItc2VjcmV0⟧"
 Authorization: Digest username="bob", response="⟦{H32}⟧"
@@ -988,7 +988,7 @@ jdbc:postgresql://db:5432/app
 Server=db;Database=shop;Integrated Security=true
 npm install --save-dev @types/node@20.1.0
 pip install assay==0.1.0
-"resolved": "https://registry.npmjs.org/x/-/x-1.0.0.tgz"
+"resolved": "https://packages.example.org/x/-/x-1.0.0.tgz"
 image: nginx@sha256:{H64}
 docker pull app:{H12}
 container {H64} started
