@@ -202,6 +202,7 @@ def test_the_guard_stands_before_every_path_of_a_real_server(tmp_path: Path) -> 
         assert asked(address) == 200
         assert asked(address, Host="evil.example") == 421
         assert asked(address, Origin="http://evil.example") == 403
+        assert asked(address, Origin="http://localhost:3000") == 403
         assert asked(address.replace("/mcp", "/other"), Host="evil.example") == 421
         assert asked(address.replace("/mcp", "/other")) == 404
 
