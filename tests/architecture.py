@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 OPEN_TO_ALL = frozenset(
-    {"errors", "extras", "clock", "cpu_budget", "hashing", "private_files", "records", "regular_files"}
+    {"errors", "extras", "clock", "cpu_budget", "hashing", "private_files", "records", "registry", "regular_files"}
 )
 """Any folder may import these."""
 
@@ -46,13 +46,14 @@ LAYERS = (
     _layer("clock", "Clock protocol, SystemClock"),
     _layer("cpu_budget", "processor time that a request may use, checked between its steps", "errors"),
     _layer("hashing", "canonical JSON, tagged content hash, deterministic bucket"),
+    _layer("registry", "named things that packages can add to: entry points, origins, problems", "errors"),
     _layer("private_files", "files and folders that only their owner can read"),
     _layer("regular_files", "open what a user names: regular files only, of bounded size", "errors"),
     _layer("records", "frozen values of the domain, checked when made"),
     _layer("text", "Markdown headings and anchors, chunking, token counts"),
     _layer("formats", "TREC, BEIR, golden JSON, JSONL and other files"),
     _layer("statistics", "arrays in, values out, rng an argument"),
-    _layer("metrics", "metric specs, ordering, catalog, one file a family", "statistics"),
+    _layer("metrics", "metric specs, ordering, catalog, one file a family", "statistics", "text"),
     _layer("network", "the gatekeeper: which addresses may be contacted"),
     _layer("models", "ChatModel protocol, the one endpoint client, budget, cache", "network"),
     _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),

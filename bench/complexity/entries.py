@@ -38,7 +38,7 @@ from assay.formats.trec import read_trec_qrels, stream_run
 from assay.formats.trec_dataset import read_topics_and_qrels
 from assay.gateway.hosts import Hosts
 from assay.judging.builtin.abstention import read_abstention
-from assay.judging.builtin.claims import claims
+from assay.text.claims import claims
 from assay.judging.builtin.groundedness import BuiltinGroundedness
 from assay.judging.builtin.quoting import unmarked
 from assay.judging.builtin.unsourced import unsourced_features

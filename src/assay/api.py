@@ -331,7 +331,7 @@ def evaluate(
     dataset: records_of_datasets.Dataset | str | Path,
     system: str | Callable[..., Any] | Memory | System,
     *,
-    metrics: str | Sequence[str] | None = None,
+    metrics: str | Sequence[str | Callable[..., Any]] | None = None,
     k: int | None = None,
     repeats: int = 1,
     sample: float | None = None,
@@ -343,16 +343,18 @@ def evaluate(
 
     A system is a function of query and k that returns ids, best first (or pairs with scores, or objects with an id), a
     `Memory`, or a name as the command line takes it, such as `"assay:mode=quick"`. A case in which it fails is an
-    outcome; only a run in which nothing at all could be measured raises.
+    outcome; only a run in which nothing at all could be measured raises. A metric is a name such as `"ndcg@10"`, or a
+    function of one case (`assay.extend.CaseView`) that returns a number, or None where the question does not arise.
     """
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
     from assay.evaluation.running.use_case import refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
+    from assay.metrics.registering import metric_names  # noqa: PLC0415 - the same
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
 
     given = dataset if isinstance(dataset, records_of_datasets.Dataset) else Dataset.load(dataset)
     options = RunOptions(
-        metrics=None if metrics is None else parse_specs(metrics),
+        metrics=None if metrics is None else parse_specs(metric_names(metrics)),
         k=k,
         repeats=repeats,
         sample=sample,

@@ -13,6 +13,8 @@ AssayError
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
+    NameTaken             two metrics, systems, judges, ... were registered under one name; both origins are given
+    ExtensionFailed       code that a package or program added raised, or returned something that cannot be used
     UnknownFlag           no feature flag has that name; near names are given
     MalformedFile         a file cannot be read as what it should be; the line and what was expected are given
     NothingMeasured       there is no case a value could be computed from (exit 2)
@@ -142,6 +144,14 @@ class MissingExtra(InputError):
 
 class UnknownMetric(InputError):
     """No metric, parameter or value has that name."""
+
+
+class NameTaken(InputError):
+    """Two things were registered under one name."""
+
+
+class ExtensionFailed(InputError):
+    """A metric, judge, gate rule or other part that was added raised, or returned something that cannot be used."""
 
 
 class UnknownFlag(InputError):

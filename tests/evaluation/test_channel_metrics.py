@@ -6,7 +6,8 @@ import pytest
 from tests.evaluation.remembered import CASES, given, measured, memory
 
 from assay.cli.run_table import channel_table, table
-from assay.evaluation.channel_metrics import UNTOLD, default_metrics
+from assay.evaluation.default_metrics import channel_metrics
+from assay.metrics.channels import UNTOLD
 
 ONE = memory(CASES[:1])
 TOLD = given(
@@ -17,7 +18,7 @@ TOLD = given(
     channels={"vector": ("imp", "norm", "crit"), "bm25": ("norm", "crit2", "crit"), "graph": ()},
     only_expanded=("norm",),
 )
-METRICS = default_metrics(ONE)
+METRICS = channel_metrics(ONE)
 
 
 def test_what_each_channel_found_and_what_it_found_alone() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
-from assay.metrics import agent_memory
+from assay.metrics import agent_memory, cold_start
 from assay.metrics.agent_memory import Need
 from assay.records.equivalence import EquivalenceClasses
 from assay.records.memory import Tier
@@ -39,8 +39,8 @@ def test_every_entry_has_its_worked_example() -> None:
             "importance_weighted_recall": value(
                 agent_memory.importance_weighted_recall(["a", "b"], {"a": Tier.CRITICAL, "n": Tier.NORMAL}, 5)
             ),
-            "cold_start_mrr": mean([agent_memory.cold_start_mrr(one) for one in [*COLD, query("a", "b", "x")]]),
-            "cold_start_ratio": value(agent_memory.cold_start([*COLD, query("x"), query("x", "a")]).ratio),
+            "cold_start_mrr": mean([cold_start.cold_start_mrr(one) for one in [*COLD, query("a", "b", "x")]]),
+            "cold_start_ratio": value(cold_start.cold_start([*COLD, query("x"), query("x", "a")]).ratio),
             "personalisation_lift": value(agent_memory.personalisation_lift(["x", "a"], ["a", "x"], {"x"})),
             "causal_chain_completeness": value(
                 agent_memory.causal_chain_completeness(["1", "a", "2", "5"], ["1", "2", "3", "4", "5"], 10)
@@ -127,19 +127,19 @@ def test_an_id_in_two_classes_is_refused() -> None:
 
 
 def test_cold_start_mrr_is_of_cold_queries_with_something_to_find() -> None:
-    assert missing(agent_memory.cold_start_mrr(query("x"))) is OutcomeKind.NOT_APPLICABLE
-    assert missing(agent_memory.cold_start_mrr(query("x", cold=True, relevant=()))) is OutcomeKind.NOT_APPLICABLE
-    assert agent_memory.cold_start_mrr(query("a", "x", cold=True), 1) == Outcome.scored(0)
-    assert agent_memory.cold_start_mrr(query(cold=True)) == Outcome.scored(0)
+    assert missing(cold_start.cold_start_mrr(query("x"))) is OutcomeKind.NOT_APPLICABLE
+    assert missing(cold_start.cold_start_mrr(query("x", cold=True, relevant=()))) is OutcomeKind.NOT_APPLICABLE
+    assert cold_start.cold_start_mrr(query("a", "x", cold=True), 1) == Outcome.scored(0)
+    assert cold_start.cold_start_mrr(query(cold=True)) == Outcome.scored(0)
 
 
 def test_a_memory_listed_twice_counts_at_its_first_place_and_the_rest_move_up() -> None:
-    assert agent_memory.cold_start_mrr(query("a", "a", "x", cold=True)) == Outcome.scored(0.5)
+    assert cold_start.cold_start_mrr(query("a", "a", "x", cold=True)) == Outcome.scored(0.5)
 
 
 def test_the_cold_start_ratio_shows_its_parts() -> None:
-    found = agent_memory.cold_start([query("a", "x", cold=True)] * 2 + [query("x"), query("x", relevant=())], 5)
-    assert found == agent_memory.ColdStart(
+    found = cold_start.cold_start([query("a", "x", cold=True)] * 2 + [query("x"), query("x", relevant=())], 5)
+    assert found == cold_start.ColdStart(
         cold_mrr=0.5, warm_mrr=1.0, cold=2, warm=1, left_out={OutcomeKind.NOT_APPLICABLE: 1}
     )
     assert found.ratio == Outcome.scored(0.5)
@@ -151,7 +151,7 @@ def test_the_cold_start_ratio_shows_its_parts() -> None:
     ids=["nothing", "no cold", "no warm", "warm finds nothing"],
 )
 def test_a_ratio_needs_both_sides_and_a_warm_side_above_zero(queries: list[SessionQuery]) -> None:
-    assert missing(agent_memory.cold_start(queries).ratio) is OutcomeKind.NOT_APPLICABLE
+    assert missing(cold_start.cold_start(queries).ratio) is OutcomeKind.NOT_APPLICABLE
 
 
 def test_a_boost_can_do_harm() -> None:

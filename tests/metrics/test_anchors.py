@@ -11,7 +11,7 @@ from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import anchors
-from assay.records.anchors import ConflictRule, FolderChoice, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
+from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.outcome import Outcome, OutcomeKind
 
@@ -43,7 +43,7 @@ def conflict(rule: ConflictRule, *supports: GoldSupport) -> GoldAnchors:
 def test_every_entry_has_its_worked_example() -> None:
     in_work = GoldAnchors(supports=(GoldSupport(rel_path="work/a.md"), GoldSupport(rel_path="home/b.md")))
     newer, both = (conflict(rule, OLD, NEW) for rule in (ConflictRule.CITE_NEWER, ConflictRule.CITE_BOTH))
-    chosen = [FolderChoice(mode=FolderMode.ON, folders=(folder,)) for folder in ("work", "travel")]
+    shut_out = [{"home/b.md"}, {"work/a.md", "home/b.md"}]
     cited = [citing(INSTALL), GivenAnswer(text="So it is.", references=(NOISE,))]
     assert anchors.recall_any(HOPS, [ON_LINUX], 5) == Outcome.scored(1)
     check_entries(
@@ -54,15 +54,10 @@ def test_every_entry_has_its_worked_example() -> None:
             "recall_all": value(anchors.recall_all(HOPS, [ON_LINUX], 5)),
             "anchor_precision": value(anchors.anchor_precision(ONE, [ON_LINUX, NOISE, ON_LINUX], 5)),
             "anchor_mrr": value(anchors.anchor_mrr(ONE, [NOISE, NOISE, ON_LINUX])),
-            "scope_miss_rate": mean([anchors.scope_miss_rate(in_work, choice) for choice in chosen]),
+            "scope_miss_rate": mean([anchors.scope_miss_rate(in_work, FolderMode.ON, notes) for notes in shut_out]),
             "attribution_hit_rate": mean([anchors.attribution_hit_rate(ONE, answer) for answer in cited]),
             "cite_newer": value(anchors.cite_newer(newer, citing(OLD))),
             "cite_both": value(anchors.cite_both(both, citing(OLD, NEW))),
-            "acknowledge_both": value(
-                anchors.acknowledge_both(
-                    conflict(ConflictRule.ACKNOWLEDGE_BOTH, OLD, NEW), citing(NEW, OLD), acknowledged=False
-                )
-            ),
         },
     )
 
@@ -193,29 +188,19 @@ def test_groups_that_name_no_support_or_one_twice_are_refused(
 
 @pytest.mark.parametrize("mode", [FolderMode.ON, FolderMode.ON_WITH_FALLBACK])
 @pytest.mark.parametrize(
-    ("folders", "missed"),
-    [
-        (("docs",), 0),
-        (("docs/deep/",), 1),
-        (("doc",), 1),
-        (("travel", "docs"), 0),
-        (("docs/guide.md",), 0),
-        (("",), 0),
-        ((), 1),
-        (None, 0),
-    ],
+    ("shut_out", "missed"), [(set(), 0), ({"docs/guide.md"}, 0), ({"docs/guide.md", "docs/more.md"}, 1)]
 )
-def test_a_scope_miss_is_every_support_outside_the_chosen_folders(
-    mode: FolderMode, folders: tuple[str, ...] | None, missed: float
+def test_a_scope_miss_is_the_note_of_every_support_shut_out(
+    mode: FolderMode, shut_out: set[str], missed: float
 ) -> None:
-    gold = GoldAnchors(supports=(GoldSupport(rel_path="docs/guide.md"),))
-    assert anchors.scope_miss_rate(gold, FolderChoice(mode=mode, folders=folders)) == Outcome.scored(missed)
+    gold = GoldAnchors(supports=(GoldSupport(rel_path="docs/guide.md"), GoldSupport(rel_path="docs/more.md")))
+    assert anchors.scope_miss_rate(gold, mode, shut_out) == Outcome.scored(missed)
 
 
 def test_without_folder_choice_or_support_there_is_no_scope_to_miss() -> None:
-    off, chosen = FolderChoice(mode=FolderMode.OFF), FolderChoice(mode=FolderMode.ON, folders=("docs",))
-    assert missing(anchors.scope_miss_rate(ONE, off)) is OutcomeKind.NOT_APPLICABLE
-    assert missing(anchors.scope_miss_rate(UNANSWERABLE, chosen)) is OutcomeKind.NOT_APPLICABLE
+    assert missing(anchors.scope_miss_rate(ONE, FolderMode.OFF, ())) is OutcomeKind.NOT_APPLICABLE
+    assert missing(anchors.scope_miss_rate(UNANSWERABLE, FolderMode.ON, ())) is OutcomeKind.NOT_APPLICABLE
+    assert missing(anchors.scope_miss_rate(ONE, FolderMode.ON, None)) is OutcomeKind.SKIPPED
 
 
 def test_attribution_is_for_answers_to_answerable_questions() -> None:
@@ -229,7 +214,6 @@ def test_attribution_is_for_answers_to_answerable_questions() -> None:
 def test_each_conflict_rule_speaks_only_of_its_own_cases() -> None:
     newer = conflict(ConflictRule.CITE_NEWER, OLD, NEW)
     assert missing(anchors.cite_both(newer, citing(OLD, NEW))) is OutcomeKind.NOT_APPLICABLE
-    assert missing(anchors.acknowledge_both(newer, citing(OLD, NEW), acknowledged=True)) is OutcomeKind.NOT_APPLICABLE
     assert missing(anchors.cite_newer(ONE, citing(INSTALL))) is OutcomeKind.NOT_APPLICABLE
     assert missing(anchors.cite_newer(conflict(ConflictRule.CITE_NEWER), citing())) is OutcomeKind.NOT_APPLICABLE
 
@@ -263,15 +247,6 @@ def test_citing_both_means_every_note_or_every_group() -> None:
     )
     assert anchors.cite_both(grouped, citing(INSTALL, USE)) == Outcome.scored(1)
     assert anchors.cite_both(grouped, citing(USE)) == Outcome.scored(0)
-
-
-def test_acknowledging_needs_both_citations_first_and_then_a_judge() -> None:
-    both = conflict(ConflictRule.ACKNOWLEDGE_BOTH, OLD, NEW)
-    assert anchors.acknowledge_both(both, citing(OLD, NEW), acknowledged=True) == Outcome.scored(1)
-    assert missing(anchors.acknowledge_both(both, citing(OLD, NEW), None)) is OutcomeKind.JUDGE_FAILED
-    assert anchors.acknowledge_both(both, citing(NEW), None) == Outcome.scored(0)
-    declined = GivenAnswer(text="", abstained=True)
-    assert missing(anchors.acknowledge_both(both, declined, acknowledged=True)) is OutcomeKind.ABSTAINED
 
 
 CHUNKS = st.lists(st.sampled_from([NOISE, ON_LINUX, USING]), max_size=12)

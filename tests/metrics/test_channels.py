@@ -1,11 +1,8 @@
-"""What each channel adds, what fusion and expansion change, and exact Shapley values."""
+"""What each channel adds, what fusion and expansion change."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -14,29 +11,15 @@ from tests.metrics.examples import check_entries, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import channels
-from assay.metrics.channels import FusedQuery, Lists, ShapleyValues
-from assay.metrics.first_results import reciprocal_rank
+from assay.metrics.channels import FusedQuery
 from assay.records.evidence import ChannelCandidates, LoggedQuery
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.rate import Rate
 
 TWO = FusedQuery({"vector": ["a", "b", "c"], "fts5": ["b", "d"]}, ["a", "b", "d", "c"])
-WORTH = {(): 0.0, ("vector",): 0.6, ("fts5",): 0.4, ("fts5", "vector"): 0.8}
-
-
-def worth(subset: frozenset[str]) -> float:
-    return WORTH[tuple(sorted(subset))]
-
-
-def interleaved(lists: Lists) -> Sequence[str]:
-    """A fusion simple enough to follow: first places of all channels by name, then second places, ..."""
-    longest = max(len(ids) for ids in lists.values())
-    return [lists[name][place] for place in range(longest) for name in sorted(lists) if place < len(lists[name])]
 
 
 def test_every_entry_has_its_worked_example() -> None:
-    found = channels.shapley_values(["vector", "fts5"], worth)
-    assert found.shares["fts5"] == pytest.approx(0.3)
     alone = FusedQuery({"vector": ["a", "b", "c"], "fts5": ["b", "c", "d"]}, ["a", "b", "c", "d"])
     check_entries(
         channels.ENTRIES,
@@ -46,7 +29,6 @@ def test_every_entry_has_its_worked_example() -> None:
             "exclusive_contribution": value(channels.exclusive_contribution(alone, "vector", 10)),
             "fusion_reorder_rate": value(channels.fusion_reorder_rate(TWO)),
             "expansion_impact": value(channels.expansion_impact(list("abcde"), list("aecf"), 5)),
-            "channel_shapley": found.shares["vector"],
             "ils": value(channels.ils(["specs", "specs", "notes", "home", "home"], 5)),
         },
     )
@@ -115,78 +97,6 @@ def test_a_logged_query_is_read_as_it_was() -> None:
         candidates=(ChannelCandidates(channel="vector", ids=("a",), scores=(0.5,)),),
     )
     assert channels.fused_query(logged) == FusedQuery({"vector": ("a",)}, ("a", "b"))
-
-
-def test_shapley_from_logged_lists_and_a_fusion_by_hand() -> None:
-    """Relevant is d. fts5 alone: place 2; vector alone: none; both, interleaved b a d b c: place 3."""
-    value_of = channels.fused_value(TWO.lists, interleaved, lambda ids: reciprocal_rank(ids, {"d"}))
-    found = channels.shapley_values(TWO.lists, value_of)
-    assert found.shares == {
-        "fts5": pytest.approx((1 / 2 + 1 / 3) / 2),
-        "vector": pytest.approx((0 + 1 / 3 - 1 / 2) / 2),
-    }
-    assert found.nothing == 0
-    assert found.together == pytest.approx(1 / 3)
-
-
-def test_no_channels_and_one_channel() -> None:
-    assert channels.shapley_values([], lambda subset: 0.25) == ShapleyValues(shares={}, together=0.25, nothing=0.25)
-    alone = channels.shapley_values(["v", "v"], lambda subset: 0.75 if subset else 0.25)
-    assert alone.shares == {"v": 0.5}
-
-
-def test_channels_that_replace_each_other_share_their_worth() -> None:
-    either = channels.shapley_values(["v", "f", "idle"], lambda subset: float(bool(subset & {"v", "f"})))
-    assert either.shares == {"v": pytest.approx(0.5), "f": pytest.approx(0.5), "idle": 0}
-
-
-def test_too_many_channels_and_values_that_are_no_numbers_are_refused() -> None:
-    most = channels.shapley_values(map(str, range(12)), lambda subset: float(len(subset)))
-    assert list(most.shares.values()) == pytest.approx([1.0] * 12)
-    with pytest.raises(BadValue, match="13 channels"):
-        channels.shapley_values(map(str, range(13)), lambda subset: 0.0)
-    with pytest.raises(BadValue, match="nan"):
-        channels.shapley_values(["v"], lambda subset: math.nan)
-
-
-def test_the_mean_over_queries_counts_a_channel_that_did_not_run_as_nothing() -> None:
-    one = ShapleyValues(shares={"v": 0.5, "f": 0.5}, together=1.0, nothing=0.0)
-    other = ShapleyValues(shares={"v": 0.5}, together=0.5, nothing=0.0)
-    assert channels.mean_shapley([one, other]) == ShapleyValues(
-        shares={"f": 0.25, "v": 0.5}, together=0.75, nothing=0.0
-    )
-    assert channels.mean_shapley([]) is None
-
-
-GAMES = st.integers(min_value=1, max_value=4).flatmap(
-    lambda count: st.tuples(st.just(count), st.lists(st.floats(0, 1), min_size=2**count, max_size=2**count))
-)
-
-
-@given(GAMES)
-def test_shapley_shares_add_up_and_equal_the_mean_over_all_orders(game: tuple[int, list[float]]) -> None:
-    count, worths = game
-    players = "abcd"[:count]
-
-    def worth_of(subset: frozenset[str]) -> float:
-        return worths[sum(1 << players.index(player) for player in subset)]
-
-    found = channels.shapley_values(players, worth_of)
-    assert math.fsum(found.shares.values()) == pytest.approx(found.together - found.nothing, abs=1e-12)
-    for player in players:
-        gains = []
-        for order in permutations(players):
-            before = frozenset(order[: order.index(player)])
-            gains.append(worth_of(before | {player}) - worth_of(before))
-        assert found.shares[player] == pytest.approx(sum(gains) / len(gains), abs=1e-12)
-        assert -1 <= found.shares[player] <= 1
-
-
-@given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
-def test_symmetric_players_get_equal_shares(by_size: list[float]) -> None:
-    """A game that only counts heads: nobody can tell its players apart."""
-    shares = channels.shapley_values("abcd", lambda subset: by_size[len(subset)]).shares
-    assert list(shares.values()) == pytest.approx([(by_size[4] - by_size[0]) / 4] * 4, abs=1e-12)
 
 
 IDS = st.sampled_from("abcdef")

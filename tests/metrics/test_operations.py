@@ -13,6 +13,7 @@ from tests.metrics.examples import check_entries, mean, missing, value
 from assay.errors import BadValue
 from assay.metrics import operations
 from assay.metrics.percentiles import percentile
+from assay.metrics.run_facts import LatencySummary
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.rate import Rate
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
@@ -100,7 +101,7 @@ def test_what_failed_has_no_latency_even_when_its_time_is_known() -> None:
 
 def test_a_summary_says_what_it_leaves_out() -> None:
     found = operations.latency_summary([*timed(10, 20), TIMEOUT, SKIPPED])
-    assert found == operations.LatencySummary(
+    assert found == LatencySummary(
         p50=10,
         p95=20,
         p99=20,

@@ -10,7 +10,7 @@ from tests.metrics.cases import measured, over, value
 
 from assay.metrics.catalog import find
 from assay.metrics.engine import Rules, measure_mappings
-from assay.metrics.ranking import KERNELS
+from assay.metrics.ranking_entries import ENTRIES
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 
@@ -39,9 +39,11 @@ EXAMPLES = {
     "judged": (value("judged@10", [1, 0, N, 2]),),
 }
 
+KERNELS = {entry.name for entry in ENTRIES}
+
 
 def test_the_example_of_every_entry_is_computed() -> None:
-    assert set(EXAMPLES) == set(KERNELS)
+    assert set(EXAMPLES) == KERNELS
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -126,7 +128,7 @@ def test_edges(metric: str, shown: list[int | None], missed: list[int], expected
     assert value(metric, shown, missed) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(KERNELS) - {"judged"}))
+@pytest.mark.parametrize("name", sorted(KERNELS - {"judged"}))
 def test_a_query_with_nothing_relevant_does_not_enter_the_mean_unless_asked(name: str) -> None:
     cutoff = "@5" if name in ("precision", "success") else ""
     skipped = measured(f"{name}{cutoff}", [0, N, 0])

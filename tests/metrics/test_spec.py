@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, UnknownMetric
-from assay.metrics.catalog import ENTRIES
+from assay.metrics.catalog import entries
 from assay.metrics.entry import Cutoff, MetricEntry, Parameter
 from assay.metrics.spec import MetricSpec, parse_specs
 
@@ -134,7 +134,7 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[str]:
 
 @st.composite
 def specs(draw: st.DrawFn) -> MetricSpec:
-    entry: MetricEntry = draw(st.sampled_from(ENTRIES))
+    entry: MetricEntry = draw(st.sampled_from(entries()))
     chosen = draw(st.lists(st.sampled_from(entry.parameters), unique=True)) if entry.parameters else []
     cutoffs = {
         Cutoff.REQUIRED: st.integers(1, 1000),

@@ -23,9 +23,9 @@ _LISTED = 10
 
 def judged_json(judged: JudgedRun) -> dict[str, Any]:
     """A judged run for machines."""
-    from assay.evaluation.judged_scores import JUDGED  # noqa: PLC0415 - not for the help
+    from assay.evaluation.judged_scores import judged_metrics  # noqa: PLC0415 - not for the help
 
-    names = {name for one in judged.standings for name in JUDGED[one.about]}
+    names = {name for one in judged.standings for name in judged_metrics(one.about)}
     metrics = {str(spec): one.as_json() for spec, one in judged.result.aggregates.items() if spec.name in names}
     return {
         "run": judged.result.run_id,
@@ -36,10 +36,10 @@ def judged_json(judged: JudgedRun) -> dict[str, Any]:
 
 def judged_lines(judged: JudgedRun) -> Iterator[str]:
     """A judged run for people."""
-    from assay.evaluation.judged_scores import JUDGED  # noqa: PLC0415 - not for the help
+    from assay.evaluation.judged_scores import judged_metrics  # noqa: PLC0415 - not for the help
     from assay.evaluation.results import shown_value  # noqa: PLC0415 - the same
 
-    names = {name for one in judged.standings for name in JUDGED[one.about]}
+    names = {name for one in judged.standings for name in judged_metrics(one.about)}
     rows = [
         (str(spec), shown_value(one), *_coverage(one))
         for spec, one in judged.result.aggregates.items()

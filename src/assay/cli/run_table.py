@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.evaluation.channel_metrics import SHARES
+from assay.evaluation.default_metrics import SHARES
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.results import RunResult
 from assay.formats.grid import grid
 from assay.metrics.entry import Better
 from assay.metrics.operations import TOTAL
-from assay.metrics.ranking import KERNELS
 from assay.metrics.spec import MetricSpec
 
 LATENCIES = ("p50", "p95", "p99")
@@ -25,6 +24,7 @@ def table(runs: Sequence[RunResult], floors: Mapping[str, float]) -> str:
     rows = [
         [*_cells(runs, name, floors.get(name), bounds=bounds), *_floor(runs, name, floors)] for name in _metrics(runs)
     ]
+    rows += [[*_of_run(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in _run_metrics(runs)]
     rows += [[*_times(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in LATENCIES]
     rows += [[*_rate(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in runs[0].rates]
     return "\n".join(grid([[*head, *(["floor", "status"] if floors else [])], *rows]))
@@ -74,7 +74,7 @@ def _called(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
 
 def _cells(runs: Sequence[RunResult], name: str, floor: float | None, *, bounds: bool) -> Iterator[str]:
     spec = MetricSpec.parse(name)
-    yield str(spec) if spec.name in KERNELS else _called(spec, _specs(runs))
+    yield str(spec) if spec.is_ranking else _called(spec, _specs(runs))
     for run in runs:
         one = run.aggregates.get(spec)
         yield "-" if one is None or one.value is None else beside_floor(one.value, floor)
@@ -95,6 +95,19 @@ def beside_floor(value: float, floor: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def _run_metrics(runs: Sequence[RunResult]) -> list[str]:
+    """Metrics of the whole run that were asked for, without those that every table has."""
+    asked = dict.fromkeys(str(spec) for run in runs for spec in run.run_metrics)
+    return [name for name in asked if name not in LATENCIES and name not in runs[0].rates]
+
+
+def _of_run(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
+    yield name
+    for run in runs:
+        yield _number(run.value(name))
+        yield from ["", *([""] if bounds else [])]
 
 
 def _times(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:

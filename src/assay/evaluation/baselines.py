@@ -22,6 +22,7 @@ from assay.evaluation.running import seals
 from assay.formats.files import write_lines
 from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
+from assay.metrics.catalog import describe_added, recall
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind, read_caveat
 from assay.records.outcome import Outcome, OutcomeKind
@@ -66,6 +67,7 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
         "run": {"id": reading.run_id, "name": reading.name, "host": reading.host},
         "dataset": {"name": reading.dataset, "version": reading.dataset_version},
         "metrics": {metric: reading.mean(metric) for metric in reading.metrics},
+        **({"own_metrics": own} if (own := describe_added(_names(reading.metrics))) else {}),
         "latency": _latency(reading),
         "channels": dict(reading.channels),
         "floors": dict(reading.floors),
@@ -76,6 +78,10 @@ def baseline_json(baseline: Baseline) -> dict[str, Any]:
         "subject_hash": content_hash(dict(reading.subject)),
         "cases": {case: _case(reading, case) for case in reading.cases},
     }
+
+
+def _names(metrics: Iterable[str]) -> list[str]:
+    return [MetricSpec.parse(metric).name for metric in metrics]
 
 
 def load_baseline(path: Path) -> Baseline:
@@ -163,6 +169,7 @@ def _with_caveats(reading: Reading, found: Mapping[str, Any]) -> Reading:
 
 def _reading(found: Mapping[str, Any]) -> Reading:
     cases: Mapping[str, Any] = found["cases"]
+    recall(found["metrics"], found.get("own_metrics") or {})
     metrics = [str(MetricSpec.parse(name)) for name in found["metrics"]]
     return Reading(
         name=found["run"]["name"],

@@ -16,16 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.evaluation.channel_metrics import UNEXPANDED, UNTOLD
 from assay.metrics.aggregate import Aggregate
-from assay.metrics.answers import NO_JUDGE_ASKED
 from assay.metrics.engine import Measured
-from assay.metrics.operations import LatencySummary, latency_summary
-from assay.metrics.ranking import KERNELS
+from assay.metrics.operations import latency_summary
+from assay.metrics.run_facts import LatencySummary
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Cause, Outcome, OutcomeKind
 from assay.records.runs import CaseRun, CaseStatus
 from assay.statistics import Comparison
 
@@ -43,8 +41,6 @@ FEWEST_RISES = 20
 BACKWARD = 0.8
 """The share of neighbours with different grades that must rise."""
 _NOT_ANSWERED = (OutcomeKind.SKIPPED, OutcomeKind.SYSTEM_FAILED)
-_NO_JUDGE_ASKED_BEFORE = "no judge was asked about the answers of this run"
-"""The same in runs of version 0.1."""
 _FEW = 5
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
@@ -257,8 +253,8 @@ def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[Metr
     found = {}
     for spec, per_case in scores.items():
         asked = [one for one in per_case.values() if one.kind not in _NOT_ANSWERED]
-        reasons = {one.reason for one in asked}
-        if len(reasons) == 1 and reasons <= {UNTOLD, UNEXPANDED}:
+        reasons = {(one.reason, one.cause) for one in asked}
+        if len(reasons) == 1 and asked[0].cause is Cause.UNTOLD:
             found[spec] = asked[0].reason
     return found
 
@@ -279,7 +275,7 @@ def untold_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[C
 
 def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
     """Why some cases have no value under some metrics, one caveat a reason; `untold_caveats` names the others."""
-    found: dict[tuple[OutcomeKind, str], tuple[set[str], dict[str, None]]] = {}
+    found: dict[tuple[OutcomeKind, str, Cause | None], tuple[set[str], dict[str, None]]] = {}
     untold = find_untold(scores)
     for spec, per_case in scores.items():
         if spec in untold:
@@ -287,22 +283,35 @@ def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list
         for case, outcome in per_case.items():
             if outcome.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
                 reason = outcome.reason or "nothing relevant to find"
-                cases, specs = found.setdefault((outcome.kind, reason), (set(), {}))
+                cases, specs = found.setdefault((outcome.kind, reason, outcome.cause), (set(), {}))
                 cases.add(case)
                 specs[str(spec)] = None
     return [
         Caveat(
-            kind=_unscored_kind(kind, reason),
+            kind=_unscored_kind(kind, cause),
             sentence=f"{len(cases):,} cases are {kind.replace('_', ' ')} under {name_few(list(specs))}: {reason}.",
             metrics=tuple(specs),
             count=len(cases),
         )
-        for (kind, reason), (cases, specs) in found.items()
+        for (kind, reason, cause), (cases, specs) in found.items()
     ]
 
 
-def _unscored_kind(kind: OutcomeKind, reason: str) -> CaveatKind:
-    if reason in (NO_JUDGE_ASKED, _NO_JUDGE_ASKED_BEFORE):
+def run_metric_caveats(found: Mapping[MetricSpec, Outcome]) -> list[Caveat]:
+    """Say why metrics of the whole run have no value."""
+    return [
+        Caveat(
+            kind=_unscored_kind(outcome.kind, outcome.cause),
+            sentence=f"{spec} has no value: {outcome.reason}.",
+            metrics=(str(spec),),
+        )
+        for spec, outcome in found.items()
+        if outcome.value is None
+    ]
+
+
+def _unscored_kind(kind: OutcomeKind, cause: Cause | None) -> CaveatKind:
+    if cause is Cause.NO_JUDGE:
         return CaveatKind.NO_JUDGE
     return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
 
@@ -338,7 +347,7 @@ def by_cutoff(specs: Sequence[MetricSpec]) -> dict[int | None, list[MetricSpec]]
     """Ranking metrics that leave unjudged results out of account, by how far down they look."""
     found: dict[int | None, list[MetricSpec]] = {}
     for spec in specs:
-        if spec.name in KERNELS and spec.name != "judged":
+        if spec.is_ranking and spec.name != "judged":
             found.setdefault(_cutoff(spec), []).append(spec)
     return found
 

@@ -20,11 +20,11 @@ from assay.clock import Clock
 from assay.errors import NothingMeasured
 from assay.evaluation.judged_scores import (
     JUDGE,
-    JUDGED,
     SPOT_CHECK,
     JudgeStanding,
     Verdicts,
     declined_by,
+    judged_metrics,
     judged_result,
 )
 from assay.evaluation.results import RunResult
@@ -272,7 +272,7 @@ def _without_spot_check(caveats: Iterable[Caveat], about: RubricKind) -> Iterato
     """The caveats of a run without that of an earlier spot check of the same kind of judge."""
     for caveat in caveats:
         earlier = caveat.kind is CaveatKind.JUDGE and DISAGREEMENT in caveat.figures
-        if not earlier or caveat.metrics != JUDGED[about]:
+        if not earlier or caveat.metrics != judged_metrics(about):
             yield caveat
 
 
@@ -283,7 +283,7 @@ def _spot_check_caveats(about: RubricKind, found: SpotCheck) -> Iterator[Caveat]
             kind=CaveatKind.JUDGE,
             sentence=f"A second judge disagreed on {count} of {found.checked} verdicts about {about}: small "
             "differences of these metrics mean nothing.",
-            metrics=JUDGED[about],
+            metrics=judged_metrics(about),
             count=count,
             of=found.checked,
             figures={DISAGREEMENT: found.rate.estimate},

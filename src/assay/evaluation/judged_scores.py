@@ -8,36 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from assay.evaluation.caveats import unscored_caveats
+from assay.evaluation.case_metrics import compute_view
+from assay.evaluation.caveats import run_metric_caveats, unscored_caveats
 from assay.evaluation.results import RunResult
 from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
-from assay.metrics import answers, outcomes
+from assay.metrics import catalog, outcomes
 from assay.metrics.aggregate import Aggregate, aggregate
 from assay.metrics.breakdown import breakdown
+from assay.metrics.case_view import CaseView
 from assay.metrics.scores import Scores, scores_of
 from assay.metrics.spec import MetricSpec
-from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
+from assay.records.answers import GivenAnswer
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.judging import RubricKind, StoredVerdict, Usage, VerdictOutcome
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Outcome
 from assay.records.runs import CaseStatus
 
-JUDGED = {
-    RubricKind.GROUNDEDNESS: ("groundedness",),
-    RubricKind.CORRECTNESS: ("correctness", "accuracy_given_answered"),
-    RubricKind.ABSTENTION: (
-        "abstention_accuracy",
-        "hallucination_rate",
-        "abstention_precision",
-        "abstention_recall",
-        "answer_rate",
-    ),
-}
-"""Which metrics each kind of judge decides."""
 JUDGE = "judge"
 """Under which a run's instrument names its judges, and its subject says whether gates may listen to them."""
 
@@ -157,6 +147,11 @@ def _attempts(standing: JudgeStanding) -> str:
     return f"{standing.attempts} times, {standing.failed_attempts} of them without success"
 
 
+def judged_metrics(about: RubricKind) -> tuple[str, ...]:
+    """Return the metrics that a kind of judge decides."""
+    return tuple(entry.name for entry in catalog.entries() if entry.judged_by is about)
+
+
 def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
     """The judged metrics that no gate may listen to, with the reason, as a run's subject tells."""
     told = subject.get(JUDGE)
@@ -165,7 +160,7 @@ def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
         metric: str(standing.get("why", ""))
         for about, standing in standings.items()
         if not standing.get("gates")
-        for metric in JUDGED[RubricKind(about)]
+        for metric in judged_metrics(RubricKind(about))
     }
 
 
@@ -187,9 +182,10 @@ def judged_result(
     """A run's numbers with what judges said of its answers; what no judge decides stays as it was."""
     specs = list(dict.fromkeys([*result.scores, *_decided(result, standings)]))
     asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
-    concerned = {name for one in standings for name in JUDGED[one.about]}
+    concerned = {name for one in standings for name in judged_metrics(one.about)}
+    judges = frozenset(one.about for one in standings)
     scores = {
-        spec: {case.id: _outcome(spec, case, result, verdicts) for case in asked}
+        spec: {case.id: _outcome(_Looked(spec, case, dataset, judges), result, verdicts) for case in asked}
         if spec.name in concerned
         else result.scores[spec]
         for spec in specs
@@ -197,7 +193,7 @@ def judged_result(
     instrument = instrument_of(dataset, result.manifest.k)
     columns = {spec: scores_of(spec, scores[spec].values()) for spec in specs if spec.name in concerned}
     aggregates = {**result.aggregates, **{spec: aggregate(column, instrument) for spec, column in columns.items()}}
-    return replace(
+    judged = replace(
         result,
         manifest=_manifest(result, specs, dataset, standings),
         scores=scores,
@@ -206,6 +202,7 @@ def judged_result(
         caveats=(*_kept_caveats(result, concerned, scores), *_judge_caveats(standings)),
         result_hash=result_hash(result.cases, scores),
     )
+    return replace(judged, caveats=(*judged.caveats, *run_metric_caveats(judged.run_metrics)))
 
 
 def _breakdowns(
@@ -238,11 +235,11 @@ def _manifest(
     trusted = {one.about.value: _subject_entry(one) for one in standings}
     return replace(
         result.manifest,
-        metrics=tuple(map(str, specs)),
+        metrics=(*map(str, specs), *map(str, result.run_metrics)),
         instrument={
             **result.manifest.instrument,
             JUDGE: judges,
-            "metrics": {str(spec): made.fingerprint(spec) for spec in specs},
+            "metrics": {str(spec): made.fingerprint(spec) for spec in (*specs, *result.run_metrics)},
         },
         subject={**result.manifest.subject, JUDGE: {**(result.manifest.subject.get(JUDGE) or {}), **trusted}},
     )
@@ -282,7 +279,7 @@ def _kept_caveats(
 def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
     for standing in standings:
         missing = {kind: count for kind, count in standing.outcomes.items() if kind != VerdictOutcome.SCORED}
-        metrics, of = JUDGED[standing.about], sum(standing.outcomes.values())
+        metrics, of = judged_metrics(standing.about), sum(standing.outcomes.values())
         if standing.void:
             sentence = f"Verdicts about {standing.about} are void: {standing.void}."
             yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
@@ -298,34 +295,31 @@ def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
             yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
 
 
-def _outcome(spec: MetricSpec, case: Case, result: RunResult, verdicts: Verdicts) -> Outcome:
+class _Looked(NamedTuple):
+    """A case under one metric, with what judges were asked about."""
+
+    spec: MetricSpec
+    case: Case
+    dataset: Dataset
+    judges: frozenset[RubricKind]
+
+
+def _outcome(looked: _Looked, result: RunResult, verdicts: Verdicts) -> Outcome:
     """A case under one metric, over its repeats."""
-    each = [_one_outcome(spec, case, one, verdicts) for one in result.results_of(case.id)]
+    each = [_one_outcome(looked, one, verdicts) for one in result.results_of(looked.case.id)]
     known = [one.value for one in each if one.value is not None]
     return Outcome.scored(sum(known) / len(known)) if known else each[0]
 
 
-def _one_outcome(spec: MetricSpec, case: Case, one: CaseResult, verdicts: Verdicts) -> Outcome:
+def _one_outcome(looked: _Looked, one: CaseResult, verdicts: Verdicts) -> Outcome:
     if one.retrieved is None or one.retrieved.answer is None:
         return _unanswered(one)
     answer = one.retrieved.answer
-    answer = replace(answer, abstained=declined_by(one, answer, verdicts))
-    by_kind = {about: verdicts.get((one.case_id, one.repeat, about)) for about in RubricKind}
-    for about, names in JUDGED.items():
-        if spec.name in names:
-            lacking = _lacking(by_kind[about], answer)
-            if lacking is not None:
-                return lacking
-    correctness = _rubric(by_kind[RubricKind.CORRECTNESS])
-    answered = AnsweredCase(answerable=case.answerable, answer=answer, correctness=correctness)
-    if spec.name == "groundedness":
-        return answers.groundedness(answer, _rubric(by_kind[RubricKind.GROUNDEDNESS]))
-    if spec.name == "correctness":
-        return answers.correctness(answer, correctness)
-    if spec.name == "accuracy_given_answered":
-        return answers.accuracy_given_answered(answered, float(spec.parameter("level")))
-    found: Outcome = getattr(answers, spec.name)(answered)
-    return found
+    given = replace(one.retrieved, answer=replace(answer, abstained=declined_by(one, answer, verdicts)))
+    said = {
+        about: stored for about in RubricKind if (stored := verdicts.get((one.case_id, one.repeat, about))) is not None
+    }
+    return compute_view(CaseView(looked.spec, looked.case, given, looked.dataset, looked.judges, said))
 
 
 def _unanswered(one: CaseResult) -> Outcome:
@@ -333,18 +327,6 @@ def _unanswered(one: CaseResult) -> Outcome:
     if one.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")
     return outcomes.system_failed(one.error) if one.retrieved is None else outcomes.not_applicable("there is no answer")
-
-
-def _lacking(stored: StoredVerdict | None, answer: GivenAnswer) -> Outcome | None:
-    """Why a judge's word is missing, in the judge's own words; None: it is there, or was not needed."""
-    if stored is None or stored.score is not None or answer.abstained:
-        return None
-    kind = OutcomeKind.SKIPPED if stored.outcome is VerdictOutcome.SKIPPED else OutcomeKind.JUDGE_FAILED
-    return Outcome.missing(kind, f"{stored.outcome}: {stored.reason}"[:500])
-
-
-def _rubric(stored: StoredVerdict | None) -> RubricVerdict | None:
-    return None if stored is None else RubricVerdict(score=stored.score, reason=stored.reason)
 
 
 def declined_by(one: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:

@@ -12,6 +12,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,15 @@ from assay.evaluation.running.lines import Plain, manifest_json, plain
 from assay.evaluation.running.seals import SEAL
 from assay.formats.writing import write_trec_run
 from assay.metrics.aggregate import Aggregate
-from assay.metrics.operations import LatencySummary
+from assay.metrics.anchors import UNPLACED
+from assay.metrics.catalog import recall
+from assay.metrics.entry import FromRun
+from assay.metrics.run_facts import LatencySummary, RunFacts
 from assay.metrics.spec import MetricSpec
 from assay.metrics.units import scores_of_ranking
 from assay.records.caveats import Caveat, CaveatKind, caveats_about, read_caveat
 from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Cause, Outcome, OutcomeKind
 from assay.records.rate import Rate
 from assay.records.runs import CaseStatus
 from assay.statistics import Interval
@@ -58,6 +62,8 @@ class RunResult:
     """What the dataset demands, by metric."""
     caveats: tuple[Caveat, ...] = ()
     """What a reader must know beside the numbers."""
+    elapsed_s: float | None = None
+    """Seconds from the first question to the last answer; None: the run was resumed, or nobody kept it."""
     result_hash: str
     """Of case ids, rankings, outcomes and values; not of times."""
     folder: Path | None = None
@@ -82,15 +88,35 @@ class RunResult:
     def value(self, metric: MetricSpec | str) -> float | None:
         """A metric's value over the run, latency percentiles and failure rates included; None: nothing was scored."""
         spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
-        if spec.name in self.rates:
-            return self.rates[spec.name].value
-        if spec.entry.family == "operations":
-            return self._latency(spec)
-        return self.aggregates[self._known(spec)].value
+        return self.run_outcome(spec).value if spec.is_of_run else self.aggregates[self._known(spec)].value
 
-    def _latency(self, spec: MetricSpec) -> float | None:
-        summary = self.latency.get(spec.parameter("stage")) if spec.entry.parameters else None
-        return None if summary is None else getattr(summary, spec.name.removesuffix("_latency"), None)
+    def run_outcome(self, metric: MetricSpec | str) -> Outcome:
+        """The value of a metric of the whole run, or why it has none."""
+        spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
+        compute = spec.entry.compute
+        if not isinstance(compute, FromRun):
+            raise UnknownMetric(f"{spec} has a value for each case", remedy="Look at `per_case` and `value`.")
+        return compute.function(spec, self._facts)
+
+    @cached_property
+    def run_metrics(self) -> dict[MetricSpec, Outcome]:
+        """The metrics of the whole run that were asked for."""
+        asked = map(MetricSpec.parse, self.manifest.metrics)
+        return {spec: self.run_outcome(spec) for spec in asked if spec.is_of_run}
+
+    @cached_property
+    def _facts(self) -> RunFacts:
+        judges = self.manifest.subject.get("judge") or {}
+        answers = {one.case_id: one.retrieved.answer for one in reversed(self.cases) if one.retrieved is not None}
+        return RunFacts(
+            latency=self.latency,
+            rates=self.rates,
+            elapsed_s=self.elapsed_s,
+            spent=[judge["spent"] for judge in judges.values() if "spent" in judge],
+            indexed=self.manifest.subject.get("index") or None,
+            per_case=self.scores,
+            confidences={case: None if answer is None else answer.confidence for case, answer in answers.items()},
+        )
 
     def _known(self, metric: MetricSpec | str) -> MetricSpec:
         spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
@@ -135,6 +161,8 @@ class RunResult:
             "latency": {stage: latency_json(one) for stage, one in self.latency.items()},
             "rates": {name: rate_json(one) for name, one in self.rates.items()},
             "counts": {status.value: count for status, count in self.counts.items()},
+            "run_metrics": {str(spec): plain(outcome) for spec, outcome in self.run_metrics.items()},
+            "elapsed_s": self.elapsed_s,
             "floors": dict(self.floors),
             "caveats": [caveat.as_json() for caveat in self.caveats],
             "result_hash": self.result_hash,
@@ -198,6 +226,7 @@ def load_run(folder: Path) -> RunResult:
     files = RunFolder(folder)
     manifest, found = files.read_manifest(), files.read_result()
     files.check_cases(found)
+    recall(found["per_case"], manifest.own_metrics)
     return RunResult(
         manifest=manifest,
         cases=with_skipped(manifest, files.read_cases()),
@@ -209,6 +238,7 @@ def load_run(folder: Path) -> RunResult:
         rates={name: _rate(one) for name, one in found["rates"].items()},
         floors=found["floors"],
         caveats=_caveats(found, manifest.name),
+        elapsed_s=found.get("elapsed_s"),
         result_hash=found["result_hash"],
         folder=folder,
         sealed=SEAL in found,
@@ -237,8 +267,23 @@ def _outcomes_json(cases: PerCase) -> Plain:
     return {case: plain(one) for case, one in cases.items()}
 
 
+_CAUSES_BEFORE = {
+    "no judge was asked about the answers of this run": Cause.NO_JUDGE,
+    "no judge was asked for this metric": Cause.NO_JUDGE,
+    "the system does not tell of its channels": Cause.UNTOLD,
+    "the query was not expanded, or the system does not tell": Cause.UNTOLD,
+}
+"""Runs of version 0.1 have no causes; these are the reasons that it gave for what has one now."""
+
+
 def _outcomes(found: Mapping[str, Plain]) -> dict[str, Outcome]:
-    return {case: Outcome(**one) for case, one in found.items()}
+    return {case: _outcome(one) for case, one in found.items()}
+
+
+def _outcome(found: Plain) -> Outcome:
+    reason = found.get("reason", "")
+    before = Cause.UNPLACED if reason.endswith(UNPLACED) else _CAUSES_BEFORE.get(reason)
+    return Outcome(**{"cause": before, **found})
 
 
 def _parts_json(parts: Mapping[str, Aggregates]) -> Plain:

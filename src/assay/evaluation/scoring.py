@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import statistics as plain_statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from assay.errors import NothingMeasured
 from assay.evaluation import caveats
-from assay.evaluation.asked import Asked
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.clusters import cluster_caveat
-from assay.evaluation.cold_start import NAME as RATIO
-from assay.evaluation.cold_start import ratio_outcomes, with_doubt_in_both
 from assay.evaluation.copies import copies_in, copy_units, join_units
+from assay.evaluation.default_metrics import leading_tier
 from assay.evaluation.floors import floors_of
 from assay.evaluation.label_caveats import copy_caveats, label_caveats
-from assay.evaluation.memory_metrics import leading_tier
 from assay.evaluation.placing import place_results
 from assay.evaluation.placing.undecided import find_unplaced, placement_caveat, refuse_undecided
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
-from assay.metrics import outcomes, ranking
+from assay.metrics import outcomes
 from assay.metrics.aggregate import Aggregate, aggregate
 from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.breakdown import breakdown
+from assay.metrics.case_view import CaseView
 from assay.metrics.engine import Measured, Rules, measure_mappings
+from assay.metrics.entry import FromCases, FromRun
 from assay.metrics.fingerprint import Instrument
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
 from assay.metrics.scores import Scores, scores_of
@@ -70,7 +69,9 @@ def instrument_of(dataset: Dataset, k: int) -> Instrument:
     )
 
 
-def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult]) -> RunResult:
+def score_run(
+    dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult], *, elapsed_s: float | None = None
+) -> RunResult:
     """Everything that can be computed from a run. `cases` holds every case of every repeat (`with_skipped`)."""
     sheet = _Sheet(dataset, manifest, tuple(cases))
     _refuse_strangers(sheet)
@@ -82,7 +83,7 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
     aggregates = {spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()}
     latency = latency_by_stage(runs)
-    return RunResult(
+    result = RunResult(
         manifest=manifest,
         cases=sheet.cases,
         scores=scores,
@@ -98,8 +99,10 @@ def score_run(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResul
             *cluster_caveat(manifest.clusters, len(manifest.case_ids)),
             *caveats.latency_caveats(sheet.cases, latency.get(TOTAL)),
         ),
+        elapsed_s=elapsed_s,
         result_hash=result_hash(sheet.cases, scores),
     )
+    return replace(result, caveats=(*result.caveats, *caveats.run_metric_caveats(result.run_metrics)))
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
@@ -131,10 +134,12 @@ class _Sheet:
 
     @cached_property
     def specs(self) -> tuple[MetricSpec, ...]:
-        """Those of the manifest that have a value a case, and those of answers when there are any."""
+        """Those of the manifest that have a value a case, what others need, and those of answers if there are any."""
         asked = [MetricSpec.parse(text) for text in self.manifest.metrics]
+        computes = [(spec, spec.entry.compute) for spec in asked]
+        needed = [other for spec, compute in computes if isinstance(compute, FromRun) for other in compute.needs(spec)]
         answers = [MetricSpec(name=name) for name in self.of_answers] if self._answers else []
-        return tuple(dict.fromkeys(one for one in [*asked, *answers] if one.entry.family != "operations"))
+        return tuple(dict.fromkeys(spec for spec in [*asked, *needed, *answers] if not spec.is_of_run))
 
     @property
     def of_answers(self) -> tuple[str, ...]:
@@ -177,7 +182,7 @@ class _Sheet:
     @property
     def ranking_specs(self) -> list[MetricSpec]:
         """The metrics that come from rankings and grades."""
-        return [spec for spec in self.specs if spec.name in ranking.KERNELS]
+        return [spec for spec in self.specs if spec.is_ranking]
 
     @cached_property
     def measured(self) -> list[Measured]:
@@ -198,22 +203,28 @@ class _Sheet:
     def each(self, spec: MetricSpec, repeat: int) -> PerCase:
         """What became of every case in one repeat."""
         results = self.by_repeat[repeat]
-        known = ratio_outcomes(self.came_back(spec, repeat)) if spec.name == RATIO else self.ranked[repeat].get(spec)
+        compute = spec.entry.compute
+        together = compute.function(self.came_back(spec, repeat)) if isinstance(compute, FromCases) else None
+        known = self.ranked[repeat].get(spec) if together is None else together
         return {
             case.id: _untried(results[case.id])
             or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
             for case in self.asked
         }
 
-    def came_back(self, spec: MetricSpec, repeat: int) -> list[Asked]:
+    def came_back(self, spec: MetricSpec, repeat: int) -> list[CaseView]:
         """The cases of one repeat for which the system gave something."""
         given = {case: one.retrieved for case, one in self.by_repeat[repeat].items() if one.retrieved is not None}
-        return [Asked(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
+        return [CaseView(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
 
     def aggregated(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
         """One metric over the run."""
         whole = aggregate(column, self.instrument)
-        return with_doubt_in_both(whole, per_case, self.came_back(spec, 0)) if spec.name == RATIO else whole
+        compute = spec.entry.compute
+        if not isinstance(compute, FromCases):
+            return whole
+        corrected: Aggregate = compute.aggregate(whole, per_case, self.came_back(spec, 0))
+        return corrected
 
     @cached_property
     def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
@@ -318,7 +329,7 @@ def _refuse_strangers(sheet: _Sheet) -> None:
 def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> None:
     """Too many results could not be placed, and no grades say anything in their place."""
     anchored = any(spec.name in OF_PASSAGES for spec in scores)
-    graded = (per_case for spec, per_case in scores.items() if spec.name in ranking.KERNELS)
+    graded = (per_case for spec, per_case in scores.items() if spec.is_ranking)
     if anchored and not any(one.value is not None for per_case in graded for one in per_case.values()):
         refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, find_unplaced(sheet.placed, scores))
 

@@ -7,20 +7,26 @@ the metric. Only the ratio of cold to warm starts is a property of a whole set.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.case_view import CaseView
+from assay.metrics.cold_start import (
+    NO_SESSION,
+    NOTHING_RELEVANT,
+    cold_start_mrr,
+    combine_doubt,
+    give_shares,
+    session_query,
+)
+from assay.metrics.entry import Better, Cutoff, FromCase, FromCases, MetricEntry, Parameter
 from assay.metrics.first_results import first, reciprocal_rank
-from assay.metrics.percentiles import mean
+from assay.metrics.registering import register
 from assay.records.equivalence import NO_CLASSES, EquivalenceClasses
 from assay.records.memory import Tier
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.sessions import SessionQuery
+from assay.records.outcome import Outcome
 
 TIER_WEIGHTS: Mapping[Tier, float] = MappingProxyType(
     {
@@ -33,7 +39,7 @@ TIER_WEIGHTS: Mapping[Tier, float] = MappingProxyType(
     }
 )
 """What finding a memory is worth."""
-_NOTHING_RELEVANT = "no memory is relevant to the query"
+NO_HISTORY = "the session has no history"
 
 
 class Need(StrEnum):
@@ -76,63 +82,12 @@ def importance_weighted_recall(
     return outcomes.share(weight_found, math.fsum(weights.values()), "no relevant memory has any weight")
 
 
-def cold_start_mrr(query: SessionQuery, k: int | None = None) -> Outcome:
-    """The reciprocal rank of the first query of a session."""
-    if not query.cold:
-        return outcomes.not_applicable("the session has a history")
-    return _reciprocal_rank(query, k)
-
-
-def _reciprocal_rank(query: SessionQuery, k: int | None) -> Outcome:
-    if not query.relevant:
-        return outcomes.not_applicable(_NOTHING_RELEVANT)
-    return Outcome.scored(reciprocal_rank(query.ranking, query.relevant, k))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ColdStart:
-    """How searches without a history compare with the others."""
-
-    cold_mrr: float | None
-    warm_mrr: float | None
-    cold: int
-    """How many cold searches were scored."""
-    warm: int
-    left_out: Mapping[OutcomeKind, int]
-
-    @property
-    def ratio(self) -> Outcome:
-        """Cold over warm."""
-        if self.cold_mrr is None or self.warm_mrr is None:
-            return outcomes.not_applicable(f"{self.cold} cold and {self.warm} warm searches: one of each is needed")
-        return outcomes.share(self.cold_mrr, self.warm_mrr, "the mean of the warm searches is 0")
-
-
-def cold_start(queries: Iterable[SessionQuery], k: int | None = None) -> ColdStart:
-    """The mean reciprocal rank of cold and of warm searches."""
-    scored: dict[bool, list[float]] = {True: [], False: []}
-    left_out: Counter[OutcomeKind] = Counter()
-    for query in queries:
-        outcome = _reciprocal_rank(query, k)
-        if outcome.value is None:
-            left_out[outcome.kind] += 1
-        else:
-            scored[query.cold].append(outcome.value)
-    return ColdStart(
-        cold_mrr=mean(scored[True]),
-        warm_mrr=mean(scored[False]),
-        cold=len(scored[True]),
-        warm=len(scored[False]),
-        left_out=left_out,
-    )
-
-
 def personalisation_lift(
     boosted: Sequence[str], plain: Sequence[str], relevant: Collection[str], k: int | None = None
 ) -> Outcome:
     """What the session boost adds to the reciprocal rank of one query."""
     if not relevant:
-        return outcomes.not_applicable(_NOTHING_RELEVANT)
+        return outcomes.not_applicable(NOTHING_RELEVANT)
     return Outcome.scored(reciprocal_rank(boosted, relevant, k) - reciprocal_rank(plain, relevant, k))
 
 
@@ -167,12 +122,71 @@ def dedup_tokens_saved(filtered_tokens: Sequence[int] | None) -> Outcome:
     return Outcome.scored(sum(filtered_tokens))
 
 
+def _constitutional(view: CaseView) -> Outcome:
+    laws = [document.id for document in view.dataset.documents if document.tier is Tier.CONSTITUTIONAL]
+    need = Need(view.parameter("need"))
+    return constitutional_surfacing(view.ids, laws, view.k, pinned=view.given.pinned, need=need)
+
+
+def _weighted_recall(view: CaseView) -> Outcome:
+    known = view.dataset.by_id
+    return importance_weighted_recall(
+        view.ids,
+        {document: known[document].tier for document in view.relevant if document in known},
+        view.k,
+        pinned=view.given.pinned if view.parameter("pinned") == "count" else (),
+        least=Tier(view.parameter("least")),
+        classes=view.classes,
+    )
+
+
+def _tier_precision(view: CaseView) -> Outcome:
+    tiers = {document: view.dataset.by_id[document].tier for document in view.ids if document in view.dataset.by_id}
+    tier = Tier(view.parameter("tier"))
+    return tier_precision(view.ids, tiers, view.relevant, view.k, tier=tier, classes=view.classes)
+
+
+def _cold_start(view: CaseView) -> Outcome:
+    query = session_query(view)
+    return outcomes.not_applicable(NO_SESSION) if query is None else cold_start_mrr(query, view.k)
+
+
+def _with_history(compute: Callable[[CaseView], Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute only for a case whose session has a history."""
+
+    def compute_view(view: CaseView) -> Outcome:
+        if view.case.session is None:
+            return outcomes.not_applicable(NO_SESSION)
+        return compute(view) if view.case.session.working_memory else outcomes.not_applicable(NO_HISTORY)
+
+    return compute_view
+
+
+def _lift(view: CaseView) -> Outcome:
+    plain = view.seen.unboosted
+    if plain is None:
+        return outcomes.not_applicable("the system does not say what it gives without the session")
+    return personalisation_lift(view.ids, plain, view.relevant, view.k)
+
+
+def _tokens_saved(view: CaseView) -> Outcome:
+    saved = view.seen.tokens_saved
+    if saved is None:
+        return outcomes.not_applicable("the system does not say what it held back")
+    return dedup_tokens_saved([saved])
+
+
+def _chain(view: CaseView) -> Outcome:
+    return causal_chain_completeness(view.ids, view.case.causal_chain, view.k, classes=view.classes)
+
+
 _SECTION = "the memory evaluation framework, section 3.3."
 _TIERS = tuple(tier.value for tier in Tier)
 
 ENTRIES = (
     MetricEntry(
         name="constitutional_surfacing",
+        compute=FromCase(_constitutional),
         family="agent memory",
         summary="Do the memories that must always be there come with the search?",
         formula="1 if every constitutional memory in scope is pinned or among the first k hits, else 0",
@@ -196,6 +210,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="importance_weighted_recall",
+        compute=FromCase(_weighted_recall),
         family="agent memory",
         summary="How much of what matters was found, by weight of its tier?",
         formula="sum of w(tier) over relevant memories in the first k / sum of w(tier) over all relevant memories;"
@@ -225,6 +240,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="cold_start_mrr",
+        compute=FromCase(_cold_start),
         family="agent memory",
         summary="How high is the first relevant memory when the session has no history?",
         formula="mean of 1 / place of the first relevant memory, over the first queries of sessions",
@@ -238,6 +254,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="cold_start_ratio",
+        compute=FromCases(give_shares, combine_doubt),
         family="agent memory",
         summary="How much of the warm quality does a cold start reach?",
         formula="cold_start_mrr / mean reciprocal rank of the warm queries",
@@ -251,6 +268,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="personalisation_lift",
+        compute=FromCase(_with_history(_lift)),
         family="agent memory",
         summary="What does the session boost add to the reciprocal rank?",
         formula="reciprocal rank with the session boost - reciprocal rank without it",
@@ -264,6 +282,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="causal_chain_completeness",
+        compute=FromCase(_chain),
         family="agent memory",
         summary="How much of the chain behind a decision is shown?",
         formula="chain memories in the first k / chain memories",
@@ -277,6 +296,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="tier_precision",
+        compute=FromCase(_tier_precision),
         family="agent memory",
         summary="Of the memories of one tier that were shown, how many are relevant?",
         formula="relevant memories of the tier in the first k / memories of the tier in the first k",
@@ -292,6 +312,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="dedup_tokens_saved",
+        compute=FromCase(_with_history(_tokens_saved)),
         family="agent memory",
         summary="How many tokens did the session not have to read again?",
         formula="sum of the token counts of results filtered because the session already has them",
@@ -304,3 +325,4 @@ ENTRIES = (
         example="Two results of 120 and 80 tokens are held back: 200",
     ),
 )
+register(ENTRIES)

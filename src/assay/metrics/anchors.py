@@ -9,15 +9,16 @@ they enter none of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from assay.metrics import outcomes
-from assay.metrics.answers import unanswered
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.answers import of_answer, unanswered
+from assay.metrics.case_view import CaseView
+from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
 from assay.metrics.first_results import check_cutoff
+from assay.metrics.registering import register
 from assay.records.anchors import (
     ConflictRule,
-    FolderChoice,
     FolderMode,
     GoldAnchors,
     GoldSupport,
@@ -27,7 +28,7 @@ from assay.records.anchors import (
 )
 from assay.records.answers import GivenAnswer
 from assay.records.heading_path import lies_under
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Cause, Outcome
 
 Chunks = Sequence[RetrievedChunk]
 Hits = Sequence[set[int]]
@@ -36,6 +37,7 @@ Hits = Sequence[set[int]]
 
 OF_PASSAGES = frozenset({"recall_any", "recall_all", "anchor_precision", "anchor_mrr"})
 """The metrics here that look at what was retrieved."""
+NO_ANCHORS = "the case has no anchors"
 UNPLACED = "cannot be placed among the dataset's documents"
 """How the reason of a case ends whose value hangs on results that could not be placed."""
 
@@ -58,7 +60,7 @@ def may_match(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = F
 
 def is_unplaced(outcome: Outcome) -> bool:
     """Whether a case has no value because its results could not be placed."""
-    return outcome.kind is OutcomeKind.SKIPPED and outcome.reason.endswith(UNPLACED)
+    return outcome.cause is Cause.UNPLACED
 
 
 def _is_at(spot: Spot, support: GoldSupport) -> bool:
@@ -117,7 +119,7 @@ def _decided(
     if worst == value([sure | maybe for sure, maybe in zip(certain, possible, strict=True)]):
         return Outcome.scored(worst)
     count = sum(bool(maybe - sure) for sure, maybe in zip(certain, possible, strict=True))
-    return outcomes.skipped(f"{count} of its first {len(first)} results {UNPLACED}")
+    return outcomes.skipped(f"{count} of its first {len(first)} results {UNPLACED}", Cause.UNPLACED)
 
 
 def _positions(gold: GoldAnchors, chunk: RetrievedChunk, test: Callable[..., bool], *, snippets: bool) -> set[int]:
@@ -153,18 +155,19 @@ def _counted(gold: GoldAnchors, hits: Hits) -> int:
     return counted
 
 
-def scope_miss_rate(gold: GoldAnchors, choice: FolderChoice) -> Outcome:
-    """Whether the choice of folders excluded every gold support. A later fallback does not undo the miss."""
-    if choice.mode is FolderMode.OFF:
+def scope_miss_rate(gold: GoldAnchors, mode: FolderMode, shut_out: Collection[str] | None) -> Outcome:
+    """Whether the choice of folders shut out the note of every gold support. A later fallback does not undo the miss.
+
+    `shut_out` are the notes outside the folders that were chosen first; None: the system did not say.
+    """
+    missing = _nothing_to_find(gold)
+    if missing is not None:
+        return missing
+    if mode is FolderMode.OFF:
         return outcomes.not_applicable("no folders were chosen: folder mode is off")
-    return _nothing_to_find(gold) or outcomes.yes_or_no(
-        choice.folders is not None and not any(_inside(one.rel_path, choice.folders) for one in gold.supports)
-    )
-
-
-def _inside(rel_path: str, folders: tuple[str, ...]) -> bool:
-    """The empty folder is the root, and a file may be named as a folder of its own."""
-    return any(folder in ("", rel_path) or rel_path.startswith(f"{folder}/") for folder in folders)
+    if shut_out is None:
+        return outcomes.skipped("the system did not say what it left out")
+    return outcomes.yes_or_no(all(support.rel_path in shut_out for support in gold.supports))
 
 
 def attribution_hit_rate(gold: GoldAnchors, answer: GivenAnswer, *, snippets: bool = False) -> Outcome:
@@ -181,7 +184,7 @@ def _cited(answer: GivenAnswer, sides: Sequence[Sequence[GoldSupport]], *, snipp
         _cites(answer, side, matches, snippets=snippets) or _cites(answer, side, may_match, snippets=snippets)
         for side in sides
     ):
-        return outcomes.skipped(f"a citation {UNPLACED}")
+        return outcomes.skipped(f"a citation {UNPLACED}", Cause.UNPLACED)
     return outcomes.yes_or_no(False)
 
 
@@ -215,19 +218,6 @@ def cite_both(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     return _other_rule(gold, ConflictRule.CITE_BOTH) or unanswered(answer) or _cites_every_side(gold, answer)
 
 
-def acknowledge_both(gold: GoldAnchors, answer: GivenAnswer, acknowledged: bool | None) -> Outcome:
-    """Whether the answer cites every side and says that they disagree; None when nobody judged the latter."""
-    missing = _other_rule(gold, ConflictRule.ACKNOWLEDGE_BOTH) or unanswered(answer)
-    if missing is not None:
-        return missing
-    cited = _cites_every_side(gold, answer)
-    if cited.value != 1:
-        return cited
-    if acknowledged is None:
-        return outcomes.judge_failed("nobody said whether the answer acknowledges the conflict")
-    return outcomes.yes_or_no(acknowledged)
-
-
 def _other_rule(gold: GoldAnchors, rule: ConflictRule) -> Outcome | None:
     if gold.recency_conflict_rule is not rule:
         return outcomes.not_applicable(f"the case does not ask for {rule}")
@@ -255,11 +245,54 @@ _SNIPPETS = Parameter(
     default="ignore",
     choices=("ignore", "require"),
 )
+
+
+def _of_passages(compute: Callable[..., Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute over the passages of a case that has anchors."""
+
+    def compute_view(view: CaseView) -> Outcome:
+        if view.case.anchors is None:
+            return outcomes.not_applicable(NO_ANCHORS)
+        return compute(view.case.anchors, view.given.passages, view.spec.cutoff, snippets=_needs_snippets(view))
+
+    return compute_view
+
+
+def _needs_snippets(view: CaseView) -> bool:
+    return view.parameter("snippets") == "require"
+
+
+def _scope_miss(view: CaseView) -> Outcome:
+    gold, seen = view.case.anchors, view.given.seen
+    if gold is None:
+        return outcomes.not_applicable(NO_ANCHORS)
+    left_out = None if seen is None else seen.excluded if seen.shut_out is None else seen.shut_out
+    known = view.dataset.by_id
+    shut_out = None if left_out is None else {known[document].rel_path for document in left_out if document in known}
+    return scope_miss_rate(gold, view.case.folder_mode, shut_out)
+
+
+def _of_citations(compute: Callable[[GoldAnchors, GivenAnswer], Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute over the answer to a case that has anchors."""
+
+    def compute_answer(view: CaseView, answer: GivenAnswer) -> Outcome:
+        gold = view.case.anchors
+        return outcomes.not_applicable(NO_ANCHORS) if gold is None else compute(gold, answer)
+
+    return of_answer(compute_answer)
+
+
+def _attribution(view: CaseView) -> Outcome:
+    snippets = _needs_snippets(view)
+    return _of_citations(lambda gold, answer: attribution_hit_rate(gold, answer, snippets=snippets))(view)
+
+
 _CORE = "the core metrics document"
 
 ENTRIES = (
     MetricEntry(
         name="recall_any",
+        compute=FromCase(_of_passages(recall_any)),
         family="anchors",
         summary="Was at least one place that supports the answer retrieved?",
         formula="1 if any of the first k chunks matches any gold support, else 0",
@@ -275,6 +308,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="recall_all",
+        compute=FromCase(_of_passages(recall_all)),
         family="anchors",
         summary="Multi-hop: was every required part of the evidence retrieved?",
         formula="1 if each required support group has a member matched by one of the first k chunks, else 0",
@@ -289,6 +323,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="anchor_precision",
+        compute=FromCase(_of_passages(anchor_precision)),
         family="anchors",
         summary="How many of the first k chunks support the answer?",
         formula="matching chunks among the first k / k",
@@ -304,6 +339,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="anchor_mrr",
+        compute=FromCase(_of_passages(anchor_mrr)),
         family="anchors",
         summary="How high does the first chunk that supports the answer stand?",
         formula="1 / place of the first matching chunk; 0 if none matches",
@@ -318,6 +354,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="scope_miss_rate",
+        compute=FromCase(_scope_miss),
         family="anchors",
         summary="Did the choice of folders shut out every place that supports the answer?",
         formula="1 if no gold support lies in a chosen folder, else 0; only with folder mode on or on_with_fallback",
@@ -332,6 +369,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="attribution_hit_rate",
+        compute=FromCase(_attribution),
         family="anchors",
         summary="Does the answer cite a place that supports it?",
         formula="1 if any reference matches any gold support, else 0; answerable questions only",
@@ -346,6 +384,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="cite_newer",
+        compute=FromCase(_of_citations(cite_newer)),
         family="anchors",
         summary="Where notes disagree by age: does the answer cite the newest?",
         formula="1 if a reference matches a gold support of the latest date, else 0",
@@ -359,6 +398,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="cite_both",
+        compute=FromCase(_of_citations(cite_both)),
         family="anchors",
         summary="Where notes disagree: does the answer cite every side?",
         formula="1 if each required group (else each note) is matched by a reference, else 0",
@@ -370,17 +410,5 @@ ENTRIES = (
         disagreement="Two sections of one note are one side unless the case puts them in groups of their own.",
         example="Two notes disagree and both are cited: 1",
     ),
-    MetricEntry(
-        name="acknowledge_both",
-        family="anchors",
-        summary="Where notes disagree: does the answer cite every side and say that they disagree?",
-        formula="cite_both and the conflict is acknowledged (a judge says so)",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
-        citation=f"{_CORE}, section 1, recency and conflict cases.",
-        disagreement="Without every side cited it is 0 and no judge is needed.",
-        example="Two notes disagree, both are cited, and the answer presents only one as true: 0",
-    ),
 )
+register(ENTRIES)

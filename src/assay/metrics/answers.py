@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.case_view import CaseView
+from assay.metrics.entry import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter
+from assay.metrics.registering import register
+from assay.metrics.run_facts import RunFacts
+from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
+from assay.records.judging import RubricKind
 from assay.records.outcome import Outcome, OutcomeKind
+from assay.text.claims import claims
 
 HIGHEST_SCORE = 5.0
 """Of both rubrics; the lowest is 0."""
-NO_JUDGE_ASKED = "no judge was asked for this metric"
-"""Why a metric that only a judge can decide has no value yet."""
 CORRECT_FROM = 4.0
 """The correctness score from which an answer counts as right: "mostly correct with minor issues"."""
 
@@ -108,13 +112,11 @@ def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> 
     return score if score.value is None else outcomes.yes_or_no(score.value >= level)
 
 
-def citation_coverage(answer: GivenAnswer, claims: Sequence[Claim] | None) -> Outcome:
-    """The share of claims that point to a reference the answer really has. None: nobody found the claims."""
+def citation_coverage(answer: GivenAnswer, claims: Sequence[Claim]) -> Outcome:
+    """The share of claims that point to a reference the answer really has."""
     missing = unanswered(answer)
     if missing is not None:
         return missing
-    if claims is None:
-        return outcomes.judge_failed("nobody split the answer into claims")
     known = range(1, len(answer.references) + 1)
     cited = sum(any(number in known for number in claim.citations) for claim in claims)
     return outcomes.share(cited, len(claims), "the answer makes no claim")
@@ -148,16 +150,20 @@ class _Graded(NamedTuple):
 
 def risk_coverage(cases: Iterable[AnsweredCase], level: float = CORRECT_FROM) -> RiskCoverage:
     """The curve over the answers that have a confidence and a verdict; the rest are counted beside it."""
+    return _cover((accuracy_given_answered(case, level), case.answer.confidence) for case in cases)
+
+
+def _cover(answered: Iterable[tuple[Outcome, float | None]]) -> RiskCoverage:
+    """Draw the curve of answers, each with whether it is right and how sure the system was."""
     graded: list[_Graded] = []
     left_out: Counter[OutcomeKind] = Counter()
-    for case in cases:
-        outcome = accuracy_given_answered(case, level)
-        if outcome.value is None:
-            left_out[outcome.kind] += 1
-        elif case.answer.confidence is None:
+    for right, confidence in answered:
+        if right.value is None:
+            left_out[right.kind] += 1
+        elif confidence is None:
             left_out[OutcomeKind.SKIPPED] += 1
         else:
-            graded.append(_Graded(case.answer.confidence, outcome.value))
+            graded.append(_Graded(confidence, right.value))
     return RiskCoverage(points=_curve(graded), left_out=left_out)
 
 
@@ -171,6 +177,59 @@ def _curve(graded: list[_Graded]) -> tuple[RiskPoint, ...]:
     return tuple(RiskPoint(count / len(errors), min(1.0, total / count)) for count, total in summed)
 
 
+def of_answer(compute: Callable[[CaseView, GivenAnswer], Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute over the answer of a case; without one the question does not arise."""
+
+    def compute_view(view: CaseView) -> Outcome:
+        if view.answer is None:
+            return outcomes.not_applicable("the system gives no answers")
+        return compute(view, view.answer)
+
+    return compute_view
+
+
+def _of_declining(compute: Callable[[AnsweredCase], Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute from whether the system declined, as it says itself or as a judge says."""
+    return of_answer(
+        lambda view, answer: (
+            view.lacks_verdict(RubricKind.ABSTENTION)
+            or compute(AnsweredCase(answerable=view.case.answerable, answer=answer))
+        )
+    )
+
+
+def _of_judge(
+    about: RubricKind, compute: Callable[[CaseView, GivenAnswer, RubricVerdict | None], Outcome]
+) -> Callable[[CaseView], Outcome]:
+    """Compute from what a judge said; while no judge was asked there is no value."""
+
+    def compute_view(view: CaseView) -> Outcome:
+        if about not in view.judges:
+            return outcomes.no_judge()
+        return of_answer(
+            lambda shown, answer: shown.lacks_verdict(about) or compute(shown, answer, shown.verdict(about))
+        )(view)
+
+    return compute_view
+
+
+def _accuracy(view: CaseView, answer: GivenAnswer, verdict: RubricVerdict | None) -> Outcome:
+    case = AnsweredCase(answerable=view.case.answerable, answer=answer, correctness=verdict)
+    return accuracy_given_answered(case, float(view.parameter("level")))
+
+
+def _accuracy_of(spec: MetricSpec) -> MetricSpec:
+    """Return the metric that says of each answer whether it is right, at the level of an area."""
+    return MetricSpec(name="accuracy_given_answered", parameters=spec.parameters)
+
+
+def _area(spec: MetricSpec, facts: RunFacts) -> Outcome:
+    rights = facts.per_case.get(_accuracy_of(spec), {})
+    if not any(right.value is not None for right in rights.values()):
+        return next(iter(rights.values()), outcomes.no_judge())
+    return _cover((right, facts.confidences.get(case)) for case, right in rights.items()).area
+
+
 _LEVEL = Parameter(
     name="level", meaning="the correctness score from which an answer is right", default="4.0", kind="number"
 )
@@ -180,6 +239,8 @@ _CORE = "the core metrics document"
 ENTRIES = (
     MetricEntry(
         name="groundedness",
+        compute=FromCase(_of_judge(RubricKind.GROUNDEDNESS, lambda _, answer, verdict: groundedness(answer, verdict))),
+        judged_by=RubricKind.GROUNDEDNESS,
         family="answers",
         summary="Are all claims of the answer supported by the context it was given?",
         formula="the judge's score: 5 all claims supported and cited, 3 some, 1 contradicts the context, 0 unrelated",
@@ -194,6 +255,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="correctness",
+        compute=FromCase(_of_judge(RubricKind.CORRECTNESS, lambda _, answer, verdict: correctness(answer, verdict))),
+        judged_by=RubricKind.CORRECTNESS,
         family="answers",
         summary="Does the answer address the question rightly?",
         formula="the judge's score: 5 fully correct and complete, 3 partially, 0 completely wrong",
@@ -207,6 +270,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="abstention_accuracy",
+        compute=FromCase(_of_declining(abstention_accuracy)),
+        judged_by=RubricKind.ABSTENTION,
         family="answers",
         summary="Of the questions without an answer: how many did the system decline?",
         formula="abstained / unanswerable; answerable questions do not enter",
@@ -221,6 +286,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="hallucination_rate",
+        compute=FromCase(_of_declining(hallucination_rate)),
+        judged_by=RubricKind.ABSTENTION,
         family="answers",
         summary="Of the questions without an answer: how many were answered anyway?",
         formula="1 - abstention_accuracy",
@@ -234,6 +301,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="abstention_precision",
+        compute=FromCase(_of_declining(abstention_precision)),
+        judged_by=RubricKind.ABSTENTION,
         family="answers",
         summary="Of the abstentions: how many were right?",
         formula="abstained and unanswerable / abstained",
@@ -247,6 +316,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="abstention_recall",
+        compute=FromCase(_of_declining(abstention_recall)),
+        judged_by=RubricKind.ABSTENTION,
         family="answers",
         summary="Of the unanswerable questions: how many did the system decline?",
         formula="abstained and unanswerable / unanswerable",
@@ -260,6 +331,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="answer_rate",
+        compute=FromCase(_of_declining(answer_rate)),
+        judged_by=RubricKind.ABSTENTION,
         family="answers",
         summary="Of the answerable questions: how many did the system answer?",
         formula="answered and answerable / answerable; questions without an answer do not enter",
@@ -274,6 +347,8 @@ ENTRIES = (
     ),
     MetricEntry(
         name="accuracy_given_answered",
+        compute=FromCase(_of_judge(RubricKind.CORRECTNESS, _accuracy)),
+        judged_by=RubricKind.CORRECTNESS,
         family="answers",
         summary="Of the answers that were given: how many are right?",
         formula="answers with correctness >= level / answers; an answer to an unanswerable question is wrong",
@@ -288,6 +363,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="risk_coverage_area",
+        compute=FromRun(_area, needs=lambda spec: (_accuracy_of(spec),)),
         family="answers",
         summary="How wrong are the answers on average as less and less sure ones are let through?",
         formula="mean over i of (wrong among the i surest answers / i); ties in confidence share their mean error",
@@ -303,6 +379,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="citation_coverage",
+        compute=FromCase(of_answer(lambda _, answer: citation_coverage(answer, claims(answer.text)))),
         family="answers",
         summary="How many of the answer's claims point to one of its references?",
         formula="claims with at least one citation that exists / claims",
@@ -313,7 +390,9 @@ ENTRIES = (
         citation=f"{_CORE}, section 6; T. Gao et al., Enabling large language models to generate text with citations,"
         " EMNLP 2023.",
         disagreement="ALCE's citation recall also asks whether the cited passage entails the claim; that is"
-        " groundedness here. A mark such as [7] beyond the references counts as none.",
+        " groundedness here. Each sentence that states something is a claim; a mark such as [7] beyond the"
+        " references counts as none.",
         example="Four claims with two references, marked [1], [2], [7] and not at all: 0.5",
     ),
 )
+register(ENTRIES)

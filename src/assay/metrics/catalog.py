@@ -1,20 +1,20 @@
-"""The catalog: every metric of every family under one name, and what is near a name that is not there."""
+"""The catalog: every registered metric, what is near a name that is not there, and metrics known from stored runs only.
+
+A stored run may name a metric whose package is not installed here, a function of another program, or one that an
+earlier version of Assay had. `recall` takes what the run says of it, so that the run can still be read, compared and
+held to a gate; it cannot be computed.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from typing import Any
 
 from assay.errors import UnknownMetric
-from assay.metrics import agent_memory, anchors, answers, channels, indexing, operations, ranking_entries, write_path
-from assay.metrics.entry import MetricEntry
-
-_FAMILIES = (ranking_entries, anchors, answers, agent_memory, channels, write_path, operations, indexing)
-
-ENTRIES: tuple[MetricEntry, ...] = tuple(entry for family in _FAMILIES for entry in family.ENTRIES)
-"""Every metric, family by family."""
-BY_NAME: Mapping[str, MetricEntry] = MappingProxyType({entry.name: entry for entry in ENTRIES})
+from assay.metrics.entry import Better, Cutoff, FromRecord, MetricEntry, Parameter
+from assay.metrics.registering import METRICS
 
 _KNOWN_ELSEWHERE = {
     "map": "ap",
@@ -37,14 +37,23 @@ _KNOWN_ELSEWHERE = {
     "latency": "p95",
 }
 """What other tools call them: understood in a hint, never accepted, because one thing has one name."""
+_RECALLED: dict[str, MetricEntry] = {}
+
+
+def entries() -> tuple[MetricEntry, ...]:
+    """Return every metric that can be computed here, family by family."""
+    return tuple(registered.entry for registered in METRICS.all().values())
 
 
 def find(name: str) -> MetricEntry:
-    """The entry of a metric."""
-    if name in BY_NAME:
-        return BY_NAME[name]
-    close = near(name, BY_NAME)
-    hint = f"; close names: {', '.join(close)}" if close else ""
+    """Return the entry of a metric; raises `UnknownMetric` with close names."""
+    entry = METRICS.find(name) or _RECALLED.get(name)
+    if entry is not None:
+        return entry
+    broken = METRICS.problem(name)
+    known = METRICS.names()
+    close = near(name, known)
+    hint = f": {broken}" if broken else f"; close names: {', '.join(close)}" if close else ""
     raise UnknownMetric(
         f"unknown metric {name!r}{hint}",
         remedy="`assay metrics` lists the catalog, `assay metrics NAME` shows one entry.",
@@ -52,9 +61,52 @@ def find(name: str) -> MetricEntry:
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Names that may have been meant, the likeliest first."""
+    """Return names that may have been meant, the likeliest first."""
     names = list(known)
     folded = name.lower().replace("-", "_")
     elsewhere = _KNOWN_ELSEWHERE.get(folded)
     likely = [elsewhere] if elsewhere in names else []
     return list(dict.fromkeys([*likely, *difflib.get_close_matches(folded, names, n=3, cutoff=0.5)]))[:3]
+
+
+def describe_added(names: Iterable[str]) -> dict[str, Any]:
+    """Return what a stored run has to say of the metrics among these that are not built in."""
+    return {
+        name: {
+            "summary": entry.summary,
+            "better": entry.better.value,
+            "lowest": entry.lowest,
+            "highest": entry.highest,
+            "cutoff": entry.cutoff.value,
+            "parameters": {parameter.name: parameter.default for parameter in entry.parameters},
+            "code": entry.code,
+        }
+        for name in dict.fromkeys(names)
+        if (entry := find(name)).code
+    }
+
+
+def recall(specs: Iterable[str], described: Mapping[str, Any]) -> None:
+    """Make the metrics of a stored run known by name, where nothing here computes them."""
+    for name in {re.split(r"[(@]", spec, maxsplit=1)[0] for spec in specs}:
+        if METRICS.find(name) is None:
+            _RECALLED[name] = _read_description(name, described.get(name) or {})
+
+
+def _read_description(name: str, facts: Mapping[str, Any]) -> MetricEntry:
+    """Read what `describe_added` wrote; of a metric nothing was written about, no way is better."""
+    return MetricEntry(
+        name=name,
+        family="stored",
+        summary=str(facts.get("summary", "")),
+        lowest=facts.get("lowest"),
+        highest=facts.get("highest"),
+        better=Better(facts.get("better", Better.NEITHER)),
+        cutoff=Cutoff(facts.get("cutoff", Cutoff.OPTIONAL)),
+        parameters=tuple(
+            Parameter(name=parameter, meaning="", default=str(default))
+            for parameter, default in (facts.get("parameters") or {}).items()
+        ),
+        compute=FromRecord(),
+        code=str(facts.get("code", "")),
+    )

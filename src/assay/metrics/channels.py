@@ -1,33 +1,29 @@
 """Channels: what each one adds to the list that is shown, what fusion and expansion change, and how alike results are.
 
 `lists` maps each channel that ran to its ids, best first; a channel that ran and found nothing has an empty list, one
-that did not run has none. Each function looks at one query. `contributions` pools the counts over many; Shapley
-values add up over queries, so their mean over queries is the Shapley value of the mean.
+that did not run has none. Each function looks at one query; `contributions` pools the counts over many. What a channel
+is worth together with the others (its Shapley value) is told by `assay tune fusion`, which can replay fusion.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
-from assay.errors import BadValue
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.case_view import CaseView
+from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
 from assay.metrics.first_results import check_cutoff, first
+from assay.metrics.registering import register
 from assay.records.evidence import LoggedQuery
-from assay.records.outcome import Outcome
+from assay.records.outcome import Cause, Outcome
 from assay.records.rate import Rate
 
 Lists = Mapping[str, Sequence[str]]
-Fusion = Callable[[Lists], Sequence[str]]
-Value = Callable[[frozenset[str]], float]
-
-MOST_CHANNELS = 12
-"""For Shapley values: every subset is valued once, and 12 channels have 4,096."""
+UNTOLD = "the system does not tell of its channels"
+UNEXPANDED = "the query was not expanded, or the system does not tell"
 _NOTHING_SHOWN = "nothing was shown"
 
 
@@ -132,70 +128,27 @@ def ils(folders: Sequence[str], k: int | None = None) -> Outcome:
     return outcomes.share(len(shown) - len(set(shown)), len(shown), _NOTHING_SHOWN)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShapleyValues:
-    """What each channel is worth. The shares add up to what all channels are worth together over none."""
+def _with_channels(compute: Callable[[FusedQuery, CaseView], Outcome]) -> Callable[[CaseView], Outcome]:
+    """Compute only where the system tells what its channels found."""
 
-    shares: Mapping[str, float]
-    together: float
-    nothing: float
+    def compute_view(view: CaseView) -> Outcome:
+        if view.seen.channels is None:
+            return outcomes.not_applicable(UNTOLD, Cause.UNTOLD)
+        return compute(FusedQuery(view.seen.channels, view.ids), view)
 
-
-def shapley_values(channels: Iterable[str], value: Value) -> ShapleyValues:
-    """The mean of what a channel adds, over all orders in which channels could join: exact, each subset valued once."""
-    players = sorted(set(channels))
-    if len(players) > MOST_CHANNELS:
-        raise BadValue(
-            f"{len(players)} channels have 2**{len(players)} subsets",
-            remedy=f"Join channels into at most {MOST_CHANNELS} groups.",
-        )
-    worth = {
-        subset: _finite(value(subset), subset)
-        for size in range(len(players) + 1)
-        for subset in map(frozenset, combinations(players, size))
-    }
-    return ShapleyValues(
-        shares={player: _mean_gain(player, len(players), worth) for player in players},
-        together=worth[frozenset(players)],
-        nothing=worth[frozenset()],
-    )
+    return compute_view
 
 
-def _mean_gain(player: str, count: int, worth: Mapping[frozenset[str], float]) -> float:
-    """Subsets of one size are equally likely to stand before a player, and each size is equally likely."""
-    return math.fsum(
-        (worth[before | {player}] - worth[before]) / (count * math.comb(count - 1, len(before)))
-        for before in worth
-        if player not in before
-    )
+def _expansion(view: CaseView) -> Outcome:
+    only = view.seen.only_expanded
+    if only is None:
+        return outcomes.not_applicable(UNEXPANDED, Cause.UNTOLD)
+    return expansion_impact(view.ids, [document for document in view.ids if document not in only], view.k)
 
 
-def _finite(number: float, subset: frozenset[str]) -> float:
-    if not math.isfinite(number):
-        raise BadValue(f"the value of channels {sorted(subset)} is {number}", remedy="Value every subset by a number.")
-    return number
-
-
-def fused_value(lists: Lists, fuse: Fusion, score: Callable[[Sequence[str]], float]) -> Value:
-    """The value of a subset: the score of what fusion makes of its logged lists. No channels show nothing."""
-
-    def value(subset: frozenset[str]) -> float:
-        kept = {channel: ids for channel, ids in lists.items() if channel in subset}
-        return score(fuse(kept) if kept else ())
-
-    return value
-
-
-def mean_shapley(values: Sequence[ShapleyValues]) -> ShapleyValues | None:
-    """Over queries. A channel that did not run for a query is worth nothing there. None without any query."""
-    if not values:
-        return None
-    channels = sorted({channel for one in values for channel in one.shares})
-    return ShapleyValues(
-        shares={name: math.fsum(one.shares.get(name, 0.0) for one in values) / len(values) for name in channels},
-        together=math.fsum(one.together for one in values) / len(values),
-        nothing=math.fsum(one.nothing for one in values) / len(values),
-    )
+def _folders(view: CaseView) -> Outcome:
+    known = view.dataset.by_id
+    return ils([known[document].folder for document in view.ids if document in known], view.spec.cutoff)
 
 
 _CHANNEL = Parameter(name="channel", meaning="which channel: vector, fts5, bm25, graph, trigger", default="vector")
@@ -204,6 +157,9 @@ _SECTION = "the memory evaluation framework, section 3.2."
 ENTRIES = (
     MetricEntry(
         name="channel_contribution",
+        compute=FromCase(
+            _with_channels(lambda query, view: channel_contribution(query, view.parameter("channel"), view.k))
+        ),
         family="channels",
         summary="How many of the results shown did a channel find?",
         formula="results in the first k that the channel found / results in the first k",
@@ -219,6 +175,9 @@ ENTRIES = (
     ),
     MetricEntry(
         name="exclusive_contribution",
+        compute=FromCase(
+            _with_channels(lambda query, view: exclusive_contribution(query, view.parameter("channel"), view.k))
+        ),
         family="channels",
         summary="How many of the results shown would be missing without a channel?",
         formula="results in the first k that only this channel found / results in the first k",
@@ -234,6 +193,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="fusion_reorder_rate",
+        compute=FromCase(_with_channels(lambda query, view: fusion_reorder_rate(query, view.spec.cutoff))),
         family="channels",
         summary="How many results did fusion put where no channel had them?",
         formula="results whose final place is their place in no channel / results that came from a channel",
@@ -249,6 +209,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="expansion_impact",
+        compute=FromCase(_expansion),
         family="channels",
         summary="How many of the results shown exist only because the query was expanded?",
         formula="results in the first k that the plain query does not find / results in the first k",
@@ -262,29 +223,8 @@ ENTRIES = (
         example="Five results shown, two of them not found without expansion: 2/5 = 0.4",
     ),
     MetricEntry(
-        name="channel_shapley",
-        family="channels",
-        summary="What is a channel worth, counting what the others could do without it?",
-        formula="mean over all orders of joining of v(before + channel) - v(before); v = the metric of the fused lists",
-        lowest=-1,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.REQUIRED,
-        parameters=(
-            _CHANNEL,
-            Parameter(
-                name="of",
-                meaning="the metric that values a subset of channels",
-                default="mrr",
-                choices=("mrr", "ndcg", "recall", "precision", "ap", "success"),
-            ),
-        ),
-        citation="L. S. Shapley, A value for n-person games, Contributions to the Theory of Games II, 1953.",
-        disagreement="Leave-one-out, v(all) - v(all without it), gives channels that can replace each other nothing.",
-        example="v(none) = 0, v(vector) = 0.6, v(fts5) = 0.4, v(both) = 0.8: fts5 gets 0.3 and vector gets 0.5",
-    ),
-    MetricEntry(
         name="ils",
+        compute=FromCase(_folders),
         family="channels",
         summary="How much do the results crowd into the same folders? (intra-list similarity)",
         formula="1 - distinct folders / results",
@@ -300,3 +240,4 @@ ENTRIES = (
         example="Five results from three folders: 1 - 3/5 = 0.4",
     ),
 )
+register(ENTRIES)

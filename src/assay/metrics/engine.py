@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue
-from assay.metrics import gathering, ranking
+from assay.metrics import catalog, gathering, ranking
 from assay.metrics.columns import Columns, Judged, columns_of
+from assay.metrics.entry import FromRanking
 from assay.metrics.matching import grades_of, with_topic
 from assay.metrics.ordering import Rows, rank_grades
-from assay.metrics.ranking import Question
+from assay.metrics.ranking import Kernel, Question
 from assay.metrics.repeats import without_repeats
 from assay.metrics.scores import KIND_NUMBER, SCORED, Scores
 from assay.metrics.spec import MetricSpec
@@ -101,6 +102,7 @@ class _Sheet:
     """What is known so far, a column for each metric."""
 
     specs: tuple[MetricSpec, ...]
+    kernels: tuple[Kernel, ...]
     rules: Rules
     values: NDArray[np.float64]
     vacuous: NDArray[np.bool_]
@@ -118,9 +120,9 @@ class _Sheet:
 
     def write(self, places: NDArray[np.int64], columns: Columns) -> None:
         """Measure a batch."""
-        for row, spec in enumerate(self.specs):
+        for row, (spec, kernel) in enumerate(zip(self.specs, self.kernels, strict=True)):
             question = Question(spec.cutoff, self.rules.level, spec.at_defaults())
-            found = ranking.answer(spec.name, columns, question)
+            found = ranking.answer(kernel, columns, question)
             self.values[row, places], self.vacuous[row, places] = found.values, found.vacuous
         self.retrieved[places] = columns.retrieved
         self.judged_results += int(columns.retrieved.sum() - columns.unjudged.sum())
@@ -260,16 +262,19 @@ def _ranks_needed(specs: Iterable[MetricSpec]) -> int | None:
 
 
 def _sheet(specs: Sequence[MetricSpec], rules: Rules, topics: int) -> _Sheet:
-    foreign = [str(spec) for spec in specs if spec.name not in ranking.KERNELS]
+    kernels = {spec: spec.entry.compute.kernel for spec in specs if isinstance(spec.entry.compute, FromRanking)}
+    foreign = [str(spec) for spec in specs if spec not in kernels]
     if foreign or not specs:
+        known = [entry.name for entry in catalog.entries() if isinstance(entry.compute, FromRanking)]
         raise BadValue(
             f"not measured from rankings: {', '.join(foreign) or 'no metric was given'}",
-            remedy=f"From rankings and judgments come: {', '.join(ranking.KERNELS)}.",
+            remedy=f"From rankings and judgments come: {', '.join(known)}.",
         )
     _keep_freed_memory()
     shape = (len(specs), topics)
     return _Sheet(
         specs=tuple(specs),
+        kernels=tuple(kernels[spec] for spec in specs),
         rules=rules,
         values=np.zeros(shape),
         vacuous=np.ones(shape, dtype=bool),

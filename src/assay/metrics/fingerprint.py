@@ -42,4 +42,5 @@ class Instrument:
             "depth": self.depth,
             "absent": self.absent,
             "dataset": self.dataset,
+            **({"code": spec.entry.code} if spec.entry.code else {}),
         }

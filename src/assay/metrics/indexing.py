@@ -6,13 +6,17 @@ All of it is a property of a set of documents. Percentiles are nearest-rank.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.entry import Better, Cutoff, FromRun, MetricEntry, Parameter
 from assay.metrics.percentiles import mean, percentile
+from assay.metrics.registering import register
+from assay.metrics.run_facts import RunFacts
+from assay.metrics.spec import MetricSpec
 from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.outcome import Outcome
 from assay.records.rate import Rate
@@ -132,11 +136,61 @@ def coverage_by_doc_type(documents: Iterable[IndexedDocument]) -> dict[str, Inde
     return {doc_type: index_coverage(groups[doc_type]) for doc_type in sorted(groups)}
 
 
+def describe_index(coverage: IndexCoverage) -> dict[str, Any]:
+    """Return the account of an index as a run keeps it; the metrics of this family are read from it."""
+    return {
+        "documents": coverage.no_chunks.of,
+        "without_chunks": coverage.no_chunks.hits,
+        "unsearchable": coverage.unsearchable.hits,
+        "attempted": coverage.attempted,
+        "embedded": coverage.embedded,
+        "skipped": dict(coverage.skipped),
+        "tokens_per_chunk": None if coverage.tokens is None else asdict(coverage.tokens),
+        "versions": len(coverage.versions.versions),
+    }
+
+
+def _of_index(compute: Callable[[MetricSpec, Mapping[str, Any]], Outcome]) -> Callable[[MetricSpec, RunFacts], Outcome]:
+    def compute_run(spec: MetricSpec, facts: RunFacts) -> Outcome:
+        if facts.indexed is None:
+            return outcomes.not_applicable("the system does not tell how its documents were indexed")
+        return compute(spec, facts.indexed)
+
+    return compute_run
+
+
+def _read_no_chunks(spec: MetricSpec, index: Mapping[str, Any]) -> Outcome:
+    field = "without_chunks" if spec.parameter("counting") == "attempted" else "unsearchable"
+    if field not in index:
+        return outcomes.skipped("the run was stored before this was kept")
+    return outcomes.share(index[field], index["documents"], "there are no documents")
+
+
+def _read_skips(spec: MetricSpec, index: Mapping[str, Any]) -> Outcome:
+    reason = spec.parameter("reason")
+    skipped = sum(count for why, count in index["skipped"].items() if reason in (ANY_REASON, why))
+    return outcomes.share(skipped, index["attempted"], "no chunk was made")
+
+
+def _read_sizes(spec: MetricSpec, index: Mapping[str, Any]) -> Outcome:
+    sizes = index["tokens_per_chunk"]
+    if sizes is None:
+        return outcomes.not_applicable("no chunk was embedded")
+    return Outcome.scored(sizes[spec.parameter("stat")])
+
+
+def _read_versions(_: MetricSpec, index: Mapping[str, Any]) -> Outcome:
+    if not index.get("versions"):
+        return outcomes.not_applicable("no document says what it was indexed with")
+    return Outcome.scored(index["versions"])
+
+
 _COVERAGE = "the core metrics document, indexing coverage metrics."
 
 ENTRIES = (
     MetricEntry(
         name="no_chunk_rate",
+        compute=FromRun(_of_index(_read_no_chunks)),
         family="indexing",
         summary="How many documents can search never find, because they have no chunk?",
         formula="documents with no chunk / documents",
@@ -159,6 +213,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="chunk_skip_rate",
+        compute=FromRun(_of_index(_read_skips)),
         family="indexing",
         summary="How many chunks were made and not embedded?",
         formula="skipped chunks / attempted chunks",
@@ -179,6 +234,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="chunk_tokens",
+        compute=FromRun(_of_index(_read_sizes)),
         family="indexing",
         summary="How large are the chunks?",
         formula="min, mean, p95 or max of the tokens of the embedded chunks",
@@ -200,6 +256,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="index_versions",
+        compute=FromRun(_of_index(_read_versions)),
         family="indexing",
         summary="Was the whole index made with one chunker, one embedder and one index version?",
         formula="number of distinct (chunker, embedder, index) versions among the documents",
@@ -212,3 +269,4 @@ ENTRIES = (
         example="Nine documents with chunker v1 and one with v2: 2",
     ),
 )
+register(ENTRIES)

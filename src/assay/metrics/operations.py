@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from assay.errors import BadValue
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.entry import Better, Cutoff, FromRun, MetricEntry, Parameter
 from assay.metrics.percentiles import mean, percentile
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.metrics.registering import register
+from assay.metrics.run_facts import LatencySummary, RunFacts
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import Outcome
 from assay.records.rate import Rate
 from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
 
@@ -46,23 +49,6 @@ def _total(run: CaseRun) -> Outcome:
     if run.stages:
         return Outcome.scored(math.fsum(run.stages.values()))
     return outcomes.skipped("the case was not timed")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LatencySummary:
-    """How long one stage takes. None where no case was timed."""
-
-    p50: float | None
-    p95: float | None
-    p99: float | None
-    mean: float | None
-    timed: int
-    """Cases that were answered and timed."""
-    left_out: Mapping[OutcomeKind, int]
-    timed_out: int = 0
-    """Cases that count with the time after which they were given up."""
-    at_least: tuple[str, ...] = ()
-    """Which of `p50`, `p95`, `p99` and `mean` are lower bounds, because of cases that timed out."""
 
 
 def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySummary:
@@ -206,6 +192,45 @@ def judge_usage(calls: Iterable[JudgeCall]) -> JudgeUsage:
     )
 
 
+def _read_latency(spec: MetricSpec, facts: RunFacts) -> Outcome:
+    stage = spec.parameter("stage")
+    summary = facts.latency.get(stage)
+    if summary is None:
+        return outcomes.not_applicable(f"stage {stage!r} did not run; there are: {', '.join(facts.latency)}")
+    value = getattr(summary, spec.name.removesuffix("_latency"))
+    return outcomes.skipped("no case was timed") if value is None else Outcome.scored(value)
+
+
+def _read_rate(spec: MetricSpec, facts: RunFacts) -> Outcome:
+    value = facts.rates[spec.name].value
+    return outcomes.skipped("no case was tried") if value is None else Outcome.scored(value)
+
+
+def _read_elapsed(_: MetricSpec, facts: RunFacts) -> Outcome:
+    if facts.elapsed_s is None:
+        return outcomes.skipped("the run was resumed, or it was stored before its time was kept")
+    return Outcome.scored(facts.elapsed_s)
+
+
+def _read_tokens(_: MetricSpec, facts: RunFacts) -> Outcome:
+    if not facts.spent:
+        return outcomes.no_judge()
+    unmetered = sum(spent.get("unmetered", 0) for spent in facts.spent)
+    tokens = sum(spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0) for spent in facts.spent)
+    if unmetered:
+        return outcomes.skipped(f"{unmetered} replies came without a token count; the others used {tokens}")
+    return Outcome.scored(tokens)
+
+
+def _read_cost(_: MetricSpec, facts: RunFacts) -> Outcome:
+    if not facts.spent:
+        return outcomes.no_judge()
+    costs = [spent.get("cost_usd") for spent in facts.spent]
+    if any(cost is None for cost in costs):
+        return outcomes.not_applicable("no price is set for the judge's tokens, or its server does not count them")
+    return Outcome.scored(math.fsum(cost for cost in costs if cost is not None))
+
+
 _STAGE = Parameter(
     name="stage", meaning="which stage: total, folder-choice, candidate, fusion, rerank, generation, ...", default=TOTAL
 )
@@ -223,6 +248,7 @@ def _entry(
     example: str,
     *,
     citation: str,
+    compute: Callable[[MetricSpec, RunFacts], Outcome],
     highest: float | None = None,
     parameters: tuple[Parameter, ...] = (),
 ) -> MetricEntry:
@@ -240,12 +266,17 @@ def _entry(
         citation=citation,
         disagreement=disagreement,
         example=example,
+        compute=FromRun(compute),
     )
 
 
-_latency_entry = partial(_entry, citation="the RAG regression framework, section 4.5.", parameters=(_STAGE,))
+_latency_entry = partial(
+    _entry, citation="the RAG regression framework, section 4.5.", compute=_read_latency, parameters=(_STAGE,)
+)
 _usage_entry = partial(_entry, citation="the core metrics document, performance metrics.")
-_failure_entry = partial(_entry, citation="the core metrics document, operational metrics.", highest=1)
+_failure_entry = partial(
+    _entry, citation="the core metrics document, operational metrics.", compute=_read_rate, highest=1
+)
 
 ENTRIES = (
     _latency_entry(
@@ -282,6 +313,7 @@ ENTRIES = (
         "end of the last case - start of the first, in seconds",
         "Time on the wall, not the sum of latencies: cases that run side by side are not counted twice.",
         "Begun at 10:00:00, ended at 10:01:30: 90",
+        compute=_read_elapsed,
     ),
     _usage_entry(
         "judge_tokens",
@@ -290,6 +322,7 @@ ENTRIES = (
         "Replies from the cache use nothing. If a server reports no counts the total is not known, and not shown as"
         " the sum of the rest.",
         "Two calls of 800 in and 50 out, one from the cache: 850",
+        compute=_read_tokens,
     ),
     _usage_entry(
         "judge_cost",
@@ -297,6 +330,7 @@ ENTRIES = (
         "(input tokens * input price + output tokens * output price) / 1,000,000",
         "List prices; discounts for cached prompts or batches are not known here.",
         "1,000,000 tokens in at 0.15 and 100,000 out at 0.60 a million: 0.15 + 0.06 = 0.21",
+        compute=_read_cost,
     ),
     _failure_entry(
         "error_rate",
@@ -320,3 +354,4 @@ ENTRIES = (
         "Ten cases: one error, one timeout, two empty responses: 2/10 = 0.2",
     ),
 )
+register(ENTRIES)

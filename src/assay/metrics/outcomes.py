@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.outcome import Cause, Outcome, OutcomeKind
+
+NO_JUDGE_ASKED = "no judge was asked for this metric"
+"""The reason of a metric that only a judge can decide, while no judge was asked."""
 
 
-def not_applicable(reason: str) -> Outcome:
+def not_applicable(reason: str, cause: Cause | None = None) -> Outcome:
     """The question does not arise."""
-    return Outcome.missing(OutcomeKind.NOT_APPLICABLE, reason)
+    return Outcome.missing(OutcomeKind.NOT_APPLICABLE, reason, cause)
+
+
+def no_judge() -> Outcome:
+    """Only a judge can decide it, and none was asked."""
+    return not_applicable(NO_JUDGE_ASKED, Cause.NO_JUDGE)
 
 
 def abstained(reason: str = "the system declined to answer") -> Outcome:
@@ -25,9 +33,9 @@ def system_failed(reason: str) -> Outcome:
     return Outcome.missing(OutcomeKind.SYSTEM_FAILED, reason)
 
 
-def skipped(reason: str) -> Outcome:
+def skipped(reason: str, cause: Cause | None = None) -> Outcome:
     """What is needed to measure it was not recorded, or it was never tried."""
-    return Outcome.missing(OutcomeKind.SKIPPED, reason)
+    return Outcome.missing(OutcomeKind.SKIPPED, reason, cause)
 
 
 def yes_or_no(answer: bool) -> Outcome:

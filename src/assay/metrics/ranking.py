@@ -13,9 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.columns import POOLED_GRADE, Columns, Counts, Flags, Floats
-from assay.metrics.ranking_entries import ENTRIES
-
-__all__ = ["ENTRIES", "KERNELS", "Found", "Question", "answer"]
 
 
 class Question(NamedTuple):
@@ -40,7 +37,7 @@ _FEW = 16
 """Topics below which a loop over ranks costs more than it saves."""
 
 
-def answer(name: str, columns: Columns, question: Question) -> Found:
+def answer(kernel: Kernel, columns: Columns, question: Question) -> Found:
     """One metric of every topic. `unjudged` changes what is looked at, never how."""
     rule = question.parameters.get("unjudged", "0")
     relevant = max(POOLED_GRADE, question.level)
@@ -48,7 +45,7 @@ def answer(name: str, columns: Columns, question: Question) -> Found:
         columns = columns.pooled(POOLED_GRADE if rule == "1" else relevant)
     elif rule in ("in_view", "missed"):
         columns = columns.pooled(relevant, first=question.cutoff, found=rule == "in_view")
-    return KERNELS[name](columns, question)
+    return kernel(columns, question)
 
 
 def top1_chunk(columns: Columns, question: Question) -> Found:
@@ -193,19 +190,3 @@ def _ratio(part: NDArray[np.float64] | Counts, whole: NDArray[np.float64] | Coun
     """Part by whole, and `empty` where the whole is 0."""
     ratio: Floats = np.divide(part, whole, out=np.full(len(whole), empty), where=whole != 0)
     return ratio
-
-
-KERNELS: Mapping[str, Kernel] = {
-    "top1_chunk": top1_chunk,
-    "mrr": mrr,
-    "ndcg": ndcg,
-    "recall": recall,
-    "precision": precision,
-    "ap": ap,
-    "success": success,
-    "rprec": rprec,
-    "bpref": bpref,
-    "rbp": rbp,
-    "judged": judged,
-}
-"""Every ranking metric by its name."""

@@ -6,7 +6,10 @@ to find. `vacuous=count` lets its value by definition enter the mean: 1 for reca
 
 from __future__ import annotations
 
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics import ranking
+from assay.metrics.entry import Better, Cutoff, FromRanking, MetricEntry, Parameter
+from assay.metrics.ranking import Kernel
+from assay.metrics.registering import register
 
 _UNJUDGED = Parameter(
     name="unjudged",
@@ -39,7 +42,7 @@ _REGRESSION = "the RAG regression framework, section 4"
 
 
 def _ranking(  # the facts that differ between metrics, in the order a reader wants them
-    name: str,
+    kernel: Kernel,
     summary: str,
     formula: str,
     *,
@@ -49,6 +52,7 @@ def _ranking(  # the facts that differ between metrics, in the order a reader wa
     example: str,
     parameters: tuple[Parameter, ...] = (),
 ) -> MetricEntry:
+    name = kernel.__name__
     return MetricEntry(
         name=name,
         family="ranking",
@@ -62,12 +66,13 @@ def _ranking(  # the facts that differ between metrics, in the order a reader wa
         citation=citation,
         disagreement=disagreement,
         example=example,
+        compute=FromRanking(kernel),
     )
 
 
 ENTRIES: tuple[MetricEntry, ...] = (
     _ranking(
-        "top1_chunk",
+        ranking.top1_chunk,
         "Is the first result relevant?",
         "1 if grade(1) >= level, else 0",
         cutoff=Cutoff.NONE,
@@ -76,7 +81,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Grades in rank order 0, 2: 0. In the order 2, 0: 1",
     ),
     _ranking(
-        "mrr",
+        ranking.mrr,
         "How high does the first relevant document stand?",
         "1 / rank of the first document with grade >= level; 0 if there is none among the first k",
         cutoff=Cutoff.OPTIONAL,
@@ -86,7 +91,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         " (1 + 0.3333 + 0.5) / 3 = 0.6111",
     ),
     _ranking(
-        "ndcg",
+        ranking.ndcg,
         "How close is the order to the best possible order of the judged documents?",
         "sum over ranks i <= k of gain(grade(i)) / log2(i + 1), divided by the same sum over the judged documents"
         " sorted by grade",
@@ -101,7 +106,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         " = 4.6309 / 4.7619 = 0.9725",
     ),
     _ranking(
-        "recall",
+        ranking.recall,
         "How many of the relevant documents were found?",
         "relevant documents among the first k / relevant documents judged",
         cutoff=Cutoff.OPTIONAL,
@@ -111,7 +116,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Two relevant documents, one of them among the first 5: @5 gives 1/2 = 0.5",
     ),
     _ranking(
-        "precision",
+        ranking.precision,
         "How many of the first k results are relevant?",
         "relevant documents among the first k / k",
         cutoff=Cutoff.REQUIRED,
@@ -120,7 +125,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Grades in rank order 3, 0, 2, 0, 0 at level 2: @5 gives 2/5 = 0.4",
     ),
     _ranking(
-        "ap",
+        ranking.ap,
         "How good is precision at each relevant document, on average?",
         "sum over relevant documents at rank i <= k of precision(i), divided by the relevant documents judged",
         cutoff=Cutoff.OPTIONAL,
@@ -130,7 +135,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Relevant documents at ranks 1 and 3 of two: (1/1 + 2/3) / 2 = 0.8333",
     ),
     _ranking(
-        "success",
+        ranking.success,
         "Is any relevant document among the first k?",
         "1 if a document with grade >= level is among the first k, else 0",
         cutoff=Cutoff.REQUIRED,
@@ -139,7 +144,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="First relevant document at rank 3: @2 gives 0, @5 gives 1",
     ),
     _ranking(
-        "rprec",
+        ranking.rprec,
         "How many of the first R results are relevant, where R is the number of relevant documents?",
         "relevant documents among the first R / R",
         cutoff=Cutoff.NONE,
@@ -148,7 +153,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Three relevant documents, at ranks 1, 3 and 8: 2 of the first 3 = 0.6667",
     ),
     _ranking(
-        "bpref",
+        ranking.bpref,
         "How rarely does a document judged not relevant stand above a relevant one?",
         "1/R sum over relevant documents retrieved of 1 - min(n, R) / min(N, R); n: judged not relevant above it,"
         " N: judged not relevant in all, R: relevant in all",
@@ -159,7 +164,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Grades in rank order 1, 0, 1, unjudged, with R = 2 and N = 1: (1 + (1 - 1/1)) / 2 = 0.5",
     ),
     _ranking(
-        "rbp",
+        ranking.rbp,
         "What does a reader gain who goes on to the next result with probability p?",
         "(1 - p) sum over relevant documents at rank i <= k of p^(i - 1)",
         cutoff=Cutoff.OPTIONAL,
@@ -169,7 +174,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Relevant documents at ranks 1 and 3, p = 0.8: 0.2 * (1 + 0.64) = 0.328",
     ),
     _ranking(
-        "judged",
+        ranking.judged,
         "How many of the first k results did anybody judge?",
         "judged documents among the first k / min(k, results)",
         cutoff=Cutoff.OPTIONAL,
@@ -179,3 +184,4 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Four results, three of them judged: @10 gives 3/4 = 0.75",
     ),
 )
+register(ENTRIES)

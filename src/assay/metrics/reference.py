@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
-from assay.metrics.catalog import ENTRIES
 from assay.metrics.entry import Cutoff, MetricEntry, Parameter
+from assay.metrics.registering import METRICS
 
 _CUTOFF = {
     Cutoff.REQUIRED: "required, such as `@10`",
@@ -15,9 +16,10 @@ _CUTOFF = {
 
 
 def reference_markdown() -> str:
-    """The whole page."""
-    parts = ["# Metrics", "", _table(), ""]
-    for family, entries in groupby(ENTRIES, key=lambda entry: entry.family):
+    """Write the page of every metric that Assay has itself; a package documents its own."""
+    builtin = [registered.entry for registered in METRICS.all().values() if not registered.entry.code]
+    parts = ["# Metrics", "", _table(builtin), ""]
+    for family, entries in groupby(builtin, key=lambda entry: entry.family):
         parts += [f"## {family.capitalize()}", ""]
         parts += [section for entry in entries for section in (entry_markdown(entry), "")]
     return "\n".join(parts).rstrip() + "\n"
@@ -33,7 +35,7 @@ def entry_markdown(entry: MetricEntry) -> str:
 def entry_facts(entry: MetricEntry) -> list[tuple[str, str]]:
     """What there is to say of a metric, in the order it is said everywhere."""
     facts = [
-        ("Formula", f"`{entry.formula}`"),
+        ("Formula", f"`{entry.formula}`" if entry.formula else ""),
         ("Range", range_text(entry)),
         ("Better", entry.better.value),
         ("Cutoff", _CUTOFF[entry.cutoff]),
@@ -58,6 +60,6 @@ def parameter_text(parameter: Parameter) -> str:
     return f"`{parameter.name}` ({values}; default `{parameter.default}`): {parameter.meaning}"
 
 
-def _table() -> str:
-    rows = [f"| `{entry.name}` | {entry.family} | {entry.summary} | {range_text(entry)} |" for entry in ENTRIES]
+def _table(entries: Sequence[MetricEntry]) -> str:
+    rows = [f"| `{entry.name}` | {entry.family} | {entry.summary} | {range_text(entry)} |" for entry in entries]
     return "\n".join(["| metric | family | question | range |", "| --- | --- | --- | --- |", *rows])

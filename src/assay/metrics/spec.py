@@ -1,8 +1,8 @@
 """`ndcg(gain=exp)@10` as a value: parses, prints back, and is equal when the meaning is equal.
 
-A spec is checked against the catalog when it is made, so one that exists can be computed. Parameters at their default
-are left out, the others are spelt one way (`p=0.80` becomes `p=0.8`) and sorted. `parse_specs` reads a whole list and
-tells of every mistake at once.
+A spec is checked against the catalog when it is made, so one that exists can be computed or stands in a stored run.
+Parameters at their default are left out, the others are spelt one way (`p=0.80` becomes `p=0.8`) and sorted.
+`parse_specs` reads a whole list and tells of every mistake at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.errors import UnknownMetric
 from assay.metrics import catalog
-from assay.metrics.entry import Cutoff, MetricEntry, Parameter
+from assay.metrics.entry import Cutoff, FromRanking, FromRun, MetricEntry, Parameter
 
 MOST_SPECS = 500
 """Metrics in one list; there are far fewer, but each may come with many cutoffs."""
@@ -48,6 +48,16 @@ class MetricSpec:
         entry = catalog.find(shape["name"])
         inner = _read_parameters(text, shape["inner"])
         return cls(name=entry.name, cutoff=_read_cutoff(text, entry, shape["cutoff"]), parameters=inner)
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether it is computed from ranked grades alone."""
+        return isinstance(self.entry.compute, FromRanking)
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether it has one value for a run and none for a case."""
+        return isinstance(self.entry.compute, FromRun)
 
     @property
     def entry(self) -> MetricEntry:

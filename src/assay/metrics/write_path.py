@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, MetricEntry, Parameter
+from assay.metrics.case_view import CaseView
+from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
 from assay.metrics.first_results import first
+from assay.metrics.registering import register
+from assay.records.datasets import Dataset
+from assay.records.memory import EdgeKind
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.rate import Rate
-from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
+from assay.records.writes import ContradictingPair, SaveDecision, SaveTask, SaveTrial, Written
 
 
 def save_accuracy(trial: SaveTrial) -> Outcome:
@@ -107,6 +111,74 @@ def _says(text: str, fact: str) -> bool:
     return re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(fact)}(?!\w)(?![.,]\d)", text) is not None
 
 
+def _of_saves(compute: Callable[[CaseView, SaveTask, Written], Outcome]) -> Callable[[CaseView], Outcome]:
+    def compute_view(view: CaseView) -> Outcome:
+        if view.case.save is None or view.given.saved is None:
+            return outcomes.not_applicable("the case saves nothing")
+        return compute(view, view.case.save, view.given.saved)
+
+    return compute_view
+
+
+def trial_of(task: SaveTask, written: Written) -> SaveTrial:
+    """What was done against the best decision, or against itself where it loses nothing either."""
+    right = written.decided in task.expected
+    return SaveTrial(expected=written.decided if right else task.expected[0], decided=written.decided)
+
+
+def _precision(view: CaseView, task: SaveTask, written: Written) -> Outcome:
+    wanted = SaveDecision(view.parameter("decision"))
+    if written.decided is not wanted:
+        return outcomes.not_applicable(f"the save did not {wanted}")
+    return outcomes.yes_or_no(trial_of(task, written).expected is wanted)
+
+
+def _recall(view: CaseView, task: SaveTask, written: Written) -> Outcome:
+    wanted = SaveDecision(view.parameter("decision"))
+    if trial_of(task, written).expected is not wanted:
+        return outcomes.not_applicable(f"the save should not {wanted}")
+    return outcomes.yes_or_no(written.decided is wanted)
+
+
+def _false_rejection(_: CaseView, task: SaveTask, written: Written) -> Outcome:
+    if trial_of(task, written).expected is SaveDecision.REJECT:
+        return outcomes.not_applicable("the save should be turned away")
+    return outcomes.yes_or_no(written.decided is SaveDecision.REJECT)
+
+
+def _coexistence(view: CaseView, task: SaveTask, written: Written) -> Outcome:
+    if not task.contradicts:
+        return outcomes.not_applicable("the two notes do not contradict each other")
+    pair = ContradictingPair(first_live=written.old_live, second_live=written.new_live, marked=written.marked)
+    return contradiction_coexistence(pair, count_marked=view.parameter("marked") == "count")
+
+
+def stale_after_save(view: CaseView, task: SaveTask) -> Outcome:
+    """Whether the older note is still served where the newer one says that it no longer holds."""
+    if not task.contradicts:
+        return outcomes.not_applicable("the two notes do not contradict each other")
+    per_search = view.parameter("per") == "search"
+    return stale_served_rate(view.ids, [task.after], view.spec.cutoff, per_search=per_search)
+
+
+def _lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
+    if written.decided is not SaveDecision.MERGE:
+        return outcomes.not_applicable("nothing was merged")
+    return information_lost(task.facts, written.kept)
+
+
+def superseded(dataset: Dataset) -> frozenset[str]:
+    """Return the documents of which the dataset says that another took their place."""
+    return frozenset(edge.target_id for edge in dataset.edges if edge.kind is EdgeKind.SUPERSEDES)
+
+
+def _stale(view: CaseView) -> Outcome:
+    if view.case.save is not None:
+        return stale_after_save(view, view.case.save)
+    per_search = view.parameter("per") == "search"
+    return stale_served_rate(view.ids, superseded(view.dataset), view.spec.cutoff, per_search=per_search)
+
+
 _DECISION = Parameter(
     name="decision",
     meaning="which decision",
@@ -118,6 +190,7 @@ _SAVES = "the feedback and quality document, REQ-S4-004 and REQ-S4-005."
 ENTRIES = (
     MetricEntry(
         name="save_accuracy",
+        compute=FromCase(_of_saves(lambda _, task, written: save_accuracy(trial_of(task, written)))),
         family="write path",
         summary="How often does a save do the right one of store, merge, supersede and reject?",
         formula="sum of the diagonal of the confusion matrix / decided saves",
@@ -132,6 +205,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="save_precision",
+        compute=FromCase(_of_saves(_precision)),
         family="write path",
         summary="When a save merges (or stores, ...), how often is that right?",
         formula="decided and expected / decided",
@@ -146,6 +220,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="save_recall",
+        compute=FromCase(_of_saves(_recall)),
         family="write path",
         summary="When a save should merge (or store, ...), how often does it?",
         formula="decided and expected / expected",
@@ -160,6 +235,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="false_rejection_rate",
+        compute=FromCase(_of_saves(_false_rejection)),
         family="write path",
         summary="How many saves that should be kept does the gate turn away?",
         formula="rejected / saves expected to store, merge or supersede",
@@ -173,6 +249,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="contradiction_coexistence",
+        compute=FromCase(_of_saves(_coexistence)),
         family="write path",
         summary="How many contradictions can search return both sides of, without a word?",
         formula="pairs with both sides live and no contradicts edge / contradicting pairs",
@@ -195,6 +272,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="stale_served_rate",
+        compute=FromCase(_stale),
         family="write path",
         summary="How many of the memories served had already been superseded?",
         formula="superseded memories in the first k / memories in the first k",
@@ -216,6 +294,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="information_lost",
+        compute=FromCase(_of_saves(_lost)),
         family="write path",
         summary="How much of what two memories said is gone after they were merged?",
         formula="labelled facts missing from the merged text / labelled facts",
@@ -229,3 +308,4 @@ ENTRIES = (
         example="Facts `port 8080`, `TLS 1.3`, `eu-west`; the merged text keeps the first two: 1/3 = 0.33",
     ),
 )
+register(ENTRIES)

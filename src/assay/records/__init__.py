@@ -7,7 +7,7 @@ What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` 
 `indexed` how it ran and was indexed, `equivalence` what counts as the same, `outcome` and `rate` what came of it.
 """
 
-from assay.records.anchors import ConflictRule, FolderChoice, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
+from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.equivalence import EquivalenceClasses
 from assay.records.erasing import Erased, ErasurePlan, Forget, Titled
@@ -122,7 +122,6 @@ __all__ = [
     "Explanation",
     "FeedbackEvent",
     "Filters",
-    "FolderChoice",
     "FolderMode",
     "Forget",
     "ForgottenMemory",

@@ -117,22 +117,5 @@ class GoldAnchors:
             )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FolderChoice:
-    """Which folders a system chose to search, before any fallback widened the search."""
-
-    mode: FolderMode
-    folders: tuple[str, ...] | None = None
-    """None: it chose not to narrow the search. Empty: it chose, and nothing was left."""
-
-    def __post_init__(self) -> None:
-        require(self, one_of(FolderMode), "mode")
-        allow(self, _folders, "folders")
-
-
 def _heading_path(value: Any, field: str) -> str:
     return normalise(values.optional_label(value, field))
-
-
-def _folders(folders: Any, field: str) -> tuple[str, ...]:
-    return tuple(values.optional_label(folder, field).strip("/") for folder in folders)

@@ -122,6 +122,8 @@ class RunManifest:
     seed: int = 0
     case_ids: tuple[str, ...]
     """Which cases, in order; those a sample left out are not in it."""
+    own_metrics: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of metrics that a package or program added, by name: a run is read also where they are not."""
     clusters: Mapping[str, str] = field(default_factory=dict)
     """The cluster of each case that belongs together with others, such as those of one session."""
     started_at: datetime

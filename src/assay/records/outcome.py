@@ -26,6 +26,17 @@ class OutcomeKind(StrEnum):
     """It was never tried: sampling, a budget, an unresolved anchor."""
 
 
+class Cause(StrEnum):
+    """Why a case has no value, where a program has to know; `reason` says it to people."""
+
+    NO_JUDGE = "no_judge"
+    """Only a judge can decide the metric, and none was asked."""
+    UNTOLD = "untold"
+    """The system does not tell what the metric needs."""
+    UNPLACED = "unplaced"
+    """Results could not be placed among the dataset's documents."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """One case under one metric."""
@@ -33,11 +44,13 @@ class Outcome:
     kind: OutcomeKind
     value: float | None = None
     reason: str = ""
+    cause: Cause | None = None
 
     def __post_init__(self) -> None:
         require(self, one_of(OutcomeKind), "kind")
         allow(self, values.finite, "value")
         require(self, values.optional_label, "reason")
+        allow(self, one_of(Cause), "cause")
         if (self.kind is OutcomeKind.SCORED) != (self.value is not None):
             raise BadValue(
                 f"outcome {self.kind} has the value {self.value}", remedy="A scored case has a value, no other has."
@@ -49,6 +62,6 @@ class Outcome:
         return Outcome(kind=OutcomeKind.SCORED, value=value)
 
     @staticmethod
-    def missing(kind: OutcomeKind, reason: str) -> Outcome:
+    def missing(kind: OutcomeKind, reason: str, cause: Cause | None = None) -> Outcome:
         """A case without one, and why."""
-        return Outcome(kind=kind, reason=reason)
+        return Outcome(kind=kind, reason=reason, cause=cause)

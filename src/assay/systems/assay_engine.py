@@ -8,12 +8,12 @@ in documents, the passages come in the order of their own scores. `assay_seen` t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from assay.memory.engine import Engine
-from assay.metrics.indexing import index_coverage
+from assay.metrics.indexing import describe_index, index_coverage
 from assay.records import (
     Draft,
     EdgeKind,
@@ -29,7 +29,7 @@ from assay.records import (
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved, Seen
 from assay.records.evidence import LoggedQuery
-from assay.records.indexed import IndexedDocument
+from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.searching import MAX_RESULTS, SearchResult
 from assay.systems.assay_seen import Searched, Telling
 from assay.systems.protocol import System
@@ -229,7 +229,9 @@ class AssaySystem(System):
             "configuration": self._configuration.as_json(),
             "embedder": models.active,
             "chunks": models.chunks,
-            "index": {} if models.active is None else _indexed(self._engine, self._scope, models.active),
+            "index": {}
+            if models.active is None
+            else _indexed(self._engine, self._scope, models.active, str(self._made_of.get("analysis") or "unknown")),
             "flags": {name: states.enabled(name, self._scope.principal) for name in sorted(states)},
             **self._made_of,
         }
@@ -240,19 +242,19 @@ class AssaySystem(System):
             self._close()
 
 
-def _indexed(engine: Engine, scope: Scope, model: str) -> dict[str, Any]:
+def _indexed(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[str, Any]:
     """How the documents were split and embedded, so that a run shows when that changes."""
     with engine.store.reading(scope) as work:
         rows = work.indexed.documents(model)
-    told = index_coverage([IndexedDocument(chunk_tokens=one.chunk_tokens, skipped=one.skipped) for one in rows])
-    return {
-        "documents": told.no_chunks.of,
-        "without_chunks": told.no_chunks.hits,
-        "attempted": told.attempted,
-        "embedded": told.embedded,
-        "skipped": dict(told.skipped),
-        "tokens_per_chunk": None if told.tokens is None else asdict(told.tokens),
-    }
+    documents = [
+        IndexedDocument(
+            chunk_tokens=row.chunk_tokens,
+            skipped=row.skipped,
+            versions=IndexVersions(chunker=row.chunker, embedder=model, index=analysis) if row.chunker else None,
+        )
+        for row in rows
+    ]
+    return describe_index(index_coverage(documents))
 
 
 def _ranked_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from tests.systems.sample import CASES, Given, dataset
 
 from assay.errors import BadValue, NotCovered, NothingMeasured, UnknownMetric
+from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
-from assay.evaluation.running.planning import RunOptions, default_metrics, guard_coverage, plan_run, sampled
+from assay.evaluation.running.planning import RunOptions, guard_coverage, plan_run, sampled
+from assay.metrics.catalog import recall
 from assay.metrics.spec import parse_specs
 from assay.records.anchors import FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset
@@ -72,9 +74,10 @@ def test_options_that_contradict_themselves_are_refused(options: dict[str, Any],
         plan(dataset(), **options)
 
 
-def test_a_metric_that_needs_something_else_is_refused_by_name() -> None:
-    with pytest.raises(UnknownMetric, match="a run does not measure channel_shapley"):
-        plan(dataset(), metrics=parse_specs("channel_shapley@10"))
+def test_a_metric_that_nothing_here_computes_is_refused_by_name() -> None:
+    recall(["elsewhere@10"], {})
+    with pytest.raises(UnknownMetric, match="nothing here computes elsewhere@10"):
+        plan(dataset(), metrics=parse_specs("elsewhere@10"))
     with pytest.raises(UnknownMetric, match="recal"):
         plan(dataset(floors={"recal@5": 0.5}))
 

@@ -22,10 +22,11 @@ def register(app: typer.Typer) -> None:
     def metrics(surface: Surface, name: NameArgument = None) -> None:
         """List every metric, or show one with its formula, source, parameters and a worked example."""
         # The families load numpy; the help must not wait for it.
-        from assay.metrics.catalog import ENTRIES, find  # noqa: PLC0415
+        from assay.metrics.catalog import entries, find  # noqa: PLC0415
 
         if name is None:
-            surface.result([_as_json(one) for one in ENTRIES], _table(ENTRIES))
+            every = entries()
+            surface.result([_as_json(entry) for entry in every], _table(every))
         else:
             entry = find(name.split("@")[0].split("(")[0].strip())
             surface.result(_as_json(entry), _full(entry))

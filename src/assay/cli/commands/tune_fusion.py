@@ -124,10 +124,11 @@ def _tuned(asked: _Asked, space: Space) -> Tuned:
 
 def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
     """The engine itself with and without the choice, before the gate."""
+    from assay.evaluation.default_metrics import default_metrics  # noqa: PLC0415 - see the command
     from assay.evaluation.experiments import Plan, perform  # noqa: PLC0415 - see the command
     from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
     from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
-    from assay.evaluation.running.planning import RunOptions, default_metrics  # noqa: PLC0415 - the same
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
     from assay.metrics.spec import MetricSpec  # noqa: PLC0415 - the same
 

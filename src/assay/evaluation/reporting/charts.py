@@ -12,7 +12,7 @@ from typing import Any
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Line
 from assay.evaluation.waterfall import Waterfall
-from assay.metrics.operations import LatencySummary
+from assay.metrics.run_facts import LatencySummary
 
 Figure = dict[str, Any]
 

@@ -8,7 +8,7 @@ from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Breakdown, Changed, Line, Mover, Part, Report, Status
 from assay.evaluation.reporting.elements import Child, Html, element
 from assay.evaluation.reporting.standing import is_worse
-from assay.metrics.operations import LatencySummary
+from assay.metrics.run_facts import LatencySummary
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: frozenset[int] = frozenset()) -> Html:

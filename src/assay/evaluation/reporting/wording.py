@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from assay.evaluation.reporting.content import Line, Report
 from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
-from assay.metrics.operations import LatencySummary
+from assay.metrics.run_facts import LatencySummary
 
 NOTHING = "-"
 NO_FAILURES = "No query ended with an error or a time-out."

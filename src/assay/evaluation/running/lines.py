@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from assay.evaluation.running.seals import SEAL
+from assay.metrics.catalog import recall
 from assay.records.anchors import RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
@@ -91,4 +92,5 @@ def read_manifest(found: Plain) -> RunManifest:
     """What `manifest_json` wrote."""
     known = {one.name: found[one.name] for one in fields(RunManifest) if one.name in found}
     known["started_at"] = datetime.fromisoformat(known["started_at"])
+    recall(known["metrics"], known.get("own_metrics", {}))
     return RunManifest(**{**known, "metrics": tuple(known["metrics"]), "case_ids": tuple(known["case_ids"])})

@@ -15,24 +15,22 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from assay.errors import BadValue, NotCovered, NothingMeasured
-from assay.evaluation import channel_metrics, memory_metrics, write_metrics
 from assay.evaluation.case_metrics import measurable
 from assay.evaluation.clusters import clusters_of
 from assay.evaluation.copies import COPIES, copies_in
+from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.floors import floors_of
 from assay.evaluation.placing import PLACING
 from assay.evaluation.scoring import instrument_of
+from assay.metrics.catalog import describe_added
 from assay.metrics.fingerprint import DEFINITIONS
 from assay.metrics.ordering import TIE_ORDER
-from assay.metrics.spec import MetricSpec, parse_specs
-from assay.records.anchors import FolderMode
+from assay.metrics.spec import MetricSpec
 from assay.records.asking import Asking
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import RunManifest
 from assay.systems.protocol import System
 
-RANKING_METRICS = "recall@5,precision@5,mrr,ndcg@5,ndcg@10,recall@10,mrr@10"
-ANCHOR_METRICS = "recall_any@5,recall_all@5,anchor_precision@5,anchor_mrr,recall_any@10"
 LEAST_K = 10
 """Results asked for when no metric looks further."""
 TIMEOUT_S = 60.0
@@ -94,27 +92,11 @@ def plan_run(
         sample=options.sample,
         seed=options.seed,
         case_ids=case_ids,
+        own_metrics=describe_added(spec.name for spec in specs),
         clusters=clusters_of([case for case in dataset.cases if case.id in asked]),
         started_at=at,
         host=host,
     )
-
-
-def default_metrics(dataset: Dataset) -> tuple[MetricSpec, ...]:
-    """Those that the dataset can answer."""
-    if any(case.save is not None for case in dataset.cases):
-        return parse_specs(write_metrics.DEFAULTS)
-    graded = any(case.grades for case in dataset.cases)
-    anchored = any(case.anchors is not None for case in dataset.cases)
-    scoped = anchored and any(case.folder_mode is not FolderMode.OFF for case in dataset.cases)
-    wanted = [
-        *([RANKING_METRICS] if graded or not anchored else []),
-        *([ANCHOR_METRICS] if anchored else []),
-        *(["scope_miss_rate"] if scoped else []),
-        *memory_metrics.default_metrics(dataset),
-        *([channel_metrics.default_metrics(dataset)] if anchored or dataset.edges else []),
-    ]
-    return parse_specs(",".join(wanted))
 
 
 def _depth(specs: Sequence[MetricSpec], asked: int | None) -> int:

@@ -67,8 +67,11 @@ def run(
     if running.on_start is not None:
         running.on_start(manifest, folder)
     terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
+    begun = running.clock.monotonic()
     cases = _Loop(dataset, manifest, system, terms, running).results(folder)
-    result = _with_budget_caveat(score_run(dataset, manifest, with_skipped(manifest, cases)), running.budget)
+    elapsed = None if running.resume is not None else running.clock.monotonic() - begun
+    scored = score_run(dataset, manifest, with_skipped(manifest, cases), elapsed_s=elapsed)
+    result = _with_budget_caveat(scored, running.budget)
     return result if folder is None else result.save_result(folder)
 
 

@@ -24,8 +24,9 @@ from assay.evaluation.tuning.trails import LoggedCase
 from assay.evaluation.tuning.weighing import weights_of
 from assay.memory.searching.aggregation import COUNTED
 from assay.metrics.columns import Columns
+from assay.metrics.entry import FromRanking
 from assay.metrics.ordering import UNJUDGED
-from assay.metrics.ranking import Question, answer
+from assay.metrics.ranking import Kernel, Question, answer
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel
 
@@ -44,7 +45,7 @@ class Replay:
     def __init__(
         self, logged: Sequence[LoggedCase], metric: MetricSpec, *, level: int, aggregated: bool = False
     ) -> None:
-        self.metric = _replayable(metric)
+        self.metric, self._kernel = metric, _replayable(metric)
         self.cutoff: int = metric.cutoff or 1
         self._question = Question(self.cutoff, level, metric.at_defaults())
         self._aggregated = aggregated
@@ -121,15 +122,22 @@ class Replay:
             counts=np.tile(self._all.counts, count),
             looked=self.cutoff,
         )
-        return answer(self.metric.name, columns, self._question).values.reshape(count, cases)
+        return answer(self._kernel, columns, self._question).values.reshape(count, cases)
 
 
-def _replayable(metric: MetricSpec) -> MetricSpec:
-    if metric.name not in METRICS or metric.cutoff is None or metric.at_defaults().get("unjudged", "0") != "0":
+def _replayable(metric: MetricSpec) -> Kernel:
+    """Return how a metric is computed from ranked grades; refuse one that needs more than those."""
+    compute = metric.entry.compute
+    if (
+        not isinstance(compute, FromRanking)
+        or metric.name not in METRICS
+        or metric.cutoff is None
+        or metric.at_defaults().get("unjudged", "0") != "0"
+    ):
         raise BadValue(
             f"fusion cannot be tuned by {metric}", remedy=f"Use one of {', '.join(METRICS)} with a cutoff, as ndcg@10."
         )
-    return metric
+    return compute.kernel
 
 
 def _blocks(places: Sequence[int], size: int) -> Iterator[list[int]]:

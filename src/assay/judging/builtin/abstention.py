@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.judging.builtin.claims import claims
 from assay.judging.builtin.evidence import Evidence, Sentence, content, read
 from assay.judging.builtin.support import Support, coverage, support
 from assay.judging.builtin.weighing import Profile, weights_of
 from assay.records.judging import AbstentionVerdict, JudgeKind, VerdictOutcome
 from assay.records.research import QuestionKind
+from assay.text.claims import claims
 from assay.text.questions import AskedQuestion, read_question
 
 READ = 5_000

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from assay.embedding.protocol import Embedder
 from assay.judging.builtin.abstention import answerable
-from assay.judging.builtin.claims import claims, without_citations
 from assay.judging.builtin.evidence import Evidence
 from assay.judging.builtin.groundedness import BuiltinGroundedness, JudgedClaim, mean_probability
 from assay.records.answers import Claim
 from assay.records.judging import JudgeKind
 from assay.records.research import OWNERS, Checkpoint, Dimension, Issue, Material, Role, RoleScores, Synthesis
+from assay.text.claims import claims, without_citations
 from assay.text.questions import AskedQuestion, key_words, part_stems, read_question
 from assay.text.terms import words
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from assay.embedding.protocol import Embedder
 from assay.judging.builtin.abstention import read_abstention
-from assay.judging.builtin.claims import MOST_CLAIMS, claims
 from assay.judging.builtin.evidence import MOST_SENTENCES, Evidence
 from assay.judging.builtin.support import Support, support
 from assay.judging.builtin.weighing import Profile, version, weights_of
 from assay.records.answers import Claim
 from assay.records.judging import HIGHEST_SCORE, GroundednessVerdict, JudgeKind, VerdictOutcome
+from assay.text.claims import MOST_CLAIMS, claims
 from assay.text.terms import words
 
 SUPPORTED = 0.5

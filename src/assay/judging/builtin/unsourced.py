@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 
-from assay.judging.builtin.claims import claims
 from assay.judging.builtin.weighing import Profile, weights_of
+from assay.text.claims import claims
 from assay.text.terms import words
 from assay.text.wording import wording
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.judging.builtin.claims import MOST_CLAIMS, cited, claims, without_citations
+from assay.text.claims import MOST_CLAIMS, cited, claims, without_citations
 
 
 def test_each_sentence_is_a_claim_with_its_own_citations() -> None:

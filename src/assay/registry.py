@@ -1,0 +1,216 @@
+"""Registries: things with a name that Assay has built in and that packages and programs can add to.
+
+    METRICS = Registry("metric", group="assay.metrics", builtin=("assay.metrics.ranking_entries",), read=read_metric)
+    METRICS.add("answer_words", entry, thing=answer_words)
+    METRICS.find("answer_words")
+
+There is one registry for each kind: metrics, systems, judges, gate rules, dataset formats, channels. What is built in
+registers itself like anything else, when the modules named by `builtin` are imported. An installed package registers
+through an entry point of the group; the entry point's name is the name of the thing. Entry points are read when a name
+is looked up that nobody registered yet, or when a list is asked for. One that cannot be loaded is a line in `problems`:
+it names the package, and everything else goes on.
+
+Two things of one name are refused, and the message says where both come from. Code that registers the same function
+again (a notebook cell run twice) replaces it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+from assay.errors import BadValue, NameTaken
+
+Entry = TypeVar("Entry")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+"""What a registered name looks like."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered(Generic[Entry]):
+    """One thing in a registry and where it comes from."""
+
+    name: str
+    entry: Entry
+    origin: str
+    """Module and name, with the package where an entry point brought it."""
+    package: str
+    """The installed package that added it, such as `my-metrics 1.2`; empty for what is built in or added by code."""
+
+
+def find_installed(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points that installed packages have in a group."""
+    return entry_points(group=group)
+
+
+class Registry(Generic[Entry]):
+    """Everything of one kind, by name."""
+
+    def __init__(
+        self,
+        noun: str,
+        *,
+        group: str,
+        read: Callable[[str, object], Entry],
+        builtin: tuple[str, ...] = (),
+        installed: Callable[[str], Iterable[EntryPoint]] = find_installed,
+    ) -> None:
+        """Make an empty registry.
+
+        `noun` is what messages call one entry. `read` turns what an entry point names into an entry, where loading it
+        did not register one. `builtin` are modules whose import registers what Assay has itself.
+        """
+        self.noun = noun
+        self.group = group
+        self._read = read
+        self._builtin = builtin
+        self._installed = installed
+        self._entries: dict[str, Registered[Entry]] = {}
+        # Keeps each thing alive beside its name, so that its id cannot pass to another object.
+        self._names: dict[int, tuple[object, str]] = {}
+        self._points: dict[str, list[EntryPoint]] | None = None
+        self._problems: dict[str, str] = {}
+        self._package = ""
+        self._has_builtin = False
+        self._lock = threading.RLock()
+
+    def add(self, name: str, entry: Entry, *, thing: object, origin: str = "") -> None:
+        """Register an entry; `thing` is the function or class it was made from, and its place the origin.
+
+        Raises `BadValue` for a name that cannot be typed and `NameTaken` for one that something else has.
+        """
+        if not NAME.fullmatch(name):
+            raise BadValue(
+                f"{name!r} is not a name for a {self.noun}",
+                remedy="Begin with a letter and use letters, digits, '_', '-' and '.'; at most 64 characters.",
+            )
+        with self._lock:
+            if not self._is_builtin(thing):
+                self._load_builtin()
+            origin = origin or describe_origin(thing)
+            known = self._entries.get(name)
+            if known is not None and (known.origin != origin or self._is_builtin(thing)):
+                raise self._taken(name, known.origin, origin)
+            self._entries[name] = Registered(name=name, entry=entry, origin=origin, package=self._package)
+            self._names[id(thing)] = (thing, name)
+
+    def find(self, name: str) -> Entry | None:
+        """Return the entry of a name; None when there is none, or when its package cannot be loaded."""
+        with self._lock:
+            self._load_builtin()
+            if name not in self._entries:
+                self._load_point(name)
+            known = self._entries.get(name)
+        return None if known is None else known.entry
+
+    def name_of(self, thing: object) -> str | None:
+        """Return the name under which a function or class is registered."""
+        with self._lock:
+            return self._names.get(id(thing), (None, None))[1]
+
+    def all(self) -> Mapping[str, Registered[Entry]]:
+        """Return everything there is: first what is built in, then what code and packages added."""
+        with self._lock:
+            self._load_builtin()
+            for name in self._read_points():
+                self._load_point(name)
+            return MappingProxyType(dict(self._entries))
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name."""
+        return tuple(self.all())
+
+    def problems(self) -> tuple[str, ...]:
+        """Return one line for each entry point that could not be used."""
+        self.all()
+        return tuple(self._problems.values())
+
+    def problem(self, name: str) -> str:
+        """Return why the entry point of a name cannot be used; empty when it can, or when there is none."""
+        return self._problems.get(name, "")
+
+    def explain_missing(self, name: str) -> str:
+        """Return why there is no entry of a name, and what was perhaps meant; to be said in an error."""
+        if self.problem(name):
+            return self.problem(name)
+        near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.5)
+        hint = f"; close names: {', '.join(near)}" if near else ""
+        return f"no {self.noun} is called {name!r}{hint}"
+
+    def _load_builtin(self) -> None:
+        if not self._has_builtin:
+            self._has_builtin = True
+            for module in self._builtin:
+                importlib.import_module(module)
+
+    def _is_builtin(self, thing: object) -> bool:
+        return getattr(thing, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+
+    def _read_points(self) -> dict[str, list[EntryPoint]]:
+        if self._points is None:
+            self._points = {}
+            for point in self._installed(self.group):
+                self._points.setdefault(point.name, []).append(point)
+        return self._points
+
+    def _load_point(self, name: str) -> None:
+        """Load the entry point of a name once; what goes wrong becomes a problem and nothing else."""
+        points = self._read_points().get(name, [])
+        if not points or name in self._problems or self._came_from(name, points):
+            return
+        if len(points) > 1:
+            packages = " and ".join(describe_package(point) for point in points)
+            self._problems[name] = f"the {self.noun} {name!r} is added by {packages}: uninstall one of them"
+            return
+        before, names = dict(self._entries), dict(self._names)
+        self._package = describe_package(points[0])
+        try:
+            self._register_point(points[0])
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a package may raise anything when it is imported
+            self._entries, self._names = before, names
+            reason = " ".join(str(problem).split()) or "no reason given"
+            self._problems[name] = (
+                f"the package {self._package} cannot add the {self.noun} {name!r}: {type(problem).__name__}: {reason}"
+            )
+        finally:
+            self._package = ""
+
+    def _came_from(self, name: str, points: list[EntryPoint]) -> bool:
+        known = self._entries.get(name)
+        return known is not None and known.package == describe_package(points[0]) and len(points) == 1
+
+    def _register_point(self, point: EntryPoint) -> None:
+        thing = point.load()
+        registered = self.name_of(thing)
+        if registered is None:
+            self.add(point.name, self._read(point.name, thing), thing=thing)
+        elif registered != point.name:
+            raise BadValue(
+                f"its entry point is called {point.name!r} and registers {registered!r}",
+                remedy="Give both the same name.",
+            )
+        else:
+            self._entries[point.name] = replace(self._entries[point.name], package=self._package)
+
+    def _taken(self, name: str, first: str, second: str) -> NameTaken:
+        return NameTaken(
+            f"two {self.noun}s are called {name!r}: {first} and {second}", remedy="Give one of them another name."
+        )
+
+
+def describe_origin(thing: object) -> str:
+    """Return the module and the name of a function or class."""
+    made = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{getattr(made, '__module__', '?')}.{getattr(made, '__qualname__', '?')}"
+
+
+def describe_package(point: EntryPoint) -> str:
+    """Return name and version of the package that an entry point belongs to."""
+    return "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
