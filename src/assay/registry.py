@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
-from typing import Generic, TypeVar
+from types import FunctionType, MappingProxyType
+from typing import Any, Generic, TypeVar
 
 from assay.errors import BadValue, NameTaken
+from assay.hashing import content_hash
 
 Entry = TypeVar("Entry")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
@@ -214,3 +216,32 @@ def describe_origin(thing: object) -> str:
 def describe_package(point: EntryPoint) -> str:
     """Return name and version of the package that an entry point belongs to."""
     return "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+
+
+def hash_function(function: Callable[..., Any]) -> str:
+    """Return a hash of a function's source and of the functions of its package that it calls."""
+    told: dict[str, str] = {}
+    waiting = [function]
+    while waiting:
+        current = inspect.unwrap(waiting.pop())
+        called = (
+            current if isinstance(current, FunctionType) else inspect.getattr_static(type(current), "__call__", None)
+        )
+        if not isinstance(called, FunctionType) or describe_origin(called) in told:
+            continue
+        told[describe_origin(called)] = _source(called)
+        package = called.__module__.partition(".")[0]
+        for name in called.__code__.co_names:
+            used = called.__globals__.get(name)
+            if isinstance(used, FunctionType) and used.__module__.partition(".")[0] == package:
+                waiting.append(used)
+            elif isinstance(used, (int, float, str)):
+                told[f"{called.__module__}.{name}"] = repr(used)
+    return content_hash(told)
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):  # typed into a session
+        return repr((function.__code__.co_code.hex(), function.__code__.co_names, function.__code__.co_consts))

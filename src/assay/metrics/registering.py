@@ -13,16 +13,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any, TypeVar, overload
 
 from assay.errors import BadValue, ExtensionFailed
-from assay.hashing import content_hash
 from assay.metrics import outcomes
 from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
 from assay.records.checked import one_of
 from assay.records.outcome import Outcome
-from assay.registry import Registry, describe_origin
+from assay.registry import Registry, describe_origin, hash_function
 
 OWN = "own"
 """The family of metrics that packages and programs add, unless they name another."""
@@ -172,32 +170,3 @@ def _read_value(value: object, name: str, case_id: str) -> Outcome:
             remedy="Return a finite number, True or False, None, or an Outcome.",
         )
     return Outcome.scored(number)
-
-
-def hash_function(function: Callable[..., Any]) -> str:
-    """Return a hash of a function's source and of the functions of its package that it calls."""
-    told: dict[str, str] = {}
-    waiting = [function]
-    while waiting:
-        current = inspect.unwrap(waiting.pop())
-        called = (
-            current if isinstance(current, FunctionType) else inspect.getattr_static(type(current), "__call__", None)
-        )
-        if not isinstance(called, FunctionType) or describe_origin(called) in told:
-            continue
-        told[describe_origin(called)] = _source(called)
-        package = called.__module__.partition(".")[0]
-        for name in called.__code__.co_names:
-            used = called.__globals__.get(name)
-            if isinstance(used, FunctionType) and used.__module__.partition(".")[0] == package:
-                waiting.append(used)
-            elif isinstance(used, (int, float, str)):
-                told[f"{called.__module__}.{name}"] = repr(used)
-    return content_hash(told)
-
-
-def _source(function: FunctionType) -> str:
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):  # typed into a session
-        return repr((function.__code__.co_code.hex(), function.__code__.co_names, function.__code__.co_consts))

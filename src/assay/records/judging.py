@@ -17,8 +17,8 @@ from assay.hashing import content_hash
 from assay.records import values
 from assay.records.checked import allow, one_of, require
 
-JudgeKind = Literal["builtin", "model"]
-"""Whether rules judged or a model did; stands in every record."""
+JudgeKind = Literal["builtin", "model", "own"]
+"""Whether rules of Assay judged, a model, or a function that somebody added; stands in every record."""
 HIGHEST_SCORE = 5.0
 """Of the rubrics that score; the lowest is 0."""
 

@@ -18,11 +18,8 @@ from assay.records import Channel, FolderMode, Mode
 from assay.records.checked import one_of
 from assay.records.toml_text import read_toml_text
 from assay.regular_files import read_regular_text
+from assay.systems.registering import SYSTEMS, SystemEntry
 
-KINDS = ("assay", "python", "http", "mcp", "run")
-_EXAMPLES = (
-    "Such as assay, assay:mode=quick, python:my_module:search, http:service.toml, mcp:server.toml, run:file.trec."
-)
 _FLAGS = "flags."
 
 
@@ -57,33 +54,42 @@ class SystemSpec:
     kind: str
     target: str
     """What follows the kind; empty for plain `assay`."""
+    entry: SystemEntry
+    """What the registry has under the kind."""
     configuration: Configuration | None = None
     """Of `assay` only."""
 
 
 def parse_spec(text: str, folder: Path) -> SystemSpec:
     """Read a system's name; files are looked for from a folder."""
-    kind, colon, target = text.strip().partition(":")
-    if kind not in KINDS:
+    kind, _, target = text.strip().partition(":")
+    entry = SYSTEMS.find(kind)
+    if entry is None:
         raise _unknown(text, kind)
-    if kind == "assay":
-        return SystemSpec(text=text.strip(), kind=kind, target=target, configuration=_configuration(target, folder))
-    if not colon or not target:
-        raise UnknownSystem(f"the system {text!r} does not say which", remedy=_EXAMPLES)
-    return SystemSpec(text=text.strip(), kind=kind, target=target)
+    if entry.needs_target and not target:
+        raise UnknownSystem(f"the system {text!r} does not say which", remedy=_examples())
+    configuration = read_configuration(target, folder) if kind == "assay" else None
+    return SystemSpec(text=text.strip(), kind=kind, target=target, entry=entry, configuration=configuration)
+
+
+def _examples() -> str:
+    return f"Such as {', '.join(registered.entry.example for registered in SYSTEMS.all().values())}."
 
 
 def _unknown(text: str, kind: str) -> UnknownSystem:
-    near = difflib.get_close_matches(kind, KINDS, n=1)
+    if SYSTEMS.problem(kind):
+        return UnknownSystem(SYSTEMS.problem(kind), remedy="Repair or uninstall that package.")
+    near = difflib.get_close_matches(kind, SYSTEMS.names(), n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     if not near and text.endswith(".toml"):
         hint = f"Did you mean http:{text} or assay:{text}? "
     elif not near and Path(text).suffix in (".trec", ".run", ".gz", ".txt"):
         hint = f"Did you mean run:{text}? "
-    return UnknownSystem(f"no kind of system is called {kind!r}", remedy=f"{hint}{_EXAMPLES}")
+    return UnknownSystem(f"no kind of system is called {kind!r}", remedy=f"{hint}{_examples()}")
 
 
-def _configuration(target: str, folder: Path) -> Configuration:
+def read_configuration(target: str, folder: Path) -> Configuration:
+    """Read what follows `assay:`."""
     if not target:
         return Configuration()
     if target.endswith(".toml"):

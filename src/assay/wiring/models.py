@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 LARGEST_REPLY = 4_000_000
 """Bytes of one answer of a chat service; the longest honest one is far shorter."""
+BUILTIN_JUDGE = "builtin"
+"""The registered judge that asks no model."""
 MODEL_KEYS = ("model.url", "model.key_variable")
 """Settings that say where questions and a key are sent."""
 
@@ -42,6 +44,8 @@ class JudgeChoice(NamedTuple):
     """The path of one, instead of the one that comes with Assay."""
     builtin: bool = False
     """Ask no model, whatever the settings say."""
+    name: str = ""
+    """A registered judge, such as one that a package adds."""
 
 
 def has_model(settings: Settings) -> bool:
@@ -150,25 +154,31 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
 
 
 def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKind, choice: JudgeChoice) -> Judging:
-    """Who judges this: the model the settings name, else what is built in."""
-    if choice.builtin or not has_model(settings):
-        return _builtin(settings, about)
-    return open_judge(settings, store, scope, rubric=choice.rubric or about.value, model=choice.model)
+    """Open the judge that was named; else the model the settings name, else what is built in."""
+    from assay.judging.registering import JudgeRequest, find_judge  # noqa: PLC0415 - see the package's docstring
 
-
-def _builtin(settings: Settings, about: RubricKind) -> Judging:
-    from assay.judging.any_judge import judging_abstention, judging_groundedness  # noqa: PLC0415 - see the docstring
-    from assay.judging.builtin.abstention import BuiltinAbstention  # noqa: PLC0415 - the same
-    from assay.judging.builtin.groundedness import BuiltinGroundedness  # noqa: PLC0415 - the same
-    from assay.records.judging import RubricKind  # noqa: PLC0415 - the same
-    from assay.wiring.embedders import configured_embedder  # noqa: PLC0415 - the same
-
-    if about is RubricKind.ABSTENTION:
-        return judging_abstention(BuiltinAbstention(), version="1")
-    if about is RubricKind.GROUNDEDNESS:
-        embedder = None if settings.embedder == "none" else configured_embedder(settings)
-        return judging_groundedness(BuiltinGroundedness(embedder), version="1")
-    raise SettingError(
-        f"nothing built in judges {about}, and no model is set up",
-        remedy="Set model.url and model.name, or judge groundedness and abstention.",
+    name = _judge_name(settings, choice)
+    if not choice.name and name == BUILTIN_JUDGE and about.value == "correctness":
+        raise SettingError(
+            f"nothing built in judges {about}, and no model is set up",
+            remedy="Set model.url and model.name, or judge groundedness and abstention.",
+        )
+    return find_judge(name, about).open(
+        JudgeRequest(about=about, rubric=choice.rubric, model=choice.model, settings=settings, store=store, scope=scope)
     )
+
+
+def judged_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKind, ...]:
+    """Return everything that the chosen judge can judge."""
+    from assay.errors import BadValue  # noqa: PLC0415 - see the package's docstring
+    from assay.judging.registering import JUDGES  # noqa: PLC0415 - the same
+
+    name = _judge_name(settings, choice)
+    entry = JUDGES.find(name)
+    if entry is None:
+        raise BadValue(JUDGES.explain_missing(name), remedy=f"There are: {', '.join(JUDGES.names())}.")
+    return entry.about
+
+
+def _judge_name(settings: Settings, choice: JudgeChoice) -> str:
+    return choice.name or (BUILTIN_JUDGE if choice.builtin or not has_model(settings) else "model")

@@ -12,7 +12,6 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, load_settings
 from assay.wiring.engines import ENGINE_MODULES, open_engine
-from assay.wiring.network import gatekeeper_of
 from assay.wiring.saves import open_saves
 from assay.wiring.shelves import datasets_folder, runs_folder
 from assay.wiring.stores import scope_of
@@ -20,11 +19,11 @@ from assay.wiring.stores import scope_of
 if TYPE_CHECKING:
     from assay.evaluation.datasets import Registry
     from assay.evaluation.lookup import Lookup
-    from assay.network import Gatekeeper
     from assay.records.datasets import Dataset
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
-    from assay.systems.specs import Configuration, SystemSpec
+    from assay.systems.registering import SystemRequest
+    from assay.systems.specs import Configuration
 
 
 def registry_of(settings: Settings) -> Registry:
@@ -36,40 +35,23 @@ def registry_of(settings: Settings) -> Registry:
 
 def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> System:
     """The system under test that a spec such as `assay:mode=quick` names, ready for a dataset's questions."""
-    from assay.systems.specs import parse_spec  # noqa: PLC0415 - see the package's docstring
+    from assay.systems.registering import SystemRequest  # noqa: PLC0415 - see the package's docstring
+    from assay.systems.specs import parse_spec  # noqa: PLC0415 - the same
 
-    spec = parse_spec(text, Path.cwd())
-    if spec.kind == "python":
-        from assay.systems.python_function import load_function  # noqa: PLC0415 - the same
-
-        return load_function(spec.target, Path.cwd())
-    if spec.kind == "http":
-        from assay.systems.http_service import open_service  # noqa: PLC0415 - the same
-
-        return open_service(Path(spec.target).expanduser(), dataset, gate=_gate())
-    if spec.kind == "mcp":
-        need_extra("mcp", "mcp")
-        from assay.systems.mcp_server import open_server  # noqa: PLC0415 - the same
-
-        return open_server(Path(spec.target).expanduser(), dataset, on_document, gate=_gate())
-    if spec.kind == "run":
-        from assay.systems.run_file import RunFile  # noqa: PLC0415 - the same
-
-        return RunFile(Path(spec.target).expanduser())
-    return _open_assay(spec, dataset, on_document)
+    folder = Path.cwd()
+    spec = parse_spec(text, folder)
+    return spec.entry.open(
+        SystemRequest(text=spec.text, target=spec.target, dataset=dataset, folder=folder, on_document=on_document)
+    )
 
 
-def _gate() -> Gatekeeper:
-    """What the settings let a system contact whose address stands in a file of its own."""
-    return gatekeeper_of(load_settings().settings)
-
-
-def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | None) -> System:
+def open_assay(request: SystemRequest) -> System:
     """Assay over a dataset's documents, in a store of their own: never the user's."""
     need_extra("memory", *ENGINE_MODULES)
-    from assay.systems.specs import Configuration  # noqa: PLC0415 - see the package's docstring
+    from assay.systems.specs import read_configuration  # noqa: PLC0415 - see the package's docstring
 
-    configuration = spec.configuration or Configuration()
+    dataset, on_document = request.dataset, request.on_document
+    configuration = read_configuration(request.target, request.folder)
     if not dataset.documents:
         raise NothingMeasured(
             f"{dataset.name} has no documents for Assay to search",
@@ -77,7 +59,7 @@ def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | No
         )
     settings = corpus_settings(configuration, dataset)
     if any(case.save is not None for case in dataset.cases):
-        return open_saves(settings, configuration, dataset, spec.text, _made_of(settings), on_document)
+        return open_saves(settings, configuration, dataset, request.text, _made_of(settings), on_document)
     engine = open_engine(settings)
     from assay.systems.assay_engine import AssaySystem, take_in  # noqa: PLC0415 - see the package's docstring
 
@@ -87,7 +69,9 @@ def _open_assay(spec: SystemSpec, dataset: Dataset, on_document: OnDocument | No
         if engine.embedder is not None and engine.vector_models(scope).active != engine.embedder.model:
             engine.reembed(scope)
         made_of = _made_of(settings)
-        return AssaySystem(engine, scope, dataset, configuration, name=spec.text, made_of=made_of, close=engine.close)
+        return AssaySystem(
+            engine, scope, dataset, configuration, name=request.text, made_of=made_of, close=engine.close
+        )
     except BaseException:
         engine.close()
         raise

@@ -7,8 +7,8 @@ from tests.evaluation.made import reading
 
 from assay.evaluation.gating import Question, Status
 from assay.evaluation.gating.agent_memory import TARGETS, TIERS, judge_agent_memory
+from assay.evaluation.gating.registering import rules_of
 from assay.evaluation.gating.relative import has_share
-from assay.evaluation.gating.rules import rules_of
 from assay.evaluation.gating.verdict import RuleVerdict
 
 HOLDING = {
@@ -65,8 +65,8 @@ def test_what_was_not_measured_is_inconclusive(metric: str) -> None:
 
 
 def test_the_rules_are_those_of_this_dataset_only() -> None:
-    assert judge_agent_memory in rules_of("agent-memory")
-    assert judge_agent_memory not in rules_of("hotel")
+    assert judge_agent_memory in [rule.judge for rule in rules_of("agent-memory")]
+    assert judge_agent_memory not in [rule.judge for rule in rules_of("hotel")]
 
 
 def test_a_difference_is_not_held_against_a_share_of_its_baseline() -> None:

@@ -75,7 +75,7 @@ def test_options_that_contradict_themselves_are_refused(options: dict[str, Any],
 
 
 def test_a_metric_that_nothing_here_computes_is_refused_by_name() -> None:
-    recall(["elsewhere@10"], {})
+    recall(["elsewhere@10"], {"elsewhere": {"better": "higher"}})
     with pytest.raises(UnknownMetric, match="nothing here computes elsewhere@10"):
         plan(dataset(), metrics=parse_specs("elsewhere@10"))
     with pytest.raises(UnknownMetric, match="recal"):

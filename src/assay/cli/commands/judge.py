@@ -30,7 +30,7 @@ from assay.clock import SystemClock
 from assay.errors import NothingMeasured
 from assay.extras import need_extra
 from assay.records.judging import RubricKind
-from assay.wiring.models import JudgeChoice, has_model, model_prices, open_judging
+from assay.wiring.models import JudgeChoice, judged_kinds, model_prices, open_judging
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
@@ -50,6 +50,9 @@ OneAboutOption = Annotated[RubricKind, typer.Option("--about", help="What the ju
 ModelOption = Annotated[str, typer.Option("--model", metavar="NAME", help="Another model at model.url.")]
 RubricOption = Annotated[str, typer.Option("--rubric", metavar="FILE", help="A rubric of your own.")]
 BuiltinOption = Annotated[bool, typer.Option("--built-in", help="Ask no model.")]
+JudgeOption = Annotated[
+    str, typer.Option("--judge", metavar="NAME", help="A registered judge: builtin, model, or one of a package.")
+]
 FloatingOption = Annotated[bool, typer.Option("--allow-floating", help="Accept a model name such as latest.")]
 LabelsOption = Annotated[Path, typer.Option("--labels", metavar="FILE", help="Cases that people judged, as JSONL.")]
 OnRunOption = Annotated[
@@ -79,6 +82,7 @@ def _register_run(group: typer.Typer) -> None:
         model: ModelOption = "",
         rubric: RubricOption = "",
         built_in: BuiltinOption = False,
+        judge_name: JudgeOption = "",
         allow_floating: FloatingOption = False,
         fresh: FreshOption = False,
         runs: RunsOption = None,
@@ -89,8 +93,8 @@ def _register_run(group: typer.Typer) -> None:
 
         settings = _settings(surface, allow_floating=allow_floating)
         result, dataset = _found(surface, run, runs)
-        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
-        kinds = about or _all_kinds(settings, choice)
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
+        kinds = about or judged_kinds(settings, choice)
         with wiring.open_store(settings) as store, _progress(surface, "verdicts") as told:
             judges = [open_judging(settings, store, surface.scope, one, choice) for one in kinds]
             bench = Bench(
@@ -115,6 +119,7 @@ def _register_rerun(group: typer.Typer) -> None:
         model: ModelOption = "",
         rubric: RubricOption = "",
         built_in: BuiltinOption = False,
+        judge_name: JudgeOption = "",
         allow_floating: FloatingOption = False,
         runs: RunsOption = None,
     ) -> None:
@@ -126,7 +131,7 @@ def _register_rerun(group: typer.Typer) -> None:
 
         settings = _settings(surface, allow_floating=allow_floating)
         run_id = lookup(surface, runs).result(run).run_id
-        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
         with wiring.open_store(settings) as store:
             given = judged_before(store, surface.scope, run_id, about)
             judge = open_judging(settings, store, surface.scope, about, choice)
@@ -148,6 +153,7 @@ def _register_calibrate(group: typer.Typer) -> None:
         model: ModelOption = "",
         rubric: RubricOption = "",
         built_in: BuiltinOption = False,
+        judge_name: JudgeOption = "",
         on: OnRunOption = "",
         allow_floating: FloatingOption = False,
         runs: RunsOption = None,
@@ -167,7 +173,7 @@ def _register_calibrate(group: typer.Typer) -> None:
             threads=settings.model_concurrency,
             seed=seed,
         )
-        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in)
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
         with wiring.open_store(settings) as store, _progress(surface, "questions") as told:
             judge = open_judging(settings, store, surface.scope, about, choice)
             run_id = lookup(surface, runs).result(on).run_id if on else ""
@@ -211,6 +217,7 @@ def _register_spot_check(group: typer.Typer) -> None:
         model: ModelOption = "",
         rubric: RubricOption = "",
         built_in: BuiltinOption = False,
+        judge_name: JudgeOption = "",
         share: ShareOption = 0.1,
         allow_floating: FloatingOption = False,
         runs: RunsOption = None,
@@ -225,7 +232,9 @@ def _register_spot_check(group: typer.Typer) -> None:
         settings = _settings(surface, allow_floating=allow_floating)
         result = lookup(surface, runs).result(run)
         run_id = result.run_id
-        choice = JudgeChoice(model=model or settings.judge_second_model, rubric=rubric, builtin=built_in)
+        choice = JudgeChoice(
+            model=model or settings.judge_second_model, rubric=rubric, builtin=built_in, name=judge_name
+        )
         with wiring.open_store(settings) as store:
             given = judged_before(store, surface.scope, run_id, about)
             second = open_judging(settings, store, surface.scope, about, choice)
@@ -240,12 +249,6 @@ def _register_spot_check(group: typer.Typer) -> None:
 
 def _settings(surface: Surface, *, allow_floating: bool) -> Settings:
     return replace(surface.settings, model_allow_floating="yes") if allow_floating else surface.settings
-
-
-def _all_kinds(settings: Settings, choice: JudgeChoice) -> list[RubricKind]:
-    if not choice.builtin and has_model(settings):
-        return list(RubricKind)
-    return [RubricKind.GROUNDEDNESS, RubricKind.ABSTENTION]
 
 
 def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Dataset]:

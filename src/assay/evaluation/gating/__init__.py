@@ -2,8 +2,8 @@
 
 `question` what is asked and what is allowed, `verdict` what is answered, `judge` all rules over one question. Each rule
 is a module with one function from a `Question` to its verdicts: `sealed`, `coverage`, `floors`, `relative`, `latency`,
-`lost`, `guarantees`, `failures`, `diagnostic`. `rules` lists them, and the extra ones that a dataset brings along;
-`asked` sees to it that at least one of them spoke of quality.
+`lost`, `guarantees`, `failures`, `diagnostic`, and `agent_memory` for the dataset of that name. `registering` is where
+they and those of packages are registered; `asked` sees to it that at least one of them spoke of quality.
 """
 
 from assay.evaluation.gating.judge import judge

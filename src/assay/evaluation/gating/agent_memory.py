@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading
 from assay.metrics.spec import MetricSpec
@@ -61,6 +62,7 @@ TARGETS = (
 )
 
 
+@gate_rule("agent-memory", datasets=("agent-memory",))
 def judge_agent_memory(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each target."""
     run = question.run

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.evaluation.floors import asks_quality
-from assay.evaluation.gating import agent_memory, floors, guarantees, lost, relative
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import GateRule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 
 RULE = "quality"
-_ALWAYS_QUALITY = frozenset({relative.RULE, lost.RULE, agent_memory.RULE})
 _MOST_NAMED = 3
 
 
-def judge_asked(question: Question, given: Iterable[RuleVerdict]) -> list[RuleVerdict]:
+def judge_asked(question: Question, given: Iterable[tuple[GateRule, RuleVerdict]]) -> list[RuleVerdict]:
     """Return one inconclusive verdict where no rule that applied spoke of quality, else nothing."""
-    if any(_speaks_of_quality(question, verdict) for verdict in given):
+    applied = [(rule, verdict) for rule, verdict in given if verdict.status is not Status.NOT_APPLICABLE]
+    if any(rule.speaks_of_quality(question, verdict) for rule, verdict in applied):
         return []
     means = {metric: question.run.mean(metric) for metric in question.run.metrics}
     reached = [f"{metric} is {mean:.3f}" for metric, mean in means.items() if mean is not None][:_MOST_NAMED]
@@ -33,13 +32,3 @@ def judge_asked(question: Question, given: Iterable[RuleVerdict]) -> list[RuleVe
             evidence={"means": means},
         )
     ]
-
-
-def _speaks_of_quality(question: Question, verdict: RuleVerdict) -> bool:
-    if verdict.status is Status.NOT_APPLICABLE:
-        return False
-    if verdict.rule == floors.RULE:
-        return asks_quality(verdict.about, question.floors[verdict.about])
-    if verdict.rule == guarantees.RULE:
-        return verdict.about in question.run.metrics
-    return verdict.rule in _ALWAYS_QUALITY

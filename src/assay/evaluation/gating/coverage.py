@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading
 from assay.records.outcome import OutcomeKind
@@ -18,6 +19,7 @@ RULE = "coverage"
 UNJUDGEABLE = frozenset({OutcomeKind.JUDGE_FAILED, OutcomeKind.SKIPPED})
 
 
+@gate_rule("coverage", quality=False)
 def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     """One verdict."""
     run, baseline = question.run, question.baseline

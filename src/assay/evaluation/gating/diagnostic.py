@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.evaluation.differences import number
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.judged_scores import untrusted
 from assay.metrics.spec import MetricSpec
@@ -17,6 +18,7 @@ from assay.metrics.spec import MetricSpec
 RULE = "judge"
 
 
+@gate_rule("judge", quality=False)
 def judge_judges(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each judged metric that has values and may not decide."""
     floors = {MetricSpec.parse(name).name for name in question.floors}

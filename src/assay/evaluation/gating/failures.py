@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.floors import RATES
 from assay.evaluation.gating.question import FAILURE_CEILINGS, Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.metrics.operations import Failures
 from assay.records.rate import Rate
@@ -19,6 +20,7 @@ _SAID = {
 }
 
 
+@gate_rule("failures", quality=False)
 def judge_failures(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each rate with a ceiling."""
     found = question.run.failures()

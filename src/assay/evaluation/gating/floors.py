@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.evaluation.floors import asks_quality
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading
 from assay.metrics.entry import Better
@@ -20,6 +22,7 @@ RATES = ("error_rate", "timeout_rate", "empty_response_rate")
 PERCENTILES = ("p50", "p95", "p99", "mean_latency")
 
 
+@gate_rule("floor", quality=lambda question, verdict: asks_quality(verdict.about, question.floors[verdict.about]))
 def judge_floors(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each floor that is declared."""
     for name, floor in question.floors.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading
 from assay.metrics.spec import MetricSpec
@@ -19,6 +20,7 @@ ALWAYS = {"constitutional_surfacing": (1.0, "constitutional memories surface")}
 _NAMED = 5
 
 
+@gate_rule("guarantee", quality=lambda question, verdict: verdict.about in question.run.metrics)
 def judge_guarantees(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each guarantee the run says something about."""
     found = [*_always(question.run), *_in_scope(question.run), *_alive(question.run, question.baseline)]

@@ -8,7 +8,7 @@ from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating.asked import judge_asked
 from assay.evaluation.gating.question import GateOptions, Question
-from assay.evaluation.gating.rules import rules_of
+from assay.evaluation.gating.registering import judge_missing_rules, rules_of
 from assay.evaluation.gating.verdict import Verdict
 from assay.evaluation.readings import Reading
 
@@ -33,12 +33,12 @@ def ask(run: Reading, baseline: Reading | None, options: GateOptions | None = No
 def answer(question: Question) -> Verdict:
     """What every rule says."""
     run, baseline = question.run, question.baseline
-    given = [verdict for rule in rules_of(run.dataset) for verdict in rule(question)]
+    given = [(rule, verdict) for rule in rules_of(run.dataset) for verdict in rule.ask(question)]
     return Verdict(
         run=run.name,
         baseline=None if baseline is None else baseline.name,
         dataset=run.dataset,
-        rules=(*given, *judge_asked(question, given)),
+        rules=(*(verdict for _, verdict in given), *judge_missing_rules(), *judge_asked(question, given)),
         caveats=run.caveats if question.compared is None else question.compared.caveats,
     )
 

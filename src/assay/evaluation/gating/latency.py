@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.pairing import FEWEST_TIMED, LatencyChange
 
@@ -18,6 +19,7 @@ PERCENT = 95
 ABOUT = f"p{PERCENT}"
 
 
+@gate_rule("latency", quality=False)
 def judge_latency(question: Question) -> Iterator[RuleVerdict]:
     """One verdict."""
     compared = question.compared

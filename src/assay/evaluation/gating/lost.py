@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
@@ -31,6 +32,7 @@ ALPHA = 0.05
 _NAMED = 5
 
 
+@gate_rule("lost-cases")
 def judge_lost(question: Question) -> Iterator[RuleVerdict]:
     """One verdict."""
     before, after = question.baseline, question.run

@@ -19,6 +19,7 @@ import numpy as np
 from assay.evaluation.comparing import Compared
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import GateOptions, Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.pairing import MetricChange, metric_changes, paired
 from assay.evaluation.readings import lower_is_better
@@ -27,6 +28,7 @@ from assay.metrics.spec import MetricSpec
 RULE = "relative"
 
 
+@gate_rule("relative")
 def judge_relative(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each metric that run and baseline share."""
     if question.compared is None:

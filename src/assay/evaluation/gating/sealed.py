@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.evaluation.gating.question import Question
+from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 
 RULE = "seal"
 
 
+@gate_rule("seal", quality=False)
 def judge_seals(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each side without a seal."""
     sides = {"run": (question.run, "run it again"), "baseline": (question.baseline, "bless a run again")}

@@ -1,0 +1,59 @@
+"""The kinds of system that Assay has itself, registered like those of a package. `SYSTEMS` imports this when asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.extras import need_extra
+from assay.network import Gatekeeper
+from assay.settings import load_settings
+from assay.systems.protocol import System
+from assay.systems.registering import SystemRequest, add_builtin
+from assay.wiring.network import gatekeeper_of
+from assay.wiring.systems import open_assay
+
+
+@add_builtin(
+    "assay", summary="Assay over the dataset's documents.", example="assay, assay:mode=quick", needs_target=False
+)
+def open_assay_kind(request: SystemRequest) -> System:
+    """Open Assay over the dataset's documents."""
+    return open_assay(request)
+
+
+@add_builtin("python", summary="A function of query and k.", example="python:my_module:search")
+def open_python(request: SystemRequest) -> System:
+    """Open a function that a module has."""
+    from assay.systems.python_function import load_function  # noqa: PLC0415 - see the package's docstring
+
+    return load_function(request.target, request.folder)
+
+
+@add_builtin("http", summary="A service that a TOML file describes.", example="http:service.toml")
+def open_http(request: SystemRequest) -> System:
+    """Open a service."""
+    from assay.systems.http_service import open_service  # noqa: PLC0415 - see the package's docstring
+
+    return open_service(Path(request.target).expanduser(), request.dataset, gate=_gate())
+
+
+@add_builtin("mcp", summary="An MCP server that a TOML file describes.", example="mcp:server.toml")
+def open_mcp(request: SystemRequest) -> System:
+    """Open an MCP server."""
+    need_extra("mcp", "mcp")
+    from assay.systems.mcp_server import open_server  # noqa: PLC0415 - see the package's docstring
+
+    return open_server(Path(request.target).expanduser(), request.dataset, request.on_document, gate=_gate())
+
+
+@add_builtin("run", summary="Rankings that were made before, as a TREC run.", example="run:file.trec")
+def open_run_file(request: SystemRequest) -> System:
+    """Open a run file."""
+    from assay.systems.run_file import RunFile  # noqa: PLC0415 - see the package's docstring
+
+    return RunFile(Path(request.target).expanduser())
+
+
+def _gate() -> Gatekeeper:
+    """Return what the settings let a system contact whose address stands in a file of its own."""
+    return gatekeeper_of(load_settings().settings)
