@@ -43,6 +43,8 @@ class Registered(Generic[Entry]):
     entry: Entry
     origin: str
     """Module and name, with the package where an entry point brought it."""
+    module: str
+    """Where it was registered; what is built in is listed in the order of its modules."""
     package: str
     """The installed package that added it, such as `my-metrics 1.2`; empty for what is built in or added by code."""
 
@@ -83,7 +85,7 @@ class Registry(Generic[Entry]):
         self._has_builtin = False
         self._lock = threading.RLock()
 
-    def add(self, name: str, entry: Entry, *, thing: object, origin: str = "") -> None:
+    def add(self, name: str, entry: Entry, *, thing: object, origin: str = "", module: str = "") -> None:
         """Register an entry; `thing` is the function or class it was made from, and its place the origin.
 
         Raises `BadValue` for a name that cannot be typed and `NameTaken` for one that something else has.
@@ -100,7 +102,13 @@ class Registry(Generic[Entry]):
             known = self._entries.get(name)
             if known is not None and (known.origin != origin or self._is_builtin(thing)):
                 raise self._taken(name, known.origin, origin)
-            self._entries[name] = Registered(name=name, entry=entry, origin=origin, package=self._package)
+            self._entries[name] = Registered(
+                name=name,
+                entry=entry,
+                origin=origin,
+                module=module or getattr(thing, "__module__", None) or "",
+                package=self._package,
+            )
             self._names[id(thing)] = (thing, name)
 
     def find(self, name: str) -> Entry | None:
@@ -123,7 +131,10 @@ class Registry(Generic[Entry]):
             self._load_builtin()
             for name in self._read_points():
                 self._load_point(name)
-            return MappingProxyType(dict(self._entries))
+            places = {module: place for place, module in enumerate(self._builtin)}
+            # Modules may be imported in any order, and lists must not depend on it.
+            ordered = sorted(self._entries.values(), key=lambda known: places.get(known.module, len(places)))
+            return MappingProxyType({known.name: known for known in ordered})
 
     def names(self) -> tuple[str, ...]:
         """Return every name."""
@@ -146,6 +157,16 @@ class Registry(Generic[Entry]):
         hint = f"; close names: {', '.join(near)}" if near else ""
         return f"no {self.noun} is called {name!r}{hint}"
 
+    def save(self) -> tuple[Any, ...]:
+        """Return everything that is registered, for `restore`: tests that register something take it out again."""
+        self._load_builtin()
+        return dict(self._entries), dict(self._names), dict(self._problems), self._points
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Go back to what `save` returned."""
+        entries, names, problems, self._points = saved
+        self._entries, self._names, self._problems = dict(entries), dict(names), dict(problems)
+
     def _load_builtin(self) -> None:
         if not self._has_builtin:
             self._has_builtin = True
@@ -153,7 +174,7 @@ class Registry(Generic[Entry]):
                 importlib.import_module(module)
 
     def _is_builtin(self, thing: object) -> bool:
-        return getattr(thing, "__module__", "").partition(".")[0] == __name__.partition(".")[0]
+        return (getattr(thing, "__module__", None) or "").partition(".")[0] == __name__.partition(".")[0]
 
     def _read_points(self) -> dict[str, list[EntryPoint]]:
         if self._points is None:
@@ -230,10 +251,10 @@ def hash_function(function: Callable[..., Any]) -> str:
         if not isinstance(called, FunctionType) or describe_origin(called) in told:
             continue
         told[describe_origin(called)] = _source(called)
-        package = called.__module__.partition(".")[0]
+        package = (called.__module__ or "").partition(".")[0]
         for name in called.__code__.co_names:
             used = called.__globals__.get(name)
-            if isinstance(used, FunctionType) and used.__module__.partition(".")[0] == package:
+            if isinstance(used, FunctionType) and (used.__module__ or "").partition(".")[0] == package:
                 waiting.append(used)
             elif isinstance(used, (int, float, str)):
                 told[f"{called.__module__}.{name}"] = repr(used)

@@ -325,4 +325,4 @@ ENTRIES = (
         example="Two results of 120 and 80 tokens are held back: 200",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

@@ -265,7 +265,7 @@ def _needs_snippets(view: CaseView) -> bool:
 def _scope_miss(view: CaseView) -> Outcome:
     gold, seen = view.case.anchors, view.given.seen
     if gold is None:
-        return outcomes.not_applicable(NO_ANCHORS)
+        return outcomes.not_applicable("the case has no place to find")
     left_out = None if seen is None else seen.excluded if seen.shut_out is None else seen.shut_out
     known = view.dataset.by_id
     shut_out = None if left_out is None else {known[document].rel_path for document in left_out if document in known}
@@ -411,4 +411,4 @@ ENTRIES = (
         example="Two notes disagree and both are cited: 1",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

@@ -395,4 +395,4 @@ ENTRIES = (
         example="Four claims with two references, marked [1], [2], [7] and not at all: 0.5",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

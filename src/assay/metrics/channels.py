@@ -240,4 +240,4 @@ ENTRIES = (
         example="Five results from three folders: 1 - 3/5 = 0.4",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

@@ -269,4 +269,4 @@ ENTRIES = (
         example="Nine documents with chunker v1 and one with v2: 2",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

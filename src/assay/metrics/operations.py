@@ -354,4 +354,4 @@ ENTRIES = (
         "Ten cases: one error, one timeout, two empty responses: 2/10 = 0.2",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

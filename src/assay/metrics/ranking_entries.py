@@ -184,4 +184,4 @@ ENTRIES: tuple[MetricEntry, ...] = (
         example="Four results, three of them judged: @10 gives 3/4 = 0.75",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

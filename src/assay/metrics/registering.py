@@ -52,10 +52,10 @@ METRICS: Registry[MetricEntry] = Registry(
 """Every metric, by name."""
 
 
-def register(entries: Sequence[MetricEntry]) -> None:
+def register(module: str, entries: Sequence[MetricEntry]) -> None:
     """Register the metrics of a family."""
     for entry in entries:
-        METRICS.add(entry.name, entry, thing=entry, origin=f"Assay itself (family {entry.family})")
+        METRICS.add(entry.name, entry, thing=entry, origin=f"Assay itself (family {entry.family})", module=module)
 
 
 @overload

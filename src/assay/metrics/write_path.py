@@ -308,4 +308,4 @@ ENTRIES = (
         example="Facts `port 8080`, `TLS 1.3`, `eu-west`; the merged text keeps the first two: 1/3 = 0.33",
     ),
 )
-register(ENTRIES)
+register(__name__, ENTRIES)

@@ -23,10 +23,13 @@ def register(app: typer.Typer) -> None:
         """List every metric, or show one with its formula, source, parameters and a worked example."""
         # The families load numpy; the help must not wait for it.
         from assay.metrics.catalog import entries, find  # noqa: PLC0415
+        from assay.metrics.registering import METRICS  # noqa: PLC0415
 
         if name is None:
             every = entries()
             surface.result([_as_json(entry) for entry in every], _table(every))
+            for problem in METRICS.problems():
+                surface.note(f"{problem[0].upper()}{problem[1:]}.")
         else:
             entry = find(name.split("@")[0].split("(")[0].strip())
             surface.result(_as_json(entry), _full(entry))

@@ -1,0 +1,92 @@
+"""Everything a package or a program needs to add to Assay.
+
+    from assay.extend import CaseView, metric
+
+    @metric(summary="How many words does the answer have?", better="lower")
+    def answer_words(case: CaseView) -> float | None:
+        return None if case.answer is None else len(case.answer.text.split())
+
+There is one decorator for each kind of thing: `metric`, `system`, `judge`, `gate_rule`, `dataset_format`. What they
+register is found by name from then on: `evaluate(metrics=["answer_words"])`. An installed package names the same
+functions as entry points (`assay.metrics`, `assay.systems`, `assay.judges`, `assay.gate_rules`,
+`assay.dataset_formats`), and every command finds them. The other names here are what such code is given or returns.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.evaluation.gating import Question, RuleVerdict, Status
+    from assay.evaluation.gating.registering import gate_rule
+    from assay.judging.registering import judge
+    from assay.metrics.case_view import CaseView
+    from assay.metrics.entry import Parameter
+    from assay.metrics.outcomes import not_applicable
+    from assay.metrics.registering import metric
+    from assay.records.answers import GivenAnswer
+    from assay.records.datasets import Case, Dataset, Document, Grade
+    from assay.records.evaluations import Retrieved
+    from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, JudgeInput
+    from assay.systems.protocol import System
+    from assay.systems.registering import system
+
+_HOME = {
+    "AbstentionVerdict": "assay.records.judging",
+    "Case": "assay.records.datasets",
+    "CaseView": "assay.metrics.case_view",
+    "CorrectnessVerdict": "assay.records.judging",
+    "Dataset": "assay.records.datasets",
+    "Document": "assay.records.datasets",
+    "GivenAnswer": "assay.records.answers",
+    "Grade": "assay.records.datasets",
+    "GroundednessVerdict": "assay.records.judging",
+    "JudgeInput": "assay.records.judging",
+    "Parameter": "assay.metrics.entry",
+    "Question": "assay.evaluation.gating",
+    "Retrieved": "assay.records.evaluations",
+    "RuleVerdict": "assay.evaluation.gating",
+    "Status": "assay.evaluation.gating",
+    "System": "assay.systems.protocol",
+    "gate_rule": "assay.evaluation.gating.registering",
+    "judge": "assay.judging.registering",
+    "metric": "assay.metrics.registering",
+    "not_applicable": "assay.metrics.outcomes",
+    "system": "assay.systems.registering",
+}
+
+__all__ = [
+    "AbstentionVerdict",
+    "Case",
+    "CaseView",
+    "CorrectnessVerdict",
+    "Dataset",
+    "Document",
+    "GivenAnswer",
+    "Grade",
+    "GroundednessVerdict",
+    "JudgeInput",
+    "Parameter",
+    "Question",
+    "Retrieved",
+    "RuleVerdict",
+    "Status",
+    "System",
+    "gate_rule",
+    "judge",
+    "metric",
+    "not_applicable",
+    "system",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used, so that a package that adds a metric does not load the judges.
+    if name not in _HOME:
+        raise AttributeError(f"module 'assay.extend' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

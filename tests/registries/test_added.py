@@ -1,0 +1,291 @@
+"""What a program adds is used like what is built in: metrics, systems, judges, gate rules."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay.errors import BadValue, ExtensionFailed, NameTaken, NotComparable, UnknownMetric, UnknownSystem
+from assay.evaluation.gating import judge as gate_judge
+from assay.evaluation.gating.registering import GATE_RULES
+from assay.evaluation.readings import reading_of
+from assay.evaluation.results import load_run
+from assay.extend import (
+    Case,
+    CaseView,
+    Dataset,
+    Document,
+    Grade,
+    JudgeInput,
+    Parameter,
+    Question,
+    Retrieved,
+    RuleVerdict,
+    Status,
+    System,
+    gate_rule,
+    judge,
+    metric,
+    not_applicable,
+    system,
+)
+from assay.judging.registering import JUDGES, JudgeRequest, find_judge
+from assay.metrics.registering import METRICS
+from assay.records import Scope
+from assay.records.judging import RubricKind, VerdictOutcome
+from assay.records.outcome import OutcomeKind
+from assay.systems.registering import SYSTEMS, SystemRequest
+from assay.systems.specs import parse_spec
+
+DOCS = Dataset(
+    name="docs",
+    documents=tuple(Document(id=name, text=f"All about {name}.") for name in ("a", "b", "c")),
+    cases=tuple(
+        Case(id=f"q-{name}", query=f"what is {name}?", grades=(Grade(document_id=name, grade=1),))
+        for name in ("a", "b", "c")
+    ),
+    relevance_level=1,
+)
+
+
+def search(query: str, k: int) -> list[str]:
+    return [query[8], "a", "b"][:k]
+
+
+def first_is_b(case: CaseView) -> bool:
+    """Is the first result b?"""
+    return case.ids[0] == "b"
+
+
+def without(saved: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    """A registry as it would be without one entry."""
+    entries, *rest = saved
+    return ({known: entry for known, entry in entries.items() if known != name}, *rest)
+
+
+def test_a_plain_function_is_a_metric() -> None:
+    result = assay.evaluate(DOCS, search, metrics=["recall@1", first_is_b])
+    assert result.value("first_is_b") == pytest.approx(1 / 3)
+    assert result.value("recall@1") == 1.0
+    assert METRICS.find("first_is_b") is not None
+
+
+def test_none_is_not_zero_and_an_outcome_says_why() -> None:
+    def only_a(case: CaseView) -> float | None:
+        return 1.0 if case.relevant == {"a"} else None
+
+    def told(case: CaseView) -> Any:
+        return True if case.relevant == {"a"} else not_applicable("it is not about a")
+
+    result = assay.evaluate(DOCS, search, metrics=[only_a, told])
+    assert (result.aggregates[next(iter(result.aggregates))].scored, result.value("only_a")) == (1, 1.0)
+    assert result.per_case("told")["q-b"].reason == "it is not about a"
+    assert result.per_case("only_a")["q-b"].kind is OutcomeKind.NOT_APPLICABLE
+
+
+def test_a_metric_with_a_cutoff_and_a_parameter_is_asked_for_by_name() -> None:
+    letter = Parameter(name="letter", meaning="which letter", default="a")
+
+    @metric(cutoff="required", parameters=[letter], lowest=0, highest=1)
+    def has_letter(case: CaseView) -> bool:
+        """Is a letter among the first k?"""
+        return case.parameter("letter") in case.ids[: case.k]
+
+    result = assay.evaluate(DOCS, search, metrics="has_letter@1,has_letter(letter=b)@2")
+    assert result.value("has_letter@1") == pytest.approx(1 / 3)
+    assert result.value("has_letter(letter=b)@2") == pytest.approx(2 / 3)
+    with pytest.raises(UnknownMetric, match="needs a cutoff"):
+        assay.evaluate(DOCS, search, metrics="has_letter")
+
+
+@pytest.mark.parametrize("returned", [math.nan, math.inf, "many", [1]])
+def test_what_is_not_a_number_is_refused_with_metric_case_and_value(returned: object) -> None:
+    def broken(case: CaseView) -> object:
+        return returned
+
+    with pytest.raises(ExtensionFailed, match=r"the metric broken returned .* for the case q-a"):
+        assay.evaluate(DOCS, search, metrics=[broken])
+
+
+def test_a_metric_that_raises_names_itself_and_the_case() -> None:
+    def divides(case: CaseView) -> float:
+        return 1 / 0
+
+    with pytest.raises(ExtensionFailed, match="the metric divides failed on the case q-a: ZeroDivisionError"):
+        assay.evaluate(DOCS, search, metrics=[divides])
+
+
+def test_the_name_of_a_metric_that_is_there_cannot_be_taken() -> None:
+    def ndcg(case: CaseView) -> float:
+        return 1.0
+
+    with pytest.raises(NameTaken, match=r"'ndcg': Assay itself \(family ranking\) and .*ndcg"):
+        assay.evaluate(DOCS, search, metrics=[ndcg])
+
+
+def test_a_function_without_a_name_is_refused() -> None:
+    with pytest.raises(BadValue, match="<lambda>"):
+        assay.evaluate(DOCS, search, metrics=[lambda case: 1.0])
+
+
+def test_a_run_is_read_where_the_metric_is_not_known(tmp_path: Path) -> None:
+    @metric(better="lower", lowest=0)
+    def tokens(case: CaseView) -> float:
+        return len(case.query)
+
+    before = METRICS.save()
+    result = assay.evaluate(DOCS, search, metrics=["mrr", tokens], runs=tmp_path)
+    METRICS.restore(without(before, "tokens"))
+    assert result.folder is not None
+    read = load_run(result.folder)
+    assert read.value("tokens") == result.value("tokens")
+    assert "tokens" in str(assay.compare(read, result))
+    with pytest.raises(UnknownMetric, match="nothing here computes tokens"):
+        assay.evaluate(DOCS, search, metrics="tokens")
+
+
+def test_runs_measured_with_other_code_are_not_compared(tmp_path: Path) -> None:
+    def scale_by(factor: float) -> Any:
+        scope: dict[str, Any] = {}
+        exec(f"def scaled(case):\n    return {factor}\n", scope)
+        return scope["scaled"]
+
+    before = assay.evaluate(DOCS, search, metrics=[scale_by(1.0)], name="before")
+    METRICS.restore(without(METRICS.save(), "scaled"))
+    after = assay.evaluate(DOCS, search, metrics=[scale_by(2.0)], name="after")
+    with pytest.raises(NotComparable):
+        assay.compare(before, after)
+
+
+@pytest.fixture
+def letters() -> None:
+    @system("letters")
+    class Letters(System):
+        """Gives the letter of the question first."""
+
+        name = "letters"
+
+        def __init__(self, target: str, dataset: Dataset) -> None:
+            self.target = target
+            self.known = [document.id for document in dataset.documents]
+
+        def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+            return Retrieved(ids=tuple([query[8], *(one for one in self.known if one != query[8])][:k]))
+
+    system("plain-letters")(search)
+
+
+@pytest.mark.usefixtures("letters")
+@pytest.mark.parametrize("spec", ["letters", "letters:anything", "plain-letters"])
+def test_a_registered_system_is_named_like_a_built_in_one(spec: str) -> None:
+    assert assay.evaluate(DOCS, spec, metrics="recall@1").value("recall@1") == 1.0
+
+
+@pytest.mark.usefixtures("letters")
+def test_a_class_that_cannot_be_made_says_why() -> None:
+    @system("needs-more")
+    class NeedsMore(System):
+        name = "needs-more"
+
+        def __init__(self, more: str) -> None: ...
+
+        def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+            return Retrieved(ids=())
+
+    with pytest.raises(ExtensionFailed, match="the system needs-more cannot be opened: TypeError"):
+        assay.evaluate(DOCS, "needs-more", metrics="recall@1")
+    with pytest.raises(UnknownSystem, match="no kind of system is called 'leters'") as caught:
+        parse_spec("leters", Path())
+    assert "'letters'" in caught.value.remedy
+
+
+def test_every_built_in_system_is_registered() -> None:
+    assert SYSTEMS.names() == ("assay", "python", "http", "mcp", "run")
+    opened = SYSTEMS.find("python")
+    assert opened is not None
+    request = SystemRequest(text="python:x", target="x", dataset=DOCS, folder=Path())
+    with pytest.raises(UnknownSystem):
+        opened.open(request)
+
+
+def opened(name: str, about: RubricKind) -> Any:
+    request = JudgeRequest(about=about, settings=None, store=None, scope=Scope(tenant="t", principal="p"))
+    return find_judge(name, about).open(request)
+
+
+def test_a_function_is_a_judge_and_its_code_is_part_of_who_it_is() -> None:
+    @judge("length", about=["correctness", "groundedness"])
+    def length(given: JudgeInput) -> float | None:
+        """Long answers are better."""
+        if not given.answer.strip():
+            return None
+        return min(5.0, len(given.answer.split())) if given.answer != "raise" else 1 / 0
+
+    found = opened("length", RubricKind.CORRECTNESS)
+    asked = [JudgeInput(kind=RubricKind.CORRECTNESS, question="?", answer=text) for text in ("a b c", " ", "raise")]
+    said = [found.judged(one).verdict for one in asked]
+    assert [one.score for one in said] == [3.0, None, None]
+    assert [one.outcome for one in said] == [VerdictOutcome.SCORED, VerdictOutcome.SKIPPED, VerdictOutcome.UNAVAILABLE]
+    assert "ZeroDivisionError" in said[2].reason
+    assert found.fingerprint().judge_kind == "own"
+    with pytest.raises(BadValue, match="the judge length does not judge abstention"):
+        find_judge("length", RubricKind.ABSTENTION)
+    with pytest.raises(BadValue, match="no judge is called 'lenght'; close names: length"):
+        find_judge("lenght", RubricKind.CORRECTNESS)
+    assert JUDGES.names() == ("builtin", "model", "length")
+
+
+def test_an_abstention_judge_says_yes_or_no() -> None:
+    @judge("shy", about="abstention")
+    def shy(given: JudgeInput) -> bool:
+        return "not know" in given.answer
+
+    found = opened("shy", RubricKind.ABSTENTION)
+    given = JudgeInput(kind=RubricKind.ABSTENTION, question="?", answer="I do not know.")
+    assert found.judged(given).verdict.abstained is True
+
+
+def ran() -> Any:
+    return reading_of(assay.evaluate(DOCS, search, metrics="recall@1", name="now"))
+
+
+def test_a_registered_rule_is_asked_in_every_gate_and_decides() -> None:
+    @gate_rule("three-cases")
+    def three_cases(question: Question) -> RuleVerdict:
+        count = len(question.run.cases)
+        return RuleVerdict(
+            rule="three-cases", status=Status.PASS if count == 3 else Status.FAIL, sentence=f"{count} cases were asked"
+        )
+
+    verdict = gate_judge(ran(), None)
+    assert verdict.status is Status.PASS
+    assert "3 cases were asked" in repr(verdict)
+
+
+def test_a_rule_that_raises_leaves_the_gate_inconclusive() -> None:
+    @gate_rule("broken")
+    def broken(question: Question) -> RuleVerdict:
+        raise KeyError("nothing")
+
+    @gate_rule("elsewhere", datasets=["other"])
+    def elsewhere(question: Question) -> None:
+        raise AssertionError("not asked over this dataset")
+
+    verdict = gate_judge(ran(), None)
+    assert verdict.status is Status.INCONCLUSIVE
+    (said,) = [one for one in verdict.rules if one.rule == "broken"]
+    assert "KeyError" in said.sentence
+
+
+def test_a_rule_whose_package_cannot_be_loaded_leaves_the_gate_inconclusive() -> None:
+    entries, names, problems, points = GATE_RULES.save()
+    line = "the package strict 1.0 cannot add the gate rule 'strict': ImportError: gone"
+    GATE_RULES.restore((entries, names, {**problems, "strict": line}, points))
+    verdict = gate_judge(ran(), None)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert line in json.dumps(verdict.as_json())
