@@ -38,7 +38,6 @@ from assay.formats.trec import read_trec_qrels, stream_run
 from assay.formats.trec_dataset import read_topics_and_qrels
 from assay.gateway.hosts import Hosts
 from assay.judging.builtin.abstention import read_abstention
-from assay.text.claims import claims
 from assay.judging.builtin.groundedness import BuiltinGroundedness
 from assay.judging.builtin.quoting import unmarked
 from assay.judging.builtin.unsourced import unsourced_features
@@ -80,6 +79,7 @@ from assay.storage.marks import Marks
 from assay.testing import HashedEmbedder
 from assay.text import markdown, restructured
 from assay.text.chunking import Chunker
+from assay.text.claims import claims
 from assay.text.flattening import blocks
 from assay.text.questions import read_question
 from assay.text.sentences import sentences
