@@ -18,6 +18,7 @@ from assay.formats.front_matter import split
 from assay.memory.saving.agreement import TOO_LONG, compare
 from assay.metrics.spec import parse_specs
 from assay.records.toml_text import read_toml_text
+from assay.text.chunking import Chunker
 from assay.text.secrets.providers import PREFIXED, SHAPED
 
 SIZE = 4_000
@@ -101,6 +102,13 @@ def test_masking_takes_linear_time_whatever_a_secret_begins_with() -> None:
     (masking,) = (entry for entry in ENTRIES if entry.name == "mask secrets")
     assert len(texts) > 100
     assert list(filter(None, (steep(masking, text) for text in texts))) == []
+
+
+@pytest.mark.parametrize("letter", ["\u6f22", "\u304b\u306a"])
+def test_letters_without_a_break_are_cut_in_linear_time(letter: str) -> None:
+    """100,000 of them once took the splitter 2 s: for each passage it looked at every letter up to the next break."""
+    chunker = Chunker(len, 256)
+    assert confirm(lambda text: chunker.chunk("a", text), repeated(letter), 32_000, most=32_000).exponent <= ALLOWED
 
 
 def test_the_measurement_tells_quadratic_from_linear_work() -> None:

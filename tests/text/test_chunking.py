@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
@@ -16,7 +17,7 @@ from assay.errors import BadValue
 from assay.records import Format
 from assay.records.heading_path import lies_under
 from assay.testing import HashedEmbedder
-from assay.text.chunking import MAX_CONTEXT, Chunker, embedded_text
+from assay.text.chunking import MAX_CONTEXT, Chunker, _split, embedded_text
 from assay.text.markdown import sections
 
 WORDS = HashedEmbedder()
@@ -228,3 +229,13 @@ def test_the_tokens_of_a_text_are_counted_once() -> None:
 
     assert len(found.pieces) > 2
     assert max(asked.values()) == 1
+
+
+@pytest.mark.parametrize("letters", ["\u6f22", "\u304b\u306a", "eyJ", "0123456789", "a\u6f22"])
+@pytest.mark.parametrize("after", ["", " and then words. " * 40, "\n\n# A heading\n\nwith text under it"])
+def test_letters_without_a_break_are_cut_as_the_splitter_cuts_them(letters: str, after: str) -> None:
+    """The splitter is shown a stretch of letters in parts, which saves time and moves no cut."""
+    body = f"Some words before. {letters * (12_000 // len(letters))}{after}"
+    for kind in (MarkdownSplitter, TextSplitter):
+        splitter = kind.from_callback(lambda text: -(-len(text) // 3), 200)
+        assert list(_split(splitter, body)) == splitter.chunks(body)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from assay.records import heading_path
 from assay.text.markdown import MAX_HEADING, front_matter_end, sections
@@ -114,3 +117,52 @@ def test_front_matter_may_end_in_several_ways(body: str) -> None:
 def test_a_section_knows_whether_anything_stands_under_its_heading() -> None:
     assert [one.is_bare for one in sections("# A\n\n## B\ntext\n## C\n")] == [True, False, True]
     assert [one.is_bare for one in sections("\n \n# A\nx")] == [True, False]
+
+
+LINES = st.sampled_from(
+    (
+        *(
+            "# a",
+            "#",
+            "  # c",
+            "    # d",
+            "\t# e",
+            "- a",
+            "-",
+            "- # x",
+            "1) # y",
+            "> q",
+            "> # z",
+            "===",
+            "---",
+            "- - -",
+        ),
+        *("```", "~~~", "words", "*em*", "[a]: b", "<div>", "</div>", "<!--", "", "", "    code", "## *e* `c`", "+ x"),
+        *("#a", "# b c"),
+    )
+)
+
+
+@given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_rules_that_a_text_does_not_need_change_no_section(lines: list[str], newline: str) -> None:
+    """Rules of the parser are left out when nothing in a text could match them."""
+    body = newline.join(lines)
+    front = front_matter_end(body)
+    starts = [front, *(front + end for end in _line_starts(body[front:])), len(body)]
+    tokens = MarkdownIt("commonmark").parse(body[front:])
+    levels = {starts[token.map[0]]: token for token in tokens if token.type == "heading_open" and token.map}
+    expected = [start for start, token in levels.items() if token.level == 0]
+    assert [section.start for section in sections(body) if section.opening] == expected
+
+
+def _line_starts(text: str) -> list[int]:
+    return [found.end() for found in re.finditer(r"\r\n?|\n", text)]
+
+
+@pytest.mark.parametrize(
+    "name", ["Plain words", "One", "With *marks*", "a_b_c", "Two  spaces", "Zahl 3", "a & b", "x_y"]
+)
+def test_a_heading_of_plain_words_is_named_as_any_other(name: str) -> None:
+    [section] = sections(f"# {name}\n")
+    children = MarkdownIt("commonmark").parseInline(name)[0].children or []
+    assert section.heading_path == heading_path.normalise("".join(child.content for child in children))

@@ -12,6 +12,7 @@ memory would pay for the same sentence twice.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ TOKEN_WIDTH = 16
 """Characters that count as a token at least: a tokenizer may call a megabyte without spaces one unknown word."""
 BLOCK = 32_000
 """Characters the splitter is given at once; its time grows faster than the text."""
+UNBROKEN = 2_000
+"""Letters in a row that are shown to the splitter in parts: its time for such a stretch grows with the square."""
+_UNBROKEN = re.compile(rf"[^\W_]{{{UNBROKEN}}}")
 
 COUNTED = 64
 """Texts whose tokens are known, those asked for last; none is much longer than a passage."""
@@ -172,7 +176,7 @@ class Chunker:
         else:
             rest = part.text[part.opening :]
         splitter = self._splitter(kind, room - taken)
-        texts = (text for block in _blocks(rest) for text in splitter.chunks(block))
+        texts = (text for block in _blocks(rest) for text in _split(splitter, block))
         if head:
             yield f"{head}\n\n{next(texts)}"
         yield from texts
@@ -190,6 +194,27 @@ class Chunker:
     def _size(self, text: str) -> int:
         wide = -(-len(text) // TOKEN_WIDTH)
         return wide if wide > self._limit else max(wide, self._count_tokens(text))
+
+
+def _split(splitter: MarkdownSplitter | TextSplitter, block: str) -> Iterator[str]:
+    """The chunks of a block, cut alike and in linear time also where thousands of letters stand without a break.
+
+    For every chunk inside such a stretch the splitter looks at each word to the end of it. So it is shown the beginning
+    of the stretch only; all chunks but the last are as they would be. It then goes on from the last of these, which is
+    cut a second time and left out: how the splitter cuts the end of a stretch depends on its beginning. Where a list or
+    a heading follows at once, a cut may still differ, in 2 of 300 random texts.
+    """
+    shown = UNBROKEN
+    given = 0
+    while (stretch := _UNBROKEN.search(block)) and stretch.start() + shown < len(block):
+        whole = splitter.chunk_indices(block[: stretch.start() + shown])[:-1]
+        if len(whole) <= given or whole[-1][0] < stretch.start():
+            shown *= 2
+            continue
+        yield from (text for _, text in whole[given:])
+        block = block[whole[-1][0] :]
+        given = 1
+    yield from splitter.chunks(block)[given:]
 
 
 def _blocks(text: str) -> Iterator[str]:

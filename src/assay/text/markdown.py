@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -27,10 +28,22 @@ _FRONT_MATTER = re.compile(
     (?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)""",
     re.VERBOSE,
 )
-_MAY_HEAD = re.compile(r"[#=-]")
-"""Without one of these a text has no heading, and need not be parsed."""
-_BLOCKS = MarkdownIt("commonmark").disable("inline")
-"""Inline markup is looked at in headings only: it is most of the cost, and moves no boundary."""
+_RULES = {
+    "code": re.compile(r"\t|[ ]{4}"),
+    "fence": re.compile(r"```|~~~"),
+    "blockquote": re.compile(r">"),
+    "hr": re.compile(r"[*_-]"),
+    "list": re.compile(r"[-+*]|\d[.)]"),
+    "reference": re.compile(r"\]:"),
+    "html_block": re.compile(r"<"),
+    "heading": re.compile(r"#"),
+    "lheading": re.compile(r"[=-]"),
+}
+"""What a text must have for a rule of the parser to find anything. A rule that cannot is left out, which saves time."""
+_MAY_HEAD = re.compile(r"(?:\A|[\r\n])[ \t]*+(?:#|(?:=++|-++)[ \t]*+(?:[\r\n]|\Z))")
+"""A line that could be a heading or underline one. A text without such a line has no heading, and is not parsed."""
+_UNMARKED = re.compile(r"[^\W_]++(?: [^\W_]++)*+")
+"""Words alone: nothing in a heading like this is markup."""
 _INLINE = MarkdownIt("commonmark")
 
 
@@ -85,7 +98,8 @@ def _headings(body: str, front: int) -> Iterator[_Heading]:
     if not _MAY_HEAD.search(text):
         return
     lines = [front, *(front + newline.end() for newline in _NEWLINE.finditer(text)), len(body)]
-    tokens = _BLOCKS.parse(text)
+    needed = frozenset(rule for rule, told_by in _RULES.items() if told_by.search(text))
+    tokens = _block_parser(needed).parse(text)
     for position, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map is not None:
             first, after = token.map
@@ -93,8 +107,19 @@ def _headings(body: str, front: int) -> Iterator[_Heading]:
             yield _Heading(int(token.tag[1:]), name, lines[first], lines[min(after, len(lines) - 1)])
 
 
+@lru_cache(maxsize=64)
+def _block_parser(needed: frozenset[str]) -> MarkdownIt:
+    """A parser with these rules for blocks, and without inline markup, which is most of the cost and moves no boundary.
+
+    It is made once for each choice of rules and not changed afterwards, so all threads share it.
+    """
+    return MarkdownIt("commonmark").disable(["inline", *sorted(_RULES.keys() - needed)])
+
+
 def _plain(inline: Token) -> str:
     """A heading as it is read: without emphasis, code marks and link targets."""
+    if _UNMARKED.fullmatch(inline.content):
+        return inline.content
     children = _INLINE.parseInline(inline.content[: 4 * MAX_HEADING])[0].children or []
     return "".join(one.content or " " * one.type.endswith("break") for one in children)
 

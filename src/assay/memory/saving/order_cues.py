@@ -76,7 +76,8 @@ def cues(text: str) -> tuple[str, ...]:
     The text is in lower case, with one blank between words, as `orders` reads it.
     """
     best: tuple[_Cue, ...] = ()
-    for sentence in _sentences(text):
+    # Each different sentence once: a text that repeats itself may have thousands of the same.
+    for sentence in dict.fromkeys(_sentences(text)):
         found = tuple(cue for cue in _CUES if cue.pattern.search(sentence))
         if _weight(found) > _weight(best):
             best = found

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from functools import cached_property
+from itertools import chain, compress, pairwise
+from operator import itemgetter
 
 from assay.text.vocabulary import words_of
 
@@ -36,7 +37,7 @@ MOST_OF_ONE = 0.35
 MOST_MISPLACED = 4
 """Pairs in a window such as `the of` or `with is`, which no sentence has."""
 
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)*")
+_WORD = re.compile(r"([^\W_]+(?:['\u2019_-][^\W_]+)*)")
 _BARE = frozenset(" ,.;:\n\t")
 _JOINING = frozenset(
     words_of(
@@ -51,49 +52,75 @@ _LEADS = frozenset(words_of("the an of by with from at for into"))
 _NEVER_LED = frozenset(words_of("of is are was were and or has have but will can than"))
 
 
-class _Token(NamedTuple):
-    """A word and what stands between the last one and it."""
+class _Words:
+    """The words of a text in lower case, and what the shapes need to know of each: found once, windows overlap."""
 
-    gap: str
-    word: str
+    def __init__(self, text: str) -> None:
+        # Splitting at a group gives in turn what stands between two words, and a word.
+        parts = _WORD.split(text)
+        self.said = [word.lower() for word in parts[1::2]]
+        self.gaps = parts[:-1:2]
+        """What stands before each word."""
+        self.joined = [not gap.strip(" ") for gap in self.gaps]
+        """Whether nothing but spaces parts a word from the one before it."""
+        self.plain = [word.isalpha() for word in self.said]
+
+    @cached_property
+    def repeatable(self) -> list[str]:
+        """Each word that could be said too often; empty for one that joins others, is short, or is not a word."""
+        return [
+            word if plain and len(word) > 2 and word not in _JOINING else ""
+            for word, plain in zip(self.said, self.plain, strict=True)
+        ]
+
+    @cached_property
+    def misplaced(self) -> list[bool]:
+        """Whether a word stands behind one that never leads to it, such as `of` behind `the`."""
+        pairs = pairwise(("", *self.said))
+        return [
+            after in _NEVER_LED and before in _LEADS and joined
+            for (before, after), joined in zip(pairs, self.joined, strict=True)
+        ]
+
+    @cached_property
+    def foreign(self) -> list[bool]:
+        """Whether a word has letters beyond ASCII."""
+        return [not word.isascii() for word in self.said]
+
+    @cached_property
+    def bare(self) -> list[bool]:
+        """Whether a word is letters alone, without marks before it."""
+        return [plain and _BARE.issuperset(gap) for plain, gap in zip(self.plain, self.gaps, strict=True)]
 
 
 def stuffing(text: str) -> str:
     """How a text is stuffed; empty when it reads like prose, code or a table."""
-    tokens = [_Token(gap, word.lower()) for gap, word in _tokens(text)]
-    if len(tokens) < LEAST:
+    words = _Words(text)
+    if len(words.said) < LEAST:
         return ""
-    return _stretch(tokens) or next(filter(None, map(_window, _windows(tokens))), "")
+    return _stretch(words) or next(filter(None, (_window(words, span) for span in _windows(len(words.said)))), "")
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    last = 0
-    for found in _TOKEN.finditer(text):
-        yield text[last : found.start()], found.group()
-        last = found.end()
+def _windows(count: int) -> Iterator[slice]:
+    for start in range(0, max(1, count - WINDOW + STEP), STEP):
+        yield slice(start, min(start + WINDOW, count))
 
 
-def _windows(tokens: Sequence[_Token]) -> Iterator[Sequence[_Token]]:
-    for start in range(0, max(1, len(tokens) - WINDOW + STEP), STEP):
-        yield tokens[start : start + WINDOW]
-
-
-def _stretch(tokens: Sequence[_Token]) -> str:
+def _stretch(words: _Words) -> str:
     """Words that follow each other without a stop, far beyond what a sentence has."""
     begin = 0
-    for place in range(1, len(tokens) + 1):
-        if place < len(tokens) and not tokens[place].gap.strip(" "):
-            continue
+    breaks = (place for place, joined in enumerate(words.joined) if place and not joined)
+    for place in chain(breaks, [len(words.said)]):
         length = place - begin
-        if length >= LOOSE_STRETCH and _is_unbroken(tokens[begin:place]):
+        if length >= LOOSE_STRETCH and _is_unbroken(words, slice(begin, place)):
             return f"{length} words without a stop between them"
         begin = place
     return ""
 
 
-def _is_unbroken(stretch: Sequence[_Token]) -> bool:
+def _is_unbroken(words: _Words, stretch: slice) -> bool:
     # A script without spaces, or one that has no stops, gives few long words: those are told by their letters.
-    said = [token.word for token in stretch if token.word.isalpha()]
+    said = list(compress(words.said[stretch], words.plain[stretch]))
     if len(said) < LOOSE_STRETCH:
         return False
     return len(said) >= LONGEST_STRETCH or _joining(said) < FEW_JOINING
@@ -103,31 +130,35 @@ def _joining(said: Sequence[str]) -> float:
     return sum(word in _JOINING for word in said) / len(said)
 
 
-def _window(tokens: Sequence[_Token]) -> str:
-    said = [token.word for token in tokens]
-    if len(said) < LEAST:
+def _window(words: _Words, window: slice) -> str:
+    if window.stop - window.start < LEAST:
         return ""
-    return _one_word(said) or _misplaced(tokens) or _list(tokens, said)
+    return _one_word(words, window) or _misplaced(words, window) or _list(words, window)
 
 
-def _one_word(said: Sequence[str]) -> str:
-    counted = Counter(word for word in said if word.isalpha() and len(word) > 2 and word not in _JOINING)
-    word, count = max(counted.items(), key=lambda one: one[1], default=("", 0))
-    return f"{word!r} is {count} of {len(said)} words" if count > MOST_OF_ONE * len(said) else ""
+def _one_word(words: _Words, window: slice) -> str:
+    counted = Counter(words.repeatable[window])
+    counted.pop("", None)
+    word, count = max(counted.items(), key=itemgetter(1), default=("", 0))
+    length = window.stop - window.start
+    return f"{word!r} is {count} of {length} words" if count > MOST_OF_ONE * length else ""
 
 
-def _misplaced(tokens: Sequence[_Token]) -> str:
-    pairs = [
-        f"{before.word} {token.word}"
-        for before, token in pairwise(tokens)
-        if before.word in _LEADS and token.word in _NEVER_LED and not token.gap.strip(" ")
-    ]
-    return f"words in no order: {', '.join(pairs[:3])}" if len(pairs) >= MOST_MISPLACED else ""
-
-
-def _list(tokens: Sequence[_Token], said: Sequence[str]) -> str:
-    if len(said) < WINDOW or sum(not word.isascii() for word in said) > MOST_FOREIGN * len(said):
+def _misplaced(words: _Words, window: slice) -> str:
+    if sum(words.misplaced[window]) < MOST_MISPLACED:
         return ""
-    bare = [token.word for token in tokens if token.word.isalpha() and _BARE.issuperset(token.gap)]
-    listed = len(bare) >= LIST_PLAIN * len(said) and len(set(bare)) >= LIST_DISTINCT * len(bare)
+    # The first word of a window counts without the one before it, which is outside.
+    places = [place for place in range(window.start + 1, window.stop) if words.misplaced[place]]
+    if len(places) < MOST_MISPLACED:
+        return ""
+    pairs = (f"{words.said[place - 1]} {words.said[place]}" for place in places[:3])
+    return f"words in no order: {', '.join(pairs)}"
+
+
+def _list(words: _Words, window: slice) -> str:
+    length = window.stop - window.start
+    if length < WINDOW or sum(words.foreign[window]) > MOST_FOREIGN * length:
+        return ""
+    bare = list(compress(words.said[window], words.bare[window]))
+    listed = len(bare) >= LIST_PLAIN * length and len(set(bare)) >= LIST_DISTINCT * len(bare)
     return f"a list of {len(set(bare))} words without sentences" if listed and _joining(bare) < FEW_JOINING else ""
