@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, MalformedFile
-from assay.formats.strict_json import Placed, indented, one_line, read_lines, read_object
+from assay.formats.strict_json import Placed, indented, line_decoder, one_line, read_lines, read_object
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -120,3 +121,22 @@ def test_nan_is_never_written() -> None:
         one_line(float("nan"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         indented([float("inf")])
+
+
+@given(
+    value=values, wide=st.booleans(), encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+)
+def test_a_line_is_decoded_as_the_standard_library_does(value: Any, wide: bool, encoding: str) -> None:
+    line = json.dumps(value, ensure_ascii=wide).encode(encoding)
+    assert line_decoder(str)(line) == json.loads(line)
+
+
+@given(line=st.binary(max_size=6) | st.sampled_from([b"", b" ", b"NaN", b'{"a": -Infinity}', b"[1", b'"\xed\xa0\x80"']))
+def test_a_line_that_is_not_json_fails_as_in_the_standard_library(line: bytes) -> None:
+    def outcome(load: Callable[[bytes], Any]) -> str:
+        try:
+            return repr(load(line))
+        except (ValueError, RecursionError) as problem:
+            return f"{type(problem).__name__}: {problem}"
+
+    assert outcome(line_decoder(str)) == outcome(lambda given: json.loads(given, parse_constant=str))

@@ -68,7 +68,7 @@ def an_object(value: Any, what: str) -> dict[str, Any]:
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """A list of texts; the record checks each."""
-    return a_list(value, what, lambda one: one)
+    return tuple(value) if isinstance(value, list) else a_list(value, what, lambda one: one)
 
 
 def a_moment(value: Any, what: str) -> datetime:

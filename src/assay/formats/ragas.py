@@ -69,7 +69,8 @@ def samples_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = rai
         if read is not None:
             case, found = read
             cases[case.id] = case
-            documents |= {one.id: one for one in found if one.id not in documents}
+            for document in found:
+                documents.setdefault(document.id, document)
             _refuse_changed(place, found, documents, refuse)
     return Dataset(
         name=name,
@@ -149,6 +150,8 @@ def _sample(value: Any, asked: Counter[str]) -> tuple[Case, list[Document]]:
 
 def _with_new_names(sample: Mapping[str, Any]) -> dict[str, Any]:
     """A sample of Ragas 0.1 under the names of today; of several ground truths the first is the reference."""
+    if _OLD_NAMES.keys().isdisjoint(sample):
+        return dict(sample)
     renamed = {key: value for key, value in sample.items() if key not in _OLD_NAMES}
     for key, name in _OLD_NAMES.items():
         value = sample.get(key)
@@ -171,6 +174,8 @@ def _asked(value: Any) -> tuple[str, tuple[Turn, ...]]:
 
 def _contexts(contexts: tuple[str, ...], ids: tuple[Any, ...]) -> tuple[list[str], list[Document]]:
     """Ids of contexts and, where their texts are given, documents."""
+    if not ids and not contexts:
+        return [], []
     if ids and contexts and len(ids) != len(contexts):
         raise BadValue(f"{len(contexts)} contexts have {len(ids)} ids", remedy="Give each context one id.")
     named = [str(one) for one in ids] or [f"ctx-{_hashed(one)}" for one in contexts]

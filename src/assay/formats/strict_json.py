@@ -93,6 +93,22 @@ def read_lines(path: Path, refuse: Refuse = raise_it) -> Iterator[Placed]:
                 yield from _one_line(text, path, line, refuse)
 
 
+def line_decoder(refuse_constant: Callable[[str], Any]) -> Callable[[bytes], Any]:
+    """A quick `json.loads` for lines of a file; `refuse_constant` is called with NaN, Infinity and -Infinity.
+
+    `json.loads` makes a decoder for each call and guesses the encoding, which takes longer than reading a short line.
+    """
+    decode = json.JSONDecoder(parse_constant=refuse_constant).decode
+
+    def load(line: bytes) -> Any:
+        # Without NUL, and beginning with ASCII, it can be neither UTF-16 nor UTF-32, and has no byte order mark.
+        if line[:1].isascii() and b"\x00" not in line:
+            return decode(line.decode("utf-8", "surrogatepass"))
+        return json.loads(line, parse_constant=refuse_constant)
+
+    return load
+
+
 def one_line(value: Any) -> str:
     """A value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"

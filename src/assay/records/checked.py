@@ -25,7 +25,9 @@ def require(record: object, rule: Rule, *fields: str) -> None:
 
 def allow(record: object, rule: Rule, *fields: str) -> None:
     """The same for fields in which None means "not known"."""
-    require(record, rule, *(field for field in fields if getattr(record, field) is not None))
+    for field in fields:
+        if getattr(record, field) is not None:
+            require(record, rule, field)
 
 
 @cache
@@ -35,6 +37,8 @@ def one_of(kind: type[Choice]) -> Rule:
 
 
 def _choose(kind: type[Choice], value: Any, field: str) -> Choice:
+    if isinstance(value, kind):
+        return value
     try:
         return kind(value)
     except ValueError as problem:

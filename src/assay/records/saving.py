@@ -19,6 +19,7 @@ from assay.records.writes import SaveDecision
 
 INHERITED = ("triggers", "tier", "folder", "tags", "context_type", "entity_type", "metadata")
 """Fields that an update takes over from what it supersedes, unless they are given."""
+_INHERITED = frozenset(INHERITED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +64,8 @@ class Draft:
         allow(self, values.moment, "valid_from")
         allow(self, values.identifier, "supersedes")
         require(self, values.flag, "automated")
-        if self.given is not None and (unknown := sorted(set(self.given).difference(INHERITED))):
+        if self.given is not None and not _INHERITED.issuperset(self.given):
+            unknown = sorted(set(self.given) - _INHERITED)
             raise BadValue(f"given names {', '.join(unknown)}", remedy=f"Name only {', '.join(INHERITED)}.")
 
     def was_given(self, name: str) -> bool:

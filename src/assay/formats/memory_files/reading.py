@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from assay.errors import BadValue, InputError
-from assay.formats.strict_json import read_list, read_object, read_text
+from assay.formats.strict_json import line_decoder, read_list, read_object, read_text
 from assay.hashing import HASH_PREFIX, canonical_json
 from assay.records.importing import ImportItem, ImportLink, ImportProblem
 from assay.records.saving import Draft
@@ -49,7 +49,7 @@ def read_json_lines(path: Path, place: str) -> Iterator[Element | ImportProblem]
 
 def _read_line(line: bytes, place: str, number: int) -> Element | ImportProblem:
     try:
-        return Element(json.loads(line, parse_constant=_refuse_constant), number, len(line))
+        return Element(_load(line), number, len(line))
     except UnicodeDecodeError as problem:
         reason, detail = "not UTF-8", f"byte {problem.start:,} of the line"
     except json.JSONDecodeError as problem:
@@ -61,6 +61,9 @@ def _read_line(line: bytes, place: str, number: int) -> Element | ImportProblem:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_load = line_decoder(_refuse_constant)
 
 
 def read_json_list(path: Path, names: Sequence[str]) -> tuple[Mapping[str, Any], list[Element]]:

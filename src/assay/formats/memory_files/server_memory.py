@@ -26,8 +26,9 @@ def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
     """Every entity, each with the relations that begin at it."""
     entities: dict[str, Element] = {}
     links: dict[str, dict[ImportLink, int]] = {}
+    place = path.name
     for element in _elements(path):
-        problem = element if isinstance(element, ImportProblem) else _sort(path.name, name, element, entities, links)
+        problem = element if isinstance(element, ImportProblem) else _sort(place, name, element, entities, links)
         if problem is not None:
             yield problem
     for entity, element in entities.items():
@@ -63,20 +64,28 @@ def _sort(
 ) -> ImportProblem | None:
     """Put an element where it belongs, or say why it belongs nowhere."""
     record = element.value if isinstance(element.value, dict) else {}
-    ends = [record.get(key) for key in ("from", "to", "relationType")]
-    if record.get("type") == "entity" and isinstance(record.get("name"), str) and record["name"].strip():
-        if record["name"] not in entities:
-            entities[record["name"]] = element
+    kind, name = record.get("type"), record.get("name")
+    if kind == "entity" and isinstance(name, str) and name.strip():
+        first = entities.setdefault(name, element)
+        if first is element:
             return None
-        first = entities[record["name"]].line
-        reason, detail = "entity given twice", f"{record['name']!r} stands in line {first:,} too"
-    elif record.get("type") == "relation" and all(isinstance(end, str) and end.strip() for end in ends):
-        link = ImportLink(source_id_of(source, "#", str(ends[1])), str(ends[2]))
-        links.setdefault(str(ends[0]), {}).setdefault(link, element.line)
+        reason, detail = "entity given twice", f"{name!r} stands in line {first.line:,} too"
+    elif kind == "relation" and (ends := _ends(record)):
+        begin, end, relation = ends
+        link = ImportLink(source_id_of(source, "#", end), relation)
+        links.setdefault(begin, {}).setdefault(link, element.line)
         return None
     else:
         reason, detail = "not an entity or relation", "an entity has a name, a relation has from, to and relationType"
     return ImportProblem(place=place, line=element.line, reason=reason, detail=detail, size=element.size)
+
+
+def _ends(record: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Where a relation begins and ends, and what it is; None when one of these is missing or blank."""
+    begin, end, relation = (record.get(key) for key in ("from", "to", "relationType"))
+    if not (isinstance(begin, str) and isinstance(end, str) and isinstance(relation, str)):
+        return None
+    return (begin, end, relation) if begin.strip() and end.strip() and relation.strip() else None
 
 
 def _entity(place: str, source: str, element: Element, links: tuple[ImportLink, ...]) -> ImportItem | ImportProblem:

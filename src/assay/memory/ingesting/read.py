@@ -15,11 +15,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
 from assay.errors import InputError
 from assay.formats import front_matter
+from assay.formats.strict_json import line_decoder
 from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
@@ -41,6 +43,7 @@ _IDS = ("_id", "id", "doc_id")
 _LISTS = ("tags", "triggers")
 _PLAIN = ("tier", "folder", "entity_type", "context_type")
 _HEADING = re.compile(r"^#[ \t]+([^\n]*)$", re.MULTILINE)
+_INHERITED = frozenset(INHERITED)
 _TAKEN = frozenset({"title", "tags", "tag", RESERVED})
 """Properties of front matter that are more than metadata."""
 
@@ -164,7 +167,7 @@ def _finish_line(opened: Any) -> None:
 
 def _record(file: FoundFile, line: bytes, number: int) -> Draft | Skip:
     try:
-        record = json.loads(line, parse_constant=_no_such_number)
+        record = _load(line)
     except UnicodeDecodeError as problem:
         return _skip(file, "encoding", f"not UTF-8 at byte {problem.start:,} of the line", line=number)
     except (ValueError, RecursionError) as problem:
@@ -181,7 +184,8 @@ def _record_draft(file: FoundFile, record: Mapping[str, Any], line: bytes, numbe
     id_key = next((key for key in _IDS if isinstance(record.get(key), (str, int))), None)
     own_id = str(record[id_key]) if id_key else str(number)
     given = _known_fields(record)
-    rest = {key: value for key, value in record.items() if key not in {text_key, "title", "valid_from", *given}}
+    taken = {text_key, "title", "valid_from", *given}
+    rest = {key: value for key, value in record.items() if key not in taken}
     try:
         return _draft(
             file,
@@ -214,19 +218,25 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _draft(file: FoundFile, *, line: int | None = None, **given: Any) -> Draft | Skip:
-    folder = PurePosixPath(file.rel_path).parent.as_posix()
     filled = {
         "rel_path": file.rel_path,
-        "folder": "" if folder == "." else folder,
+        "folder": _folder(file.rel_path),
         "source_id": file.source_id,
         "written_with": TOOL,
         "automated": True,
     }
     try:
         values = {**filled, **given}
-        return Draft(**values, given=frozenset(values).intersection(INHERITED))
+        return Draft(**values, given=_INHERITED.intersection(values))
     except InputError as problem:
         return _skip(file, "refused", problem.message, line=line)
+
+
+@lru_cache(maxsize=1)
+def _folder(rel_path: str) -> str:
+    """The folder of a file. The last one is kept: every record of a file asks for the same."""
+    folder = PurePosixPath(rel_path).parent.as_posix()
+    return "" if folder == "." else folder
 
 
 def _hash(content: bytes) -> str:
@@ -235,6 +245,9 @@ def _hash(content: bytes) -> str:
 
 def _no_such_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+_load = line_decoder(_no_such_number)
 
 
 def _skip(file: FoundFile, reason: str, detail: str, line: int | None = None) -> Skip:
