@@ -54,7 +54,7 @@ def test_an_entry_point_takes_linear_time(entry: Entry) -> None:
     assert list(filter(None, (steep(entry, text) for text in chosen(entry)))) == []
 
 
-@pytest.mark.parametrize("name", ["read a JSON request", "read a JSON object"])
+@pytest.mark.parametrize("name", ["read a JSON request", "read JSON lines"])
 def test_a_last_key_that_is_there_twice_is_found_in_linear_time(name: str) -> None:
     """Looking a key up among all others takes so little that 4,000 characters, as above, cannot tell."""
     [entry] = [entry for entry in ENTRIES if entry.name == name]
