@@ -26,6 +26,7 @@ from assay import errors
 from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable, InputError
 from assay.models.endpoint import Endpoint, EndpointOptions
+from assay.models.http_pool import HttpPool
 from assay.network import Gatekeeper
 from assay.records import (
     AuthorKind,
@@ -238,7 +239,10 @@ class Health:
 
 
 class Client:
-    """One server, and what its token opens there. Threads may share a client."""
+    """One server, and what its token opens there. Threads may share a client.
+
+    Calls share open connections. A `with` block or `close` closes them.
+    """
 
     def __init__(
         self,
@@ -254,7 +258,15 @@ class Client:
         # A client has no settings file: the variables hold for it too, and its own default is a configured address.
         gate = Gatekeeper.of_environment(os.environ, [DEFAULT_URL])
         clock = clock or SystemClock()
-        self._endpoint = Endpoint(options, gate=gate, clock=clock, rng=np.random.default_rng(), pause=pause)
+        self._pool = HttpPool()
+        self._endpoint = Endpoint(
+            options,
+            gate=gate,
+            clock=clock,
+            rng=np.random.default_rng(),
+            pause=pause,
+            pool=self._pool,
+        )
 
     def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> Found:
         """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
@@ -399,13 +411,18 @@ class Client:
             if cursor is None:
                 return
 
+    def close(self) -> None:
+        """Close the open connections. A later call opens new ones."""
+        self._pool.close()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to give back: each call has a connection of its own."""
+        """Close the open connections."""
+        self.close()
 
 
 def _read_author(told: Mapping[str, Any]) -> WrittenBy:

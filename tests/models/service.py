@@ -32,16 +32,31 @@ class Service(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, acts: tuple[Act, ...]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, acts: tuple[Act, ...], handler: type[Handler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
         self.acts = list(acts)
         self.heard: list[Heard] = []
+        self.accepted = 0
+        """Connections so far."""
+        self.open = 0
+        """Connections that are open now."""
         self.closing = threading.Event()
         self.gate = threading.Lock()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.gate:
+            self.accepted += 1
+            self.open += 1
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        with self.gate:
+            self.open -= 1
 
     def next_act(self, heard: Heard) -> Act:
         with self.gate:
@@ -54,13 +69,24 @@ class Service(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Service
+    heard: Heard
+    """What this one is to answer."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.next_act(Heard(self.path, dict(self.headers), body))(self)
+        self.heard = Heard(self.path, dict(self.headers), body)
+        self.server.next_act(self.heard)(self)
 
     def log_message(self, *args: Any) -> None:
         """Nothing is printed."""
+
+
+class KeepAliveHandler(Handler):
+    """Leaves connections open for the next request."""
+
+    protocol_version = "HTTP/1.1"
+    # An answer is written in two parts, and the second would wait for the client's acknowledgement of the first.
+    disable_nagle_algorithm = True
 
 
 def answer(status: int = 200, body: bytes | Any = b"", **headers: str) -> Act:
@@ -119,9 +145,9 @@ def break_off(handler: Handler) -> None:
 
 
 @contextmanager
-def serving(*acts: Act) -> Iterator[Service]:
-    """A service for the length of a block."""
-    service = Service(acts)
+def serving(*acts: Act, keep_alive: bool = False) -> Iterator[Service]:
+    """A service for the length of a block; without `keep_alive` it closes each connection after one answer."""
+    service = Service(acts, KeepAliveHandler if keep_alive else Handler)
     thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -15,8 +15,7 @@ from assay.judging.panel_options import PanelOptions, below, within
 from assay.judging.prompts import Prompt
 from assay.judging.schema import wrongs
 from assay.judging.showing import dimension_lines, score_properties, shown_material, shown_results
-from assay.models.chat import ChatModel, ChatRequest, Message
-from assay.models.endpoint_chat import storable
+from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, Trigger
 from assay.records.research import Material

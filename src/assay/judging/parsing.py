@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.judging.rubric import Rubric
 from assay.judging.schema import wrongs
-from assay.models.endpoint_chat import storable
+from assay.models.chat import storable
 from assay.models.structured import UnreadableReply, last_object
 from assay.records.judging import (
     AbstentionVerdict,

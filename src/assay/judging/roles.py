@@ -18,8 +18,7 @@ from assay.judging.panel import EvaluatorMember, PanelMember
 from assay.judging.prompts import Prompt
 from assay.judging.schema import wrongs
 from assay.judging.showing import dimension_lines, score_properties, shown_material
-from assay.models.chat import ChatModel, ChatRequest, Message
-from assay.models.endpoint_chat import storable
+from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.judging import JudgeKind
 from assay.records.panel import RoleOutcome, RoleResult

@@ -91,3 +91,8 @@ class ChatModel(Protocol):
     def complete(self, request: ChatRequest) -> ChatReply:
         """Ask, and wait for the reply."""
         ...
+
+
+def storable(text: str) -> str:
+    """Return a text that every store can keep: what is not a character becomes a replacement character."""
+    return text.encode(errors="replace").decode().replace("\x00", "\N{REPLACEMENT CHARACTER}")

@@ -3,21 +3,16 @@
 A call ends within its deadline, tries and pauses included, whatever the other side does: refuse, hang, drip, or send
 without end. A service that is away is not waited for again and again (`AWAY_AFTER`). Redirects are not followed, since
 they would carry the key to an address nobody chose. The key comes from an environment variable and is in no message.
-Each call has a connection of its own, so threads can share a client. The gatekeeper is asked before anything else: an
-address that it refuses is never looked up.
+Calls go over the pooled connections of `models.http_pool`, so threads can share a client. The gatekeeper is asked
+before anything else: an address that it refuses is never looked up.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import math
-import socket
-import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -26,6 +21,16 @@ import numpy as np
 
 from assay.clock import Clock
 from assay.errors import EndpointMisbehaved, EndpointUnavailable, ModelError, SettingError
+from assay.models.http_pool import (
+    SHARED_POOL,
+    BrokenOff,
+    HttpAnswer,
+    HttpPool,
+    HttpRequest,
+    OutOfTime,
+    TooLarge,
+    Unsendable,
+)
 from assay.network import Gatekeeper
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -35,7 +40,6 @@ TOO_MANY = 429
 AWAY_AFTER = 5
 """Calls in a row that nothing answered. From then on each call is one try without a pause, until one is answered: a
 thousand questions to a service that is down cost seconds, not the pauses between three thousand tries."""
-_READ = 65_536
 Failure = TypeVar("Failure", bound=ModelError)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -81,12 +85,6 @@ class _Question(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class _Answer(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Answered(NamedTuple):
     """An answer's JSON, and what it took."""
 
@@ -129,7 +127,11 @@ class _TryAgainError(Exception):
 
 
 class Endpoint:
-    """A service at an address."""
+    """A service at an address.
+
+    It sends over the connections of `pool`, which whoever gives it closes. The shared pool is closed when the program
+    ends.
+    """
 
     def __init__(
         self,
@@ -139,10 +141,13 @@ class Endpoint:
         clock: Clock,
         rng: np.random.Generator,
         pause: Callable[[float], None] = time.sleep,
+        pool: HttpPool = SHARED_POOL,
     ) -> None:
         self._options = options
         self._address = _address(options)
         gate.check(options.url)
+        self._gate = gate
+        self._pool = pool
         self._clock = clock
         self._rng = rng
         self._pause = pause
@@ -222,77 +227,43 @@ class Endpoint:
         unavailable.unreachable = problem.unreachable
         return _with_status(unavailable, problem.status, problem.body)
 
-    def _once(self, question: _Question, patience: _Patience, attempt: int) -> _Answer:
-        left = patience.ends - self._clock.monotonic()
+    def _once(self, question: _Question, patience: _Patience, attempt: int) -> HttpAnswer:
+        left = max(patience.ends - self._clock.monotonic(), 0.001)
+        request = HttpRequest(
+            method=question.method,
+            origin=f"{self._address.scheme}://{self._address.netloc}",
+            target=self._target(question.path),
+            headers={**self._headers(), **question.headers},
+            body=question.body,
+        )
         try:
-            with self._connection(left) as (connection, expired):
-                path = self._address.path.rstrip("/") + question.path
-                connection.request(question.method, path, question.body, {**self._headers(), **question.headers})
-                response = connection.getresponse()
-                answer = _Answer(response.status, dict(response.headers), self._read(response))
-        except (OSError, http.client.HTTPException) as problem:
-            if self._clock.monotonic() < patience.ends and not isinstance(problem, TimeoutError):
-                turned_away = isinstance(problem, (ConnectionRefusedError, socket.gaierror))
-                raise _TryAgainError(
-                    f"broke off: {_reason(problem)}", worked_on=not turned_away, unreachable=True
-                ) from problem
+            return self._pool.send(request, gate=self._gate, within_s=left, max_bytes=self._options.max_bytes)
+        except OutOfTime as problem:
             raise self._too_late(patience, attempt) from problem
-        # A connection that was cut looks like an answer that came to its end.
-        if expired.is_set():
-            raise self._too_late(patience, attempt)
-        return answer
+        except BrokenOff as problem:
+            if self._clock.monotonic() >= patience.ends:
+                raise self._too_late(patience, attempt) from problem
+            raise _TryAgainError(f"broke off: {problem}", worked_on=problem.sent, unreachable=True) from problem
+        except TooLarge as problem:
+            raise _noted(self._endless(), 0, 1) from problem
+        except Unsendable:
+            raise SettingError(
+                f"a request to {self.place} has characters that HTTP does not allow",
+                remedy="Check the headers and the address for line breaks, control characters and accents.",
+            ) from None
+
+    def _target(self, path: str) -> str:
+        target = self._address.path.rstrip("/") + path
+        return target if target.startswith("/") else f"/{target}"
 
     def _too_late(self, patience: _Patience, attempt: int) -> EndpointUnavailable | EndpointMisbehaved:
         late = _TryAgainError(f"did not answer within {patience.deadline_s:g} s")
         return _noted(self._gave_up(late, attempt), attempt, 1)
 
-    @contextmanager
-    def _connection(self, left: float) -> Iterator[tuple[http.client.HTTPConnection, threading.Event]]:
-        """A connection that is cut when the time is over, also under a service that sends a byte now and then."""
-        left = max(left, 0.001)
-        connection = self._made(left)
-        expired = threading.Event()
-        held: list[socket.socket] = []
-
-        def cut() -> None:
-            expired.set()
-            for one in (*held, connection.sock):
-                _shut(one)
-
-        watch = threading.Timer(left, cut)
-        watch.daemon = True
-        watch.start()
-        try:
-            connection.connect()
-            # The connection lets go of its socket as soon as the answer begins.
-            held.append(connection.sock)
-            yield connection, expired
-        finally:
-            watch.cancel()
-            connection.close()
-
-    def _made(self, left: float) -> http.client.HTTPConnection:
-        host = self._address.hostname or ""
-        if self._address.scheme == "https":
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(host, self._address.port, timeout=left, context=context)
-        return http.client.HTTPConnection(host, self._address.port, timeout=left)
-
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         key = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}
         return {**headers, **key, **self._options.headers}
-
-    def _read(self, response: http.client.HTTPResponse) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while part := response.read(_READ):
-            size += len(part)
-            if size > self._options.max_bytes:
-                # Not by way of a name: an error that its own frame holds keeps the connection open.
-                raise _noted(self._endless(), 0, 1)
-            parts.append(part)
-        return b"".join(parts)
 
     def _endless(self) -> EndpointMisbehaved:
         return EndpointMisbehaved(
@@ -300,7 +271,7 @@ class Endpoint:
             remedy="Ask for less at once, or check the address.",
         )
 
-    def _parsed(self, answer: _Answer) -> Any:
+    def _parsed(self, answer: HttpAnswer) -> Any:
         if answer.status in self._options.again:
             raise _TryAgainError(
                 f"answered {answer.status}{self._said(answer)}",
@@ -318,7 +289,7 @@ class Endpoint:
                 f"sent {len(answer.body):,} bytes that are not JSON: {_reason(problem)}", misbehaved=True
             ) from problem
 
-    def _refused(self, answer: _Answer) -> EndpointUnavailable | EndpointMisbehaved:
+    def _refused(self, answer: HttpAnswer) -> EndpointUnavailable | EndpointMisbehaved:
         if 300 <= answer.status < 400:
             return EndpointMisbehaved(
                 f"{self.place} answered {answer.status}, a redirect", remedy="Give the address it leads to."
@@ -327,7 +298,7 @@ class Endpoint:
         refused = EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
         return _with_status(refused, answer.status, answer.body)
 
-    def _said(self, answer: _Answer) -> str:
+    def _said(self, answer: HttpAnswer) -> str:
         text = " ".join(answer.body[:2_000].decode(errors="replace").split())
         # Some services repeat the key they did not like.
         for secret in filter(None, (self._options.key, *self._options.headers.values())):
@@ -362,17 +333,10 @@ def _address(options: EndpointOptions) -> SplitResult:
     return address
 
 
-def _retry_after(answer: _Answer) -> float | None:
+def _retry_after(answer: HttpAnswer) -> float | None:
     """What the service asks for in seconds; a date or nonsense counts as nothing said."""
-    told = next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), "").strip()
+    told = answer.headers.get("retry-after", "").strip()
     return float(told) if told.isascii() and told.isdecimal() else None
-
-
-def _shut(connected: socket.socket | None) -> None:
-    if connected is not None:
-        with suppress(OSError):
-            # The plain method: that of a TLS socket takes the TLS layer from under whoever is reading.
-            socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _reason(problem: Exception) -> str:

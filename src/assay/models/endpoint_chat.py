@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import EndpointMisbehaved, EndpointUnavailable
-from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
+from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint, storable
 from assay.models.endpoint import Answered, Endpoint
 
 NOT_UNDERSTOOD = frozenset({400, 415, 422, 501})
@@ -125,11 +125,6 @@ def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
         made["properties"] = {name: strict_form(one) for name, one in listed.items()}
         made |= {"required": list(listed), "additionalProperties": False}
     return made
-
-
-def storable(text: str) -> str:
-    """A text as any store keeps it: what is no character is marked as such."""
-    return text.encode(errors="replace").decode().replace("\x00", "\N{REPLACEMENT CHARACTER}")
 
 
 def _first(choices: Any) -> Mapping[str, Any]:

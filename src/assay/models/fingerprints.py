@@ -11,11 +11,14 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import EndpointUnavailable, ModelError, SettingError
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.models.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    # Only its type: judges ask here about names of models without ever calling one.
+    from assay.models.endpoint import Endpoint
 
 PROBE_S = 3.0
 OLLAMA = "ollama:"

@@ -14,8 +14,7 @@ from assay.judging.injection import Guard, cleaned
 from assay.judging.prompts import Prompt
 from assay.judging.schema import wrongs
 from assay.judging.showing import plan_text, shown_question
-from assay.models.chat import ChatModel, ChatRequest, Message
-from assay.models.endpoint_chat import storable
+from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Plan, PlanFeedback, PlannedQuery, Purpose
 from assay.research.planner import LONGEST_QUERY, MOST_QUERIES, Planner, RulePlanner

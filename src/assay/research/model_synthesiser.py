@@ -16,8 +16,7 @@ from assay.judging.injection import Guard, cleaned
 from assay.judging.prompts import Prompt
 from assay.judging.schema import wrongs
 from assay.judging.showing import shown_passages, shown_question
-from assay.models.chat import ChatModel, ChatRequest, Message
-from assay.models.endpoint_chat import storable
+from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, Statement, Synthesis
 from assay.research.synthesiser import ExtractiveSynthesiser, Synthesiser

@@ -36,6 +36,7 @@ from assay.clock import Clock, SystemClock
 from assay.errors import BadValue, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
 from assay.hashing import content_hash
 from assay.models.endpoint import Answered, Endpoint, EndpointOptions
+from assay.models.http_pool import HttpPool
 from assay.network import Gatekeeper
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
@@ -84,6 +85,7 @@ class HttpService(System):
     ) -> None:
         self.name = name
         self._described = described
+        self._pool = HttpPool()
         self._endpoint = Endpoint(
             EndpointOptions(
                 url=described.url,
@@ -95,7 +97,12 @@ class HttpService(System):
             clock=clock or SystemClock(),
             rng=np.random.default_rng(),
             pause=pause,
+            pool=self._pool,
         )
+
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self._pool.close()
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - services know no cases
         """What the service replies, read by the file's paths."""
