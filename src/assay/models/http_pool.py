@@ -21,7 +21,6 @@ import ssl
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -274,9 +273,7 @@ class _DeadlineStream(httpcore.NetworkStream):
         self._unsent = bytearray()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        # A service may answer and hang up before it has read the whole request: its answer counts.
-        with suppress(httpcore.WriteError):
-            self._flush(timeout)
+        self._flush(timeout)
         return self._inner.read(max_bytes, self._backend.seconds_left(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
