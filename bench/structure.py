@@ -4,7 +4,7 @@
     python -m bench.structure --tree ../other      # of another one, such as an older commit in a worktree
     python -m bench.structure --names              # also the functions and classes behind the figures
 
-`design/house-figures.md` shows the figures before and after, and says what is meant by each.
+`design/code-structure-figures.md` shows the figures before and after, and says what is meant by each.
 """
 
 from __future__ import annotations

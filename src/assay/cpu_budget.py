@@ -6,7 +6,7 @@ not as an argument, like a cancellation: what a use-case computes does not depen
 
 Only the time of the thread that began the budget counts. Once a transaction was committed the budget no longer ends
 the request: what was done must be told. A step cannot be interrupted inside; its length is bounded by the sizes of what
-a request may send (`design/front-door.md`).
+a request may send (`design/connection-limits.md`).
 """
 
 from __future__ import annotations

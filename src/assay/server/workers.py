@@ -2,7 +2,7 @@
 
 Each process opens the store for itself; what one writes the others see. A process that dies is replaced. What is
 counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them. With a process for
-each core, each keeps to its own (`design/a-core-of-its-own.md`).
+each core, each keeps to its own (`design/worker-processes-and-cores.md`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Statistics are taken over windows, since search ranks passages: a good beginning does not excuse the rest. Four shapes
 are told from prose, code and tables: a stretch without any stop, a list of bare words, one word over and over, and
-words in an order that no sentence has. The numbers were set on the texts that `design/no-note.md` names.
+words in an order that no sentence has. The numbers were set on the texts that `design/save-time-spam-filter.md` names.
 """
 
 from __future__ import annotations
