@@ -23,7 +23,8 @@ from rich.table import Table
 
 from assay.errors import AssayError
 from assay.evaluation.datasets import export_dataset, load_dataset
-from assay.evaluation.datasets.loading import FORMATS, Source, read_path
+from assay.evaluation.datasets.loading import read_path
+from assay.evaluation.datasets.registering import DATASET_FORMATS, Source
 from assay.memory.engine import Engine
 from assay.records import MemoryFilter, MemoryRecord, Scope
 from assay.settings import Settings
@@ -133,7 +134,7 @@ def measure() -> list[RoundTrip]:
             for sample in sorted(SAMPLES.iterdir()):
                 found += try_memories(engine, sample, folder)
     for name in SETS:
-        for kind in FORMATS:
+        for kind in DATASET_FORMATS.names():
             found += try_dataset(name, kind)
     return found
 

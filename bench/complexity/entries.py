@@ -24,7 +24,8 @@ from assay.analysis.prompts import Wording as PromptWording
 from assay.analysis.prompts import diff_of, with_sentence
 from assay.cli.hits import _snippet as cut_snippet
 from assay.evaluation.ci.markdown import escaped
-from assay.evaluation.datasets.loading import Source, read_path
+from assay.evaluation.datasets.loading import read_path
+from assay.evaluation.datasets.registering import Source
 from assay.evaluation.generating.sections import telling
 from assay.evaluation.running.budget import Budget
 from assay.formats import front_matter

@@ -18,6 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.evaluation.datasets.registering import dataset_format
     from assay.evaluation.gating import Question, RuleVerdict, Status
     from assay.evaluation.gating.registering import gate_rule
     from assay.judging.registering import judge
@@ -49,6 +50,7 @@ _HOME = {
     "RuleVerdict": "assay.evaluation.gating",
     "Status": "assay.evaluation.gating",
     "System": "assay.systems.protocol",
+    "dataset_format": "assay.evaluation.datasets.registering",
     "gate_rule": "assay.evaluation.gating.registering",
     "judge": "assay.judging.registering",
     "metric": "assay.metrics.registering",
@@ -73,6 +75,7 @@ __all__ = [
     "RuleVerdict",
     "Status",
     "System",
+    "dataset_format",
     "gate_rule",
     "judge",
     "metric",

@@ -42,6 +42,16 @@ def test_a_python_example_runs(
     assert list(tmp_path.iterdir()) or capsys.readouterr().out, "an example leaves a store or shows something"
 
 
+GUIDES = ("write-a-metric", "write-a-system-adapter", "write-a-judge", "write-a-gate-rule", "write-a-dataset-format")
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_what_a_user_adds_takes_less_than_forty_lines(guide: str) -> None:
+    lengths = [len(code.splitlines()) for name, code in examples() if name.startswith(f"{guide}.md-")]
+    assert lengths
+    assert max(lengths) < 40
+
+
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(path: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8"))

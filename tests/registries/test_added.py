@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import assay
-from assay.errors import BadValue, ExtensionFailed, NameTaken, NotComparable, UnknownMetric, UnknownSystem
+from assay.errors import BadValue, ExtensionFailed, InputError, NameTaken, NotComparable, UnknownMetric, UnknownSystem
+from assay.evaluation.datasets import DATASET_FORMATS, Source, export_dataset, load_dataset
 from assay.evaluation.gating import judge as gate_judge
 from assay.evaluation.gating.registering import GATE_RULES
 from assay.evaluation.readings import reading_of
@@ -28,6 +29,7 @@ from assay.extend import (
     RuleVerdict,
     Status,
     System,
+    dataset_format,
     gate_rule,
     judge,
     metric,
@@ -289,3 +291,51 @@ def test_a_rule_whose_package_cannot_be_loaded_leaves_the_gate_inconclusive() ->
     verdict = gate_judge(ran(), None)
     assert verdict.status is Status.INCONCLUSIVE
     assert line in json.dumps(verdict.as_json())
+
+
+def read_names(path: Path) -> Dataset:
+    """One document and one question for each line."""
+    names = path.read_text(encoding="utf-8").split()
+    return Dataset(
+        name=path.stem,
+        documents=tuple(Document(id=name, text=name) for name in names),
+        cases=tuple(Case(id=f"q-{name}", query=name, grades=(Grade(document_id=name, grade=1),)) for name in names),
+        relevance_level=1,
+    )
+
+
+def test_a_registered_format_is_told_by_its_ending_read_and_written(tmp_path: Path) -> None:
+    def write_names(dataset: Dataset, path: Path) -> None:
+        path.write_text("\n".join(document.id for document in dataset.documents), encoding="utf-8")
+
+    dataset_format("names", endings=[".names"], write=write_names)(read_names)
+    (tmp_path / "few.names").write_text("a b c", encoding="utf-8")
+    found = load_dataset(tmp_path / "few.names")
+    assert [case.query for case in found.cases] == ["a", "b", "c"]
+    export_dataset(found, tmp_path / "again.txt", kind="names")
+    read = load_dataset(tmp_path / "again.txt", source=Source(format="names"))
+    assert [document.id for document in read.documents] == ["a", "b", "c"]
+
+
+def test_a_format_that_fails_names_the_file_and_what_went_wrong(tmp_path: Path) -> None:
+    dataset_format("names", endings=[".names"])(read_names)
+    (tmp_path / "bad.names").write_bytes(b"\xff")
+    with pytest.raises(ExtensionFailed, match=r"the format names that reads .*bad.names failed: UnicodeDecodeError"):
+        load_dataset(tmp_path / "bad.names")
+    with pytest.raises(InputError, match="format 'names' is not known") as caught:
+        export_dataset(DOCS, tmp_path / "out", kind="names")
+    assert "golden" in caught.value.remedy
+
+
+def test_every_built_in_format_is_registered() -> None:
+    assert DATASET_FORMATS.names() == (
+        "golden",
+        "golden-files",
+        "golden-lines",
+        "anchored",
+        "beir",
+        "trec",
+        "ragas",
+        "longmemeval",
+        "parquet",
+    )

@@ -12,7 +12,7 @@ from tests.evaluation.datasets.small import anchored, graded, with_first
 
 from assay.errors import BadValue, InputError, MalformedFile, NothingMeasured, RecordExists, RecordNotFound
 from assay.evaluation.datasets import (
-    FORMATS,
+    DATASET_FORMATS,
     Registry,
     Source,
     check_path,
@@ -35,7 +35,7 @@ def registry(tmp_path: Path) -> Registry:
     return Registry(tmp_path / "registry")
 
 
-@pytest.mark.parametrize("kind", [one for one in FORMATS if one not in {"anchored", "ragas", "longmemeval"}])
+@pytest.mark.parametrize("kind", sorted({*DATASET_FORMATS.names()} - {"anchored", "ragas", "longmemeval"}))
 def test_a_dataset_is_known_by_what_lies_there(tmp_path: Path, kind: str) -> None:
     dataset = graded()
     place = export_dataset(dataset, tmp_path / "out", kind=kind)

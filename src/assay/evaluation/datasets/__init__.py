@@ -1,6 +1,7 @@
 """Datasets: found by name or path, kept in versions, checked before they are trusted.
 
-`loading` a name or path into a dataset and back into files, `importing` into the `registry`, `bundled` those that
+`loading` a name or path into a dataset and back into files, in the formats that `registering` and `builtin_formats`
+register, `importing` into the `registry`, `bundled` those that
 come with Assay and what they promise, `splitting` parts of one, `showing` what one holds. `checking` asks whether
 one can be trusted: `structure` its ids and grades, `labels` who graded and which way, `leakage` what gives answers
 away, `anchoring` whether gold anchors still lead somewhere. `fixing` moves anchors and says which cases may be scored.
@@ -11,13 +12,14 @@ from assay.evaluation.datasets.checking import Checked, check_dataset, check_pat
 from assay.evaluation.datasets.findings import Finding, Severity
 from assay.evaluation.datasets.fixing import ForScoring, apply_relocations, for_scoring
 from assay.evaluation.datasets.importing import Import, import_dataset, keep_fixed
-from assay.evaluation.datasets.loading import FORMATS, Source, export_dataset, load_dataset, load_named
+from assay.evaluation.datasets.loading import export_dataset, load_dataset, load_named
+from assay.evaluation.datasets.registering import DATASET_FORMATS, Source
 from assay.evaluation.datasets.registry import Imported, Registry
 from assay.evaluation.datasets.showing import Overview, show
 from assay.evaluation.datasets.splitting import split_dataset
 
 __all__ = [
-    "FORMATS",
+    "DATASET_FORMATS",
     "Checked",
     "Finding",
     "ForScoring",

@@ -13,7 +13,8 @@ from assay.evaluation.datasets.findings import Finding, Severity, error, warning
 from assay.evaluation.datasets.generated import unlabelled_cases
 from assay.evaluation.datasets.labels import backward_grades, weak_labels
 from assay.evaluation.datasets.leakage import leaks
-from assay.evaluation.datasets.loading import Source, load_dataset
+from assay.evaluation.datasets.loading import load_dataset
+from assay.evaluation.datasets.registering import Source
 from assay.evaluation.datasets.registry import Registry
 from assay.evaluation.datasets.structure import misfits
 from assay.records.datasets import Dataset

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from assay.clock import Clock
 from assay.errors import InputError, NothingMeasured
 from assay.evaluation.datasets.bundled import bundled_path
-from assay.evaluation.datasets.loading import Source, export_dataset, read_path
+from assay.evaluation.datasets.loading import export_dataset, read_path
+from assay.evaluation.datasets.registering import Source
 from assay.evaluation.datasets.registry import Imported, Registry, next_version
 from assay.records.datasets import Dataset
 

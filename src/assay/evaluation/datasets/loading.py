@@ -7,38 +7,31 @@ one); everything else is a path. `./hotel` is always a path. The format is told 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import InputError, RecordNotFound
 from assay.evaluation.datasets.bundled import bundled_names, bundled_path
+from assay.evaluation.datasets.registering import (
+    OnRead,
+    ReadRequest,
+    Source,
+    WriteRequest,
+    find_by_ending,
+    find_reader,
+    find_writer,
+)
 from assay.evaluation.datasets.registry import Registry
 from assay.evaluation.datasets.saves import SETS, saves_dataset
 from assay.formats import anchored, golden, longmemeval, parquet, ragas
-from assay.formats.beir_dataset import CORPUS, read_beir, write_beir
+from assay.formats.beir_dataset import CORPUS
 from assay.formats.source import blocks
 from assay.formats.strict_json import LARGEST, Refuse, raise_it
-from assay.formats.trec_dataset import QRELS, TOPICS, read_topics_and_qrels, read_trec, write_trec
+from assay.formats.trec_dataset import QRELS, TOPICS
 from assay.records.datasets import Dataset
 
-FORMATS = ("golden", "golden-files", "golden-lines", "anchored", "beir", "trec", "ragas", "longmemeval", "parquet")
-OnRead = Callable[[int], None]
 _LOOKED_AT = 1 << 16
 """Bytes at the beginning of a file that are enough to tell its format."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
-    """How files are to be read, where they do not say it themselves."""
-
-    format: str | None = None
-    split: str | None = None
-    """Of a BEIR folder."""
-    vault: Path | None = None
-    """The folder of notes of anchored cases, where it does not lie beside them."""
-    qrels: Path | None = None
-    """The judgments of TREC topics, where both are files of their own."""
 
 
 def load_dataset(
@@ -85,23 +78,16 @@ def read_path(
     kind = source.format or format_at(path, source)
     if source.split is not None and kind != "beir":
         raise InputError(f"{path} has no splits", remedy="--split chooses judgments of a BEIR folder.")
-    readers: dict[str, Callable[[], Dataset]] = {
-        "golden": lambda: golden.read_golden(path, refuse=refuse, on_read=on_read),
-        "anchored": lambda: anchored.read_anchored(path, name=name, vault=source.vault, refuse=refuse),
-        "beir": lambda: read_beir(path, name=name, split=source.split, refuse=refuse, on_read=on_read),
-        "trec": lambda: _read_trec(path, name, source, refuse),
-        "ragas": lambda: ragas.read_ragas(path, name=name, refuse=refuse),
-        "longmemeval": lambda: longmemeval.read_longmemeval(path, name=name, refuse=refuse),
-        "parquet": lambda: parquet.read_parquet(path, name=name, refuse=refuse, on_read=on_read),
-    }
-    if kind not in readers:
-        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(readers)}.")
-    found = readers[kind]()
+    read = find_reader(kind)
+    found = read(ReadRequest(path=path, name=name, source=source, refuse=refuse, on_read=on_read))
     return found if name is None else replace(found, name=name)
 
 
 def format_at(path: Path, source: Source) -> str:
     """What lies at a path, by its files' names."""
+    added = find_by_ending(path)
+    if added is not None:
+        return added
     if path.is_dir():
         return _format_in(path)
     if source.qrels is not None:
@@ -156,33 +142,8 @@ def export_dataset(
     """
     if any(case.save is not None for case in dataset.cases):
         raise InputError(f"{dataset.name} holds saves, which no format has", remedy="Export a dataset of questions.")
-    file = _file_for(path, kind)
-    writers: dict[str, Callable[[], None]] = {
-        "golden": lambda: golden.write_golden(file, dataset, private=private),
-        "golden-files": lambda: golden.write_golden_files(path, dataset),
-        "golden-lines": lambda: golden.write_golden_lines(path, dataset, private=private),
-        "anchored": lambda: anchored.write_anchored(path, dataset),
-        "beir": lambda: write_beir(path, dataset, split=split),
-        "trec": lambda: write_trec(path, dataset, encode_ids=encode_ids),
-        "ragas": lambda: ragas.write_ragas(file, dataset),
-        "longmemeval": lambda: longmemeval.write_longmemeval(file, dataset),
-        "parquet": lambda: parquet.write_parquet(path, dataset),
-    }
-    if kind not in writers:
-        raise InputError(f"format {kind!r} is not known", remedy=f"Use one of: {', '.join(FORMATS)}.")
-    writers[kind]()
-    return file
-
-
-def _file_for(path: Path, kind: str) -> Path:
-    """The file of a format that is one file, in the folder that was named or as it was named; else the folder."""
-    name = {
-        "golden": golden.FILE_NAME,
-        "ragas": ragas.FILE_NAME,
-        "longmemeval": longmemeval.FILE_NAME,
-    }.get(kind)
-    is_file = name is None or path.name.removesuffix(".gz").endswith(Path(name).suffix)
-    return path if is_file else path / str(name)
+    write = find_writer(kind)
+    return write(WriteRequest(dataset=dataset, path=path, split=split, encode_ids=encode_ids, private=private))
 
 
 def _format_in(folder: Path) -> str:
@@ -206,14 +167,6 @@ def _format_in(folder: Path) -> str:
         remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, corpus.parquet, {anchored.FILE_NAME}, or topics.tsv "
         "with qrels.txt.",
     )
-
-
-def _read_trec(path: Path, name: str | None, source: Source, refuse: Refuse) -> Dataset:
-    if path.is_dir():
-        return read_trec(path, name=name, refuse=refuse)
-    if source.qrels is None:
-        raise InputError(f"{path} is a file of topics alone", remedy="Give its judgments with --qrels FILE.")
-    return read_topics_and_qrels(path, source.qrels, name=name or path.name.split(".")[0], refuse=refuse)
 
 
 def _not_found(asked: str, registry: Registry | None) -> RecordNotFound:

@@ -1,0 +1,183 @@
+"""The registry of dataset formats, and `@dataset_format`, which adds one of your own.
+
+    @dataset_format("faq", endings=(".faq",))
+    def read_faq(path: Path) -> Dataset: ...
+
+`assay dataset import questions.faq` then reads such a file, told by its ending, and `--format faq` reads any other.
+With `write=` a function of a dataset and a path, `assay dataset export --format faq` writes one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from assay.errors import AssayError, BadValue, ExtensionFailed, InputError
+from assay.formats.strict_json import Refuse, raise_it
+from assay.records.datasets import Dataset
+from assay.registry import Registry
+
+OnRead = Callable[[int], None]
+Reader = TypeVar("Reader", bound=Callable[[Path], Dataset])
+Writer = Callable[[Dataset, Path], object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """How files are to be read, where they do not say it themselves."""
+
+    format: str | None = None
+    split: str | None = None
+    """Of a BEIR folder."""
+    vault: Path | None = None
+    """The folder of notes of anchored cases, where it does not lie beside them."""
+    qrels: Path | None = None
+    """The judgments of TREC topics, where both are files of their own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadRequest:
+    """What is to be read."""
+
+    path: Path
+    name: str | None = None
+    """What to call the dataset; None: its own name."""
+    source: Source = Source()
+    refuse: Refuse = raise_it
+    """Told of each line that cannot be read."""
+    on_read: OnRead | None = None
+    """Told how many bytes were read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteRequest:
+    """What is to be written, and where."""
+
+    dataset: Dataset
+    path: Path
+    """The file or folder that was named."""
+    split: str | None = None
+    encode_ids: bool = False
+    private: bool = False
+    """Whether only the owner may read the files."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormatEntry:
+    """One format of datasets."""
+
+    name: str
+    summary: str
+    read: Callable[[ReadRequest], Dataset] | None
+    """None: it is only written."""
+    write: Callable[[WriteRequest], Path] | None
+    """None: it is only read. Returns the file or folder that holds the dataset."""
+    endings: tuple[str, ...] = ()
+    """Endings of file names by which an added format is told; those of Assay are told by what is in the files."""
+
+
+def read_format(name: str, thing: object) -> FormatEntry:
+    """Make a format of a plain function that reads a path."""
+    if not callable(thing):
+        raise BadValue(f"{thing!r} is not a function", remedy="Give a function of a path that returns a Dataset.")
+    return make_format(thing, name)
+
+
+DATASET_FORMATS: Registry[FormatEntry] = Registry(
+    "dataset format",
+    group="assay.dataset_formats",
+    read=read_format,
+    builtin=("assay.evaluation.datasets.builtin_formats",),
+)
+"""Every format, by the name that `--format` takes."""
+
+
+def dataset_format(
+    name: str, *, endings: Sequence[str] = (), write: Writer | None = None, summary: str = ""
+) -> Callable[[Reader], Reader]:
+    """Register a function that reads a file or folder as a dataset; it is returned unchanged."""
+
+    def add(function: Reader) -> Reader:
+        DATASET_FORMATS.add(name, make_format(function, name, endings, write, summary), thing=function)
+        return function
+
+    return add
+
+
+def make_format(
+    function: Callable[[Path], Dataset],
+    name: str,
+    endings: Sequence[str] = (),
+    write: Writer | None = None,
+    summary: str = "",
+) -> FormatEntry:
+    """Make the entry of a format that is added."""
+
+    def read(request: ReadRequest) -> Dataset:
+        found = _call(name, "reads", request.path, lambda: function(request.path))
+        if not isinstance(found, Dataset):
+            raise ExtensionFailed(
+                f"the format {name} gave {type(found).__name__} for {request.path}", remedy="Return a Dataset."
+            )
+        return found
+
+    first_line = (inspect.getdoc(function) or "").partition("\n")[0]
+    return FormatEntry(
+        name=name,
+        summary=summary or first_line,
+        read=read,
+        write=None if write is None else _make_writer(write, name),
+        endings=tuple(endings),
+    )
+
+
+def _make_writer(write: Writer, name: str) -> Callable[[WriteRequest], Path]:
+    def write_dataset(request: WriteRequest) -> Path:
+        _call(name, "writes", request.path, lambda: write(request.dataset, request.path))
+        return request.path
+
+    return write_dataset
+
+
+def _call(name: str, does: str, path: Path, call: Callable[[], object]) -> object:
+    try:
+        return call()
+    except AssayError:
+        raise
+    except Exception as problem:
+        raise ExtensionFailed(
+            f"the format {name} that {does} {path} failed: {type(problem).__name__}: {problem}",
+            remedy="Correct the file, or the function of the format.",
+        ) from problem
+
+
+def find_reader(name: str) -> Callable[[ReadRequest], Dataset]:
+    """Return what reads a format; raises `InputError` with those that can be read."""
+    entry = DATASET_FORMATS.find(name)
+    if entry is None or entry.read is None:
+        raise _refuse(name, [known.name for known in DATASET_FORMATS.all().values() if known.entry.read is not None])
+    return entry.read
+
+
+def find_writer(name: str) -> Callable[[WriteRequest], Path]:
+    """Return what writes a format; raises `InputError` with those that can be written."""
+    entry = DATASET_FORMATS.find(name)
+    if entry is None or entry.write is None:
+        raise _refuse(name, [known.name for known in DATASET_FORMATS.all().values() if known.entry.write is not None])
+    return entry.write
+
+
+def _refuse(name: str, known: Sequence[str]) -> InputError:
+    broken = DATASET_FORMATS.problem(name)
+    return InputError(broken or f"format {name!r} is not known", remedy=f"Use one of: {', '.join(known)}.")
+
+
+def find_by_ending(path: Path) -> str | None:
+    """Return the added format that a file's name ends with; None: no added format has it."""
+    for registered in DATASET_FORMATS.all().values():
+        if any(path.name.endswith(ending) for ending in registered.entry.endings):
+            return registered.name
+    return None

@@ -1,0 +1,27 @@
+"""Registries as they were: what a test or an example registers is gone after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from assay.evaluation.datasets.registering import DATASET_FORMATS
+from assay.evaluation.gating.registering import GATE_RULES
+from assay.judging.registering import JUDGES
+from assay.metrics.registering import METRICS
+from assay.registry import Registry
+from assay.systems.registering import SYSTEMS
+
+REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS)
+
+
+@contextmanager
+def kept_registries() -> Iterator[None]:
+    """Take out what was added meanwhile."""
+    before = [registry.save() for registry in REGISTRIES]
+    try:
+        yield
+    finally:
+        for registry, saved in zip(REGISTRIES, before, strict=True):
+            registry.restore(saved)
