@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def measure(folder: Path, memories: int, rounds: int) -> Figures:
     """Every figure, in one store."""
-    settings = replace(Settings(), db=str(folder / "assay.db"))
+    settings = Settings(db=str(folder / "assay.db"))
     with open_engine(settings, embedder=HashedEmbedder()) as engine:
         _fill(engine, memories)
         ids = _learned(engine)

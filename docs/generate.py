@@ -132,8 +132,8 @@ def _settings() -> str:
         "`assay config` shows each value and where it came from; `assay init --settings-file` writes a file.\n",
         "A file found in or above the working folder needs approval (`assay trust`) for what the last column says:",
         "[privacy](../guides/privacy.md).\n",
-        "| key in `assay.toml` | variable | default | meaning | needs approval |",
-        "| --- | --- | --- | --- | --- |",
+        "| key in `assay.toml` | variable | value | default | meaning | needs approval |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for one in KNOWN:
         default = (
@@ -146,7 +146,7 @@ def _settings() -> str:
         # A KeyError here means: add the new setting to APPROVALS.
         approval = "" if APPROVALS[one.key] is Approval.NEVER else APPROVALS[one.key].value
         meaning = one.meaning.replace("|", "\\|")
-        lines.append(f"| `{one.key}` | `{one.variable}` | {default} | {meaning} | {approval} |")
+        lines.append(f"| `{one.key}` | `{one.variable}` | {one.kind} | {default} | {meaning} | {approval} |")
     return "\n".join(lines) + "\n"
 
 

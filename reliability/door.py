@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -216,7 +216,7 @@ def _served(folder: Path) -> Iterator[_Server]:
     """`assay serve` as a process of its own that may have few open files."""
     options = {"db": str(folder / "store.db"), "embedder.kind": "none"}
     settings = load_settings(options=options).settings
-    with wiring.open_engine(replace(settings)) as engine:
+    with wiring.open_engine(settings.change()) as engine:
         scope = Scope(tenant=settings.tenant, principal="door")
         token = Tokens(engine.store, engine.clock).create(scope, "door", Access.READ).text
     own = {

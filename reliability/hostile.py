@@ -138,7 +138,7 @@ def run(*, folder: Path, memories: int, seed: int) -> HostileOutcome:
     folder.mkdir(parents=True, exist_ok=True)
     embedder = "minilm" if memories >= REAL_MODEL_FROM else "static"
     clock = SimulatedClock(SystemClock().now())
-    settings = replace(Settings(), db=str(folder / "assay.db"), embedder=embedder)
+    settings = Settings(db=str(folder / "assay.db")).change(embedder=embedder)
     with open_engine(settings, clock=clock, run_once=True) as engine:
         take_in(engine, KEEPER, dataset)
         engine.flags.turn(engine.store, KEEPER, FLAG, True)

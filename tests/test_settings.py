@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
+import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from assay.errors import SettingError
-from assay.settings import KNOWN, LoadedSettings, find_file, fit_to_show, load_settings
+from assay.settings import KNOWN, LoadedSettings, Settings, find_file, fit_to_show, load_settings
 
 
 def load(folder: Path, **given: str) -> LoadedSettings:
@@ -128,9 +132,9 @@ def test_flags_stand_in_a_table_of_the_file_and_the_environment_wins(tmp_path: P
     assert flags["session_boost"] == ("25", ("file", str(file)))
 
 
-def test_flags_that_are_no_table_are_refused(tmp_path: Path) -> None:
+def test_flags_that_are_not_a_table_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "flags = 3\n")
-    with pytest.raises(SettingError, match="no table"):
+    with pytest.raises(SettingError, match="not a table"):
         load(tmp_path)
 
 
@@ -229,3 +233,74 @@ def test_what_is_not_a_list_of_texts_is_refused(tmp_path: Path, content: str) ->
     write(tmp_path / ".config" / "assay", f"[server]\n{content}\n")
     with pytest.raises(SettingError, match="trusted_proxies"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("value", ["1", "0", "1.5", "[]", "1979-05-27"])
+def test_offline_in_the_file_is_true_or_false_and_nothing_else(tmp_path: Path, value: str) -> None:
+    # Whoever writes `offline = 1` means true; it must not be read as false.
+    file = write(tmp_path, f"[network]\noffline = {value}\n")
+    with pytest.raises(SettingError, match="neither true nor false") as problem:
+        load(tmp_path)
+    assert str(file) in problem.value.message
+
+
+def test_a_wrong_value_is_told_although_another_place_wins(tmp_path: Path) -> None:
+    file = write(tmp_path, "[store]\nreaders = 0\n")
+    with pytest.raises(SettingError, match="not above zero") as problem:
+        load(tmp_path, ASSAY_STORE_READERS="4")
+    assert str(file) in problem.value.message
+
+
+def test_settings_that_a_program_makes_read_neither_the_environment_nor_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 'tenant = "file"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_TENANT", "variable")
+    monkeypatch.setenv("tenant", "lower")
+    assert Settings().tenant == "default"
+    assert Settings(search_k=3).change(principal="me") == Settings(search_k=3, principal="me")
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "remedy"),
+    [
+        ({"readers": 0}, "store.readers 0 is not above zero", "Give store.readers a number above zero."),
+        (
+            {"readers": True},
+            "store.readers True is not a whole number",
+            "Give store.readers a whole number, such as 8.",
+        ),
+        ({"embedder": "x"}, "embedder.kind 'x' is not known", "Give one of minilm, static, local, remote, none."),
+        ({"tenannt": "x"}, "Settings are given the name 'tenannt', which is not a setting", "Did you mean tenant?"),
+    ],
+)
+def test_settings_that_a_program_makes_are_checked_alike(given: dict[str, Any], told: str, remedy: str) -> None:
+    with pytest.raises(SettingError) as problem:
+        Settings(**given)
+    assert problem.value.message == told
+    assert problem.value.remedy.startswith(remedy)
+    with pytest.raises(SettingError, match=told):
+        Settings().change(**given)
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().tenant = "x"
+
+
+def test_an_error_does_not_carry_a_password(tmp_path: Path) -> None:
+    secret = secrets.token_hex()  # not written here: a traceback repeats the lines of this file
+    with pytest.raises(SettingError) as problem:
+        load(tmp_path, ASSAY_DB=f"postgresql://me:{secret}@localhost/x", ASSAY_STORE_READERS="0")
+    assert secret not in "".join(traceback.format_exception(problem.value))
+
+
+def test_every_setting_says_what_its_value_is() -> None:
+    kinds = {known.key: known.kind for known in KNOWN}
+    assert kinds["store.readers"] == kinds["search.rrf_k"] == "a whole number above 0"
+    assert kinds["similarity.merge"] == "a number above 0"
+    assert kinds["index.folder"] == "a path"
+    assert kinds["search.fusion"] == "one of convex, rrf"
+    assert kinds["server.trusted_proxies"] == "a list of texts"
+    assert kinds["network.offline"] == "true or false"

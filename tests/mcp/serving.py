@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,8 @@ OPERATOR = Grant(SCOPE, Access.OPERATOR)
 
 def settings_at(folder: Path) -> Settings:
     """Settings for a store below a folder."""
-    return replace(
-        load_settings(options={"db": str(folder / "notes.db")}).settings,
+    loaded = load_settings(options={"db": str(folder / "notes.db")})
+    return loaded.settings.change(
         tenant=SCOPE.tenant,
         principal=SCOPE.principal,
         runs_folder=folder / "runs",
@@ -82,7 +81,7 @@ def serving_http(
 ) -> Iterator[str]:
     """A server at a free port of this machine, by its address."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
-        host.settings = chosen = replace(host.settings, **settings)
+        host.settings = chosen = host.settings.change(**settings)
         app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also))
         running = uvicorn.Server(http.configured(app, chosen))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)

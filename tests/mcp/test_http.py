@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def guarded(method: str = "GET", **headers: str) -> int:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    settings = replace(Settings(), mcp_allowed_origins=("http://localhost:6274",))
+    settings = Settings(mcp_allowed_origins=("http://localhost:6274",))
     guard = http.Guard(inside, Everybody(ADMIN), http.gates_of(settings, ["memory.example"], FixedClock()))
     given = [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
 

@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ FOREIGN = Scope(tenant="other", principal="eve")
 def settings_at(folder: Path, **more: Any) -> Settings:
     """Settings whose store, runs and datasets are in a folder."""
     given: dict[str, Any] = {"db": str(folder / "notes.db"), "runs_folder": folder / "runs", **more}
-    return replace(load_settings().settings, **given)
+    return load_settings().settings.change(**given)
 
 
 @contextmanager

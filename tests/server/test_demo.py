@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def test_every_page_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert work.research.totals().sessions == demo.QUESTIONS + len(demo.OUTSIDE)
             assert work.edges.count() > 0
             assert work.ab_tests.latest(demo.FLAG).sample_count > 0
-        with reaching(Services(engine, replace(settings)), pages=True) as client:
+        with reaching(Services(engine, settings.change()), pages=True) as client:
             for entry in MENU:
                 page = client.get(entry.address)
                 assert page.status_code == 200

@@ -84,7 +84,7 @@ def test_what_only_searches_differently_shares_the_store() -> None:
 
 def test_searches_of_a_run_do_not_count_as_use(system: System) -> None:
     run(dataset(), system)
-    settings = replace(load_settings().settings, db=str(corpora()[0]))
+    settings = load_settings().settings.change(db=str(corpora()[0]))
     with wiring.open_store(settings) as store, store.reading(Scope()) as work:
         assert work.queries.count(origin=Origin.EVALUATION) == len(CASES)
         assert work.queries.count(origin=Origin.USE) == 0
@@ -117,7 +117,7 @@ def test_constitutional_documents_are_pinned_and_edges_are_kept(clock: FixedCloc
     opened.close()
     assert found.retrieved is not None
     assert found.retrieved.pinned == ("rule",)
-    settings = replace(load_settings().settings, db=str(corpora()[0]))
+    settings = load_settings().settings.change(db=str(corpora()[0]))
     with wiring.open_store(settings) as store, store.reading(Scope()) as work:
         assert work.edges.count() == 1
 

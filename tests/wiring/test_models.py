@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,14 @@ def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
 
 
 def settings(url: str = "http://127.0.0.1:9/v1", **more: Any) -> Settings:
-    return replace(Settings(), model_url=url, model_name="small:1b", **more)
+    return Settings(model_url=url, model_name="small:1b").change(**more)
 
 
 def test_without_an_address_there_is_no_model(store: Store, scope: Scope) -> None:
     assert not has_model(Settings())
     with pytest.raises(SettingError, match="no model is set up"):
         open_model(Settings(), store, scope)
-    judge = open_judging(replace(Settings(), embedder="none"), store, scope, RubricKind.GROUNDEDNESS, JudgeChoice())
+    judge = open_judging(Settings(embedder="none"), store, scope, RubricKind.GROUNDEDNESS, JudgeChoice())
     assert judge.fingerprint().judge_kind == "builtin"
     with pytest.raises(SettingError, match="nothing built in judges correctness"):
         open_judging(Settings(), store, scope, RubricKind.CORRECTNESS, JudgeChoice())
@@ -52,7 +51,6 @@ def test_without_an_address_there_is_no_model(store: Store, scope: Scope) -> Non
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"model_name": ""}, "model.name is not"),
         ({"model_name": "small:latest"}, "floating alias"),
         ({"model_budget_usd": 1.0}, "what a token costs is not"),
         ({"model_key_variable": "NO_SUCH_KEY"}, "NO_SUCH_KEY holds no key"),
@@ -61,12 +59,17 @@ def test_without_an_address_there_is_no_model(store: Store, scope: Scope) -> Non
 )
 def test_settings_that_cannot_be_meant_are_refused(store: Store, scope: Scope, more: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
-        open_model(replace(settings(), **more), store, scope)
+        open_model(settings().change(**more), store, scope)
+
+
+def test_an_address_without_the_name_of_a_model_is_refused(store: Store, scope: Scope) -> None:
+    with pytest.raises(SettingError, match=r"model\.name is not"):
+        open_model(Settings(model_url="http://127.0.0.1:9/v1"), store, scope)
 
 
 def test_a_floating_name_is_taken_when_it_is_allowed(store: Store, scope: Scope) -> None:
     named = settings(model_allow_floating="yes")
-    assert open_model(replace(named, model_name="small:latest"), store, scope).name == "small:latest"
+    assert open_model(named.change(model_name="small:latest"), store, scope).name == "small:latest"
 
 
 def test_a_judge_of_the_settings_asks_caches_and_keeps_to_its_budget(store: Store, scope: Scope) -> None:
@@ -121,7 +124,7 @@ def test_the_key_of_an_embedder_stays_with_its_host_too(monkeypatch: pytest.Monk
     )
     load_embedder(first)
     with pytest.raises(SettingError, match=r"belongs to https://vectors\.example\.com"):
-        load_embedder(replace(first, embedder_url="https://evil.example.com/v1"))
+        load_embedder(first.change(embedder_url="https://evil.example.com/v1"))
 
 
 def test_the_list_of_hosts_is_readable_by_its_owner_alone(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ def test_with_a_model_every_seat_is_taken_by_it_and_its_prompts_are_named(settin
     with engine.store.writing(SCOPE) as work:
         work.prompts.add("planner", 'system = "You plan."\ntask = "Plan the unusual way."')
     with serving(sound) as service:
-        asking = replace(settings, model_url=service.url, model_name="small:1")
+        asking = settings.change(model_url=service.url, model_name="small:1")
         answer = open_research(asking, engine, SCOPE).ask(SCOPE, QUESTION)
         asked = [str(one.body) for one in service.heard if one.method == "POST"]
         quiet = len(service.heard)
@@ -96,7 +95,7 @@ def test_questions_are_split_between_two_versions_and_each_is_kept_with_its_own(
     with engine.store.writing(SCOPE) as work:
         work.prompts.add("planner", 'system = "You plan."\ntask = "Plan the unusual way."', active=False)
     with serving(sound) as service:
-        asking = replace(settings, model_url=service.url, model_name="small:1")
+        asking = settings.change(model_url=service.url, model_name="small:1")
         # Opened before there was a split: it deals all the same.
         research = open_research(asking, engine, SCOPE)
         split = PromptBook(engine.store).split(SCOPE, "planner", 1)
@@ -119,7 +118,7 @@ def test_a_version_whose_reply_cannot_be_used_is_counted_all_the_same(settings: 
         work.prompts.add("planner", 'system = "You plan."\ntask = "Plan the unusual way."', active=False)
     split = PromptBook(engine.store).split(SCOPE, "planner", 1)
     with serving(FAULTS["prose"]) as service:
-        asking = replace(settings, model_url=service.url, model_name="small:1")
+        asking = settings.change(model_url=service.url, model_name="small:1")
         answer = open_research(asking, engine, SCOPE).ask(SCOPE, QUESTION)
     assert answer.plan.fallback
     assert f"planner@{version_for(split, QUESTION)}" in answer.session.prompt_versions
@@ -130,7 +129,7 @@ def test_no_reply_may_be_longer_than_the_settings_say_and_an_answer_twice_as_lon
 ) -> None:
     unsure = {"escalation": {"borderline": 1.0}}
     with serving(sound) as service:
-        short = replace(settings, model_url=service.url, model_name="small:1", model_max_tokens=90, research=unsure)
+        short = settings.change(model_url=service.url, model_name="small:1", model_max_tokens=90, research=unsure)
         open_research(short, engine, SCOPE).ask(SCOPE, QUESTION)
         lengths = {_asked_for(one.body): one.body["max_tokens"] for one in service.heard if one.method == "POST"}
     assert lengths == {"plan": 90, "scores": 90, "review": 90, "answer": 180}
@@ -143,7 +142,7 @@ def _asked_for(body: Any) -> str:
 @pytest.mark.parametrize("how", ["builtin", "off"])
 def test_who_evaluates_can_be_said(settings: Settings, engine: Engine, how: str) -> None:
     with serving(sound) as service:
-        told = replace(settings, model_url=service.url, model_name="small:1", research={"evaluate": how})
+        told = settings.change(model_url=service.url, model_name="small:1", research={"evaluate": how})
         answer = open_research(told, engine, SCOPE).ask(SCOPE, QUESTION)
     assert answer.plan.planner == "small:1"
     assert answer.session.evaluated_by is (EvaluatedBy.BUILTIN if how == "builtin" else EvaluatedBy.NOBODY)
@@ -151,7 +150,7 @@ def test_who_evaluates_can_be_said(settings: Settings, engine: Engine, how: str)
 
 def test_a_dimension_of_the_settings_weighs_in(settings: Settings, engine: Engine) -> None:
     custom = {"short": {"python": "tests.wiring.test_research:kind", "weight": 0.5, "checkpoint": "answer"}}
-    answer = open_research(replace(settings, research={"custom": custom}), engine, SCOPE).ask(SCOPE, QUESTION)
+    answer = open_research(settings.change(research={"custom": custom}), engine, SCOPE).ask(SCOPE, QUESTION)
     assert answer.session.scores["short"] == 1.0
     assert answer.answer_attempts[0].result.verdict is not None
     assert answer.answer_attempts[0].result.verdict.results[-1].role == "custom.short"
@@ -217,7 +216,7 @@ def test_the_deadlines_are_those_of_the_design() -> None:
 )
 def test_a_setting_that_is_none_is_named(settings: Settings, engine: Engine, given: Any, said: str) -> None:
     with pytest.raises(SettingError, match=said) as refused:
-        open_research(replace(settings, research=given), engine, SCOPE)
+        open_research(settings.change(research=given), engine, SCOPE)
     assert refused.value.remedy
 
 

@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +64,8 @@ def demo_settings(settings: Settings, folder: Path = FOLDER) -> Settings:
     if folder.exists() and not _is_ours(folder):
         raise InputError(f"{folder} holds something that no demo made", remedy="Name an empty or new folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    return replace(
-        settings, db=str(folder / "assay.db"), tenant=DEFAULT_TENANT, runs_folder=folder / "runs", index_folder=None
+    return settings.change(
+        db=str(folder / "assay.db"), tenant=DEFAULT_TENANT, runs_folder=folder / "runs", index_folder=None
     )
 
 

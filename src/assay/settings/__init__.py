@@ -1,15 +1,23 @@
 """Settings: from `assay.toml`, the environment and command-line options into one frozen value that knows its origins.
 
-`table` holds every setting with its meaning, `loading` reads them, `approvals` says which of them a project's file may
-not set by itself, `places` knows where things lie by default.
+`model` holds every setting with its type, limits, default and meaning, `loading` fills it, `approvals` says which of
+them a project's file may not set by itself, `files` finds the settings files and the user's folders.
 """
 
 from __future__ import annotations
 
 from assay.settings.approvals import APPROVALS, Approval, ApprovedFile, ApprovedFiles, is_loopback
-from assay.settings.loading import FILE_NAME, LoadedSettings, find_file, load_settings, read_requests, users_file
-from assay.settings.places import default_cache, default_db, fit_to_show
-from assay.settings.table import CONFIG_VARIABLE, KNOWN, Origin, Settings
+from assay.settings.files import (
+    CONFIG_VARIABLE,
+    FILE_NAME,
+    default_cache,
+    default_db,
+    find_file,
+    fit_to_show,
+    users_file,
+)
+from assay.settings.loading import LoadedSettings, load_settings, read_requests
+from assay.settings.model import KNOWN, Origin, Settings
 
 __all__ = [
     "APPROVALS",

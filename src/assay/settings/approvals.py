@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from assay.errors import SettingError
 from assay.hashing import content_hash
 from assay.private_files import make_private_folder, open_new_private
-from assay.settings.places import fit_to_show, user_folder
+from assay.settings.files import fit_to_show, user_folder
 
 APPROVED_FILE = "approved-settings.json"
 LOCAL_NAMES = frozenset({"localhost", "localhost."})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from assay.clock import Clock, SystemClock
@@ -20,7 +20,6 @@ from assay.wiring.network import gatekeeper_of
 if TYPE_CHECKING:
     from assay.judging.any_judge import Judging
     from assay.judging.judge import LlmJudge
-    from assay.judging.keeping import Period
     from assay.models.budget import Prices
     from assay.models.chat import ChatModel
     from assay.models.endpoint import EndpointOptions
@@ -144,10 +143,9 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
             remedy="Set model.price_in and model.price_out, in dollars for a million tokens.",
         )
     money = None if settings.model_budget_usd is None else int(settings.model_budget_usd * NANO)
-    period = cast("Period", settings.model_budget_period)
     return BudgetedModel(
         model,
-        spending=StoredSpending(store, scope, period=period, clock=clock),
+        spending=StoredSpending(store, scope, period=settings.model_budget_period, clock=clock),
         limits=Limits(settings.model_budget_tokens, money),
         prices=Prices.per_million(price_in or 0.0, price_out or 0.0),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +53,7 @@ def open_saves(  # noqa: PLR0917 - everything a system is made of
 
     folder = tempfile.TemporaryDirectory(prefix="assay-saves-")
     try:
-        engine = open_engine(replace(settings, db=str(Path(folder.name) / "assay.db")))
+        engine = open_engine(settings.change(db=str(Path(folder.name) / "assay.db")))
     except BaseException:
         folder.cleanup()
         raise

@@ -42,7 +42,7 @@ def open_simulation(
         for one in Path(filled.db).parent.glob("assay.db*"):
             if one.is_file():
                 shutil.copy(one, db.with_name(one.name))
-        settings = replace(filled, db=str(db), index_folder=None)
+        settings = filled.change(db=str(db), index_folder=None)
         clock = SimulatedClock(SystemClock().now())
         with open_engine(settings, clock=clock, run_once=True) as engine:
             scope = scope_of(settings)

@@ -82,9 +82,7 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
 
     One store for each corpus and way of indexing it; what only searches differently shares one.
     """
-    from dataclasses import replace  # noqa: PLC0415 - see the package's docstring
-
-    from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - the same
+    from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - see the package's docstring
 
     loaded = load_settings(options=dict(configuration.settings)).settings
     origin = Origin("option", "--system")
@@ -95,7 +93,7 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
     # Only where it is said, so that what was indexed without it is still found.
     key = content_hash([*made, *([] if loaded.chunking_max_tokens is None else [loaded.chunking_max_tokens])])
     place = default_cache(os.environ) / "corpora" / key.removeprefix(HASH_PREFIX)[:16] / "assay.db"
-    return replace(loaded, db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
+    return loaded.change(db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
 
 
 def _made_of(settings: Settings) -> dict[str, Any]:

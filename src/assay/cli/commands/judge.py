@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -248,7 +247,7 @@ def _register_spot_check(group: typer.Typer) -> None:
 
 
 def _settings(surface: Surface, *, allow_floating: bool) -> Settings:
-    return replace(surface.settings, model_allow_floating="yes") if allow_floating else surface.settings
+    return surface.settings.change(model_allow_floating="yes") if allow_floating else surface.settings
 
 
 def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Dataset]:
