@@ -1,4 +1,4 @@
-"""The entry of the command line: the list of commands, and the one way an error ends.
+"""The entry of the command line: the program's own options, and the one way an error ends.
 
 Exit codes: 0 done or passed, 1 a regression, 2 inconclusive or nothing to measure, 3 wrong use, 4 the store or the
 program failed, 130 interrupted.
@@ -17,62 +17,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.commands import (
-    analyze,
-    ask,
-    audit,
-    baseline,
-    checkpoint,
-    compare,
-    config,
-    dataset,
-    demo,
-    doctor,
-    experiment,
-    export,
-    flag,
-    forget,
-    gate,
-    health,
-    import_,
-    index,
-    ingest,
-    init,
-    judge,
-    label,
-    ladder,
-    learn,
-    link,
-    list_,
-    mcp,
-    measure,
-    metrics,
-    observe,
-    prompts,
-    rate,
-    report,
-    rescan,
-    restore,
-    retention,
-    run,
-    save,
-    search,
-    serve,
-    session,
-    shadow,
-    show,
-    simulate,
-    task,
-    token,
-    trust,
-    tune,
-    update,
-    validate,
-    version,
-    why,
-)
+from assay.cli.group import LazyGroup, load_command
 from assay.cli.interrupts import INTERRUPTED, INTERRUPTED_NOTE
-from assay.cli.surface import Common, Surface, print_json, with_common
+from assay.cli.options import Common, print_json, with_common
 from assay.errors import AssayError, InputError
 from assay.extras import missing_extra
 
@@ -81,6 +28,7 @@ GARBAGE_AFTER = 50_000
 
 app = typer.Typer(
     name="assay",
+    cls=LazyGroup,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -95,42 +43,11 @@ def _root(context: typer.Context, show_version: VersionOption = False, **given: 
     """Measure, explain and safely improve what an agent remembers and what a RAG system retrieves."""
     context.obj = Common(**given)
     if show_version:
-        version.show_version(Surface(context.obj))
+        version = load_command("version")
+        version.invoke(version.make_context("version", [], parent=context))
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-MEMORY = (
-    save,
-    update,
-    search,
-    ask,
-    list_,
-    show,
-    ingest,
-    import_,
-    export,
-    link,
-    why,
-    restore,
-    health,
-    flag,
-    index,
-    tune,
-    session,
-    task,
-)
-LEARNING = (validate, rate, observe, learn)
-MEASURING = (dataset, run, measure, metrics, compare, gate, baseline, report, judge, experiment, label, simulate)
-KEEPING = (demo, init, config, trust, doctor, checkpoint, retention, forget, rescan, serve, token, audit, mcp, version)
-
-ONLINE = (shadow, ladder)
-
-ANALYSIS = (analyze, prompts)
-
-for module in (*MEMORY, *LEARNING, *MEASURING, *ONLINE, *ANALYSIS, *KEEPING):
-    module.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -144,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _tell(problem, given)
     except typer.TyperException as problem:
         wrong = _usage(problem)
-        if gate.COMMAND in given:
+        if "gate" in given:
+            from assay.cli.commands import gate  # noqa: PLC0415 - a command is loaded when it is used
+
             gate.tell_files_of_usage_error(given, wrong)
         code = _tell(wrong, given)
     except (KeyboardInterrupt, typer.Abort):
@@ -166,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _usage(problem: typer.TyperException) -> InputError:
     context = getattr(problem, "ctx", None)
     path = context.command_path if context is not None else "assay"
-    return InputError(problem.format_message().rstrip("."), remedy=f"See `{path} --help`.")
+    # A group without a command has printed its help and says nothing more.
+    message = problem.format_message().rstrip(".") or f"`{path}` needs the name of a command"
+    return InputError(message, remedy=f"See `{path} --help`.")
 
 
 def _internal(problem: Exception) -> AssayError:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from assay.evaluation.lookup import Lookup
     from assay.evaluation.readings import Reading
 
-COMMAND = "gate"
-"""What the command is called."""
 BaselineOption = Annotated[
     str, typer.Option("--baseline", "-b", metavar="FILE|RUN", help="What the run is held against.")
 ]
@@ -55,7 +53,7 @@ ReplaysOption = Annotated[int, typer.Option("--replays", min=10, help="Of the se
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, COMMAND)
+    @command(app, "gate")
     def gate(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
         run: RunArgument = "latest",

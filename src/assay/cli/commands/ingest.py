@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
-from assay.cli.surface import Surface, command, print_json
+from assay.cli.options import print_json
+from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
