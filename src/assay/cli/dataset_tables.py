@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.cli.plain import plain
+from assay.evaluation.datasets import Checked, Finding, Import, Imported, Overview
+from assay.evaluation.datasets.showing import Spread
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.datasets import Checked, Finding, Import, Imported, Overview
-    from assay.evaluation.datasets.showing import Spread
-    from assay.records.datasets import Dataset
+from assay.records.datasets import Dataset
 
 FINDINGS_SHOWN = 20
 """Of each severity; --json has them all."""

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from assay.evaluation.judged_scores import JudgeStanding, judged_metrics
+from assay.evaluation.results import shown_value
 from assay.formats.grid import grid
+from assay.judging.attempts import EVIDENCE
+from assay.metrics.aggregate import Aggregate
+from assay.records.judging import Calibration, Usage
 from assay.records.outcome import OutcomeKind
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from assay.evaluation.judged import JudgedRun
-    from assay.evaluation.judged_scores import JudgeStanding
     from assay.judging.rerun import Rerun
     from assay.judging.spot_check import SpotCheck
-    from assay.metrics.aggregate import Aggregate
-    from assay.records.judging import Calibration, Usage
 
 _LISTED = 10
 
 
 def judged_json(judged: JudgedRun) -> dict[str, Any]:
     """A judged run for machines."""
-    from assay.evaluation.judged_scores import judged_metrics  # noqa: PLC0415 - not for the help
-
     names = {name for one in judged.standings for name in judged_metrics(one.about)}
     metrics = {str(spec): one.as_json() for spec, one in judged.result.aggregates.items() if spec.name in names}
     return {
@@ -36,9 +35,6 @@ def judged_json(judged: JudgedRun) -> dict[str, Any]:
 
 def judged_lines(judged: JudgedRun) -> Iterator[str]:
     """A judged run for people."""
-    from assay.evaluation.judged_scores import judged_metrics  # noqa: PLC0415 - not for the help
-    from assay.evaluation.results import shown_value  # noqa: PLC0415 - the same
-
     names = {name for one in judged.standings for name in judged_metrics(one.about)}
     rows = [
         (str(spec), shown_value(one), *_coverage(one))
@@ -175,8 +171,6 @@ def _shown(one: Mapping[str, Any]) -> str:
 
 def calibration_json(calibration: Calibration) -> dict[str, Any]:
     """A calibration for machines; the labelled cases themselves stay in the store."""
-    from assay.judging.attempts import EVIDENCE  # noqa: PLC0415 - not for the help
-
     return {
         "fingerprint": calibration.fingerprint_id,
         "judge": dict(calibration.fingerprint),

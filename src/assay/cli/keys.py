@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import termios
+import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
@@ -17,9 +19,6 @@ def keys_of(source: TextIO) -> Iterator[Iterator[str]]:
     if not source.isatty():
         yield _characters(source)
         return
-    import termios  # noqa: PLC0415 - only where there is a terminal
-    import tty  # noqa: PLC0415 - the same
-
     descriptor = source.fileno()
     before = termios.tcgetattr(descriptor)
     try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay import wiring
 from assay.cli.surface import Surface
-
-if TYPE_CHECKING:
-    from assay.evaluation.lookup import Lookup
+from assay.evaluation.lookup import Lookup
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its id, name or folder, or latest.")]
 RunsOption = Annotated[

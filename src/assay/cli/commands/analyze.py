@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
+from assay.analysis.aggregates import Aggregates, ScoreSummary
+from assay.analysis.trends import Trend
 from assay.cli.commands.search import moment
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.errors import SettingError
 from assay.formats.grid import grid
+from assay.records.research_log import ResearchFilter
 
 if TYPE_CHECKING:
-    from assay.analysis.aggregates import Aggregates, ScoreSummary
     from assay.analysis.offline import Analysis
     from assay.analysis.patterns import Pattern, Patterns
-    from assay.analysis.trends import Trend
-    from assay.records.research_log import ResearchFilter
 
 SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked at this moment or later.")]
 UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked before this moment.")]
@@ -64,8 +65,7 @@ def register(app: typer.Typer) -> None:
         model: ModelOption = False,
     ) -> None:
         """Sum up answered questions, find what low scores have in common, and suggest what to change."""
-        from assay.analysis.patterns import PatternOptions  # noqa: PLC0415 - not for the help
-        from assay.records.research_log import ResearchFilter  # noqa: PLC0415 - the same
+        from assay.analysis.patterns import PatternOptions  # noqa: PLC0415 - the extra "memory"
 
         wanted = ResearchFilter(
             since=moment(since, "--since"),
@@ -85,8 +85,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _analyze(surface: Surface, wanted: ResearchFilter, options: Any, *, ask_model: bool) -> Analysis:
-    from assay.analysis.offline import analyze as analyze_sessions  # noqa: PLC0415 - not for the help
-    from assay.errors import SettingError  # noqa: PLC0415 - the same
+    from assay.analysis.offline import analyze as analyze_sessions  # noqa: PLC0415 - the extra "memory"
 
     if ask_model and not wiring.has_model(surface.settings):
         raise SettingError("--model is given and no model is configured", remedy="Set model.url and model.name.")

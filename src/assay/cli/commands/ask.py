@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -12,11 +12,12 @@ from rich.text import Text
 
 from assay import wiring
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.records.panel import CheckpointResult
-    from assay.records.researched import ResearchAnswer
-    from assay.research.events import StageEvent
+from assay.records.panel import CheckpointResult
+from assay.records.plain import plain
+from assay.records.researched import ResearchAnswer
+from assay.research.events import StageEvent
+from assay.research.export import export
+from assay.wiring.research import Choice, open_research
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")]
 ExportOption = Annotated[Path | None, typer.Option("--export", metavar="DIR", help="Write the whole record there.")]
@@ -47,8 +48,6 @@ def register(app: typer.Typer) -> None:
         retry: RetryOption = False,
     ) -> None:
         """Answer a question from the memory, with citations or an honest "not answered", and score every step."""
-        from assay.wiring.research import Choice, open_research  # noqa: PLC0415 - heavy, and only needed here
-
         choice = Choice(builtin=builtin, evaluate=not no_evaluation)
         with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
             research = open_research(surface.settings, engine, surface.scope, choice=choice)
@@ -69,8 +68,6 @@ def register(app: typer.Typer) -> None:
 
 def as_json(answer: ResearchAnswer) -> dict[str, Any]:
     """The answer, its sources and its scores; the whole record is `--export`."""
-    from assay.records.plain import plain  # noqa: PLC0415 - small, and only needed here
-
     written: dict[str, Any] = {
         "log_id": answer.log_id,
         "status": answer.status.value,
@@ -156,8 +153,6 @@ def _number(score: float | None) -> str:
 
 
 def _export(answer: ResearchAnswer, folder: Path) -> Path:
-    from assay.research.export import export  # noqa: PLC0415 - only needed with --export
-
     return export(answer.trace, folder)
 
 

@@ -57,7 +57,7 @@ def register(app: typer.Typer) -> None:
         Ends with exit code 4 when an entry does not fit the one before it.
         """
         with wiring.open_store(surface.settings, create=False) as store:
-            from assay.access import auditing  # noqa: PLC0415 - SQLAlchemy only when there is a store
+            from assay.access import auditing  # noqa: PLC0415 - the extra "memory"
 
             wanted = auditing.AuditFilter(
                 action=action, actor=actor, target=target, since=_in_utc(since), until=_in_utc(until)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
+from assay.evaluation.baselines import Baseline, baseline_json, load_baseline, write_baseline
+from assay.evaluation.blessing import bless as bless_run
 from assay.evaluation.differences import number
+from assay.evaluation.gating import GateOptions
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.baselines import Baseline
 
 FileOption = Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The baseline's file.")]
 NoteOption = Annotated[str, typer.Option("--note", help="Why this run is blessed, for whoever reviews the file.")]
@@ -42,10 +42,6 @@ def register(app: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Write a finished run down as the baseline: metrics, every case's values and outcomes, both fingerprints."""
-        from assay.evaluation.baselines import write_baseline  # noqa: PLC0415 - numpy is not for the help
-        from assay.evaluation.blessing import bless as bless_run  # noqa: PLC0415 - the same
-        from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
-
         options = GateOptions(floors=surface.settings.floors)
         reading = lookup(surface, runs).run(run)
         baseline = bless_run(reading, at=SystemClock().now(), note=note, despite=despite, options=options)
@@ -55,8 +51,6 @@ def register(app: typer.Typer) -> None:
     @command(group, "show")
     def show(surface: Surface, file: FileOption = DEFAULT_FILE) -> None:
         """Show a baseline: what was blessed, when, and what it reached."""
-        from assay.evaluation.baselines import baseline_json, load_baseline  # noqa: PLC0415 - numpy is not for the help
-
         baseline = load_baseline(file)
         surface.result(baseline_json(baseline), "\n".join([_told(baseline), *grid(_rows(baseline), indent="  ")]))
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.runs import RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
+from assay.evaluation.comparing import Compared, OneSided, compare_readings
 from assay.evaluation.differences import number
+from assay.evaluation.pairing import LatencyChange
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.comparing import Compared, OneSided
-    from assay.evaluation.pairing import LatencyChange
 
 NamesArgument = Annotated[
     list[str],
@@ -29,8 +27,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "compare")
     def compare(surface: Surface, names: NamesArgument, runs: RunsOption = None, seed: SeedOption = 0) -> None:
         """Compare runs query by query: differences with intervals, biggest movers, list agreement, latency."""
-        from assay.evaluation.comparing import compare_readings  # noqa: PLC0415 - numpy is not needed for the help
-
         place = lookup(surface, runs)
         readings = [place.either(name) for name in names]
         found = compare_readings(readings, seed=seed)

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.commands import dataset_building
@@ -26,12 +28,23 @@ from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, NothingMeasured
+from assay.evaluation.datasets import (
+    Checked,
+    Source,
+    apply_relocations,
+    check_dataset,
+    check_path,
+    export_dataset,
+    import_dataset,
+    keep_fixed,
+    load_dataset,
+    split_dataset,
+)
+from assay.evaluation.datasets import show as overview
+from assay.evaluation.datasets.bundled import bundled_names
 from assay.formats.grid import grid
+from assay.records.datasets import Dataset
 from assay.records.owned_files import FileKind
-
-if TYPE_CHECKING:
-    from assay.evaluation.datasets import Checked, Source
-    from assay.records.datasets import Dataset
 
 NOT_USABLE = 2
 """The exit code of a check that found errors, and of whatever has no cases."""
@@ -112,8 +125,6 @@ def _register_files(group: typer.Typer) -> None:
         replace: ReplaceOption = False,
     ) -> None:
         """Keep a dataset under a name, so that runs can use it; the same content again changes nothing."""
-        from assay.evaluation.datasets import check_dataset, import_dataset  # noqa: PLC0415 - not for the help
-
         with _progress(surface) as on_read:
             done = import_dataset(
                 path,
@@ -141,8 +152,6 @@ def _register_files(group: typer.Typer) -> None:
         encode_ids: EncodeOption = False,
     ) -> None:
         """Write a dataset in another format."""
-        from assay.evaluation.datasets import export_dataset  # noqa: PLC0415 - not for the help
-
         dataset = _loaded(surface, name)
         place = export_dataset(dataset, to, kind=kind, split=split, encode_ids=encode_ids)
         surface.result(
@@ -159,8 +168,6 @@ def _register_files(group: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Share the cases of a dataset out, category by category; each part is a golden file with all documents."""
-        from assay.evaluation.datasets import export_dataset, split_dataset  # noqa: PLC0415 - not for the help
-
         parts = split_dataset(_loaded(surface, name), _shares(part), seed=seed)
         placed = {key: (one, export_dataset(one, to / f"{one.name}.json")) for key, one in parts.items()}
         rows = [
@@ -188,8 +195,6 @@ def _register_looks(group: typer.Typer) -> None:
         to: FixedOption = None,
     ) -> None:
         """Say what is wrong with a dataset; exit 2 if numbers measured on it would be wrong."""
-        from assay.evaluation.datasets import check_path  # noqa: PLC0415 - not for the help
-
         with _progress(surface) as on_read:
             found = check_path(
                 name,
@@ -207,16 +212,12 @@ def _register_looks(group: typer.Typer) -> None:
     @command(group, "show")
     def show(surface: Surface, name: NameArgument) -> None:
         """Show what a dataset holds: sizes, kinds, grades, version and content hash."""
-        from assay.evaluation.datasets import show as overview  # noqa: PLC0415 - not for the help
-
         seen = overview(_loaded(surface, name))
         surface.result(plain(seen), "\n".join(overview_lines(seen)))
 
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List the datasets that come with Assay and those that were imported."""
-        from assay.evaluation.datasets.bundled import bundled_names  # noqa: PLC0415 - not for the help
-
         entries = list(wiring.registry_of(surface.settings).entries())
         bundled = [(name, _loaded(surface, name)) for name in bundled_names()]
         head = ("name", "version", "cases", "documents", "content", "from")
@@ -227,8 +228,6 @@ def _register_looks(group: typer.Typer) -> None:
 
 
 def _loaded(surface: Surface, name: str) -> Dataset:
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - not for the help
-
     with _progress(surface) as on_read:
         found = load_dataset(name, registry=wiring.registry_of(surface.settings), on_read=on_read)
     if not found.cases:
@@ -237,8 +236,6 @@ def _loaded(surface: Surface, name: str) -> Dataset:
 
 
 def _source(kind: str | None, split: str | None, vault: Path | None, qrels: Path | None) -> Source:
-    from assay.evaluation.datasets import Source  # noqa: PLC0415 - not for the help
-
     return Source(format=kind, split=split, vault=vault, qrels=qrels)
 
 
@@ -259,9 +256,6 @@ def _progress(surface: Surface) -> Iterator[Callable[[int], None] | None]:
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} documents read"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task("", total=None)
@@ -270,8 +264,6 @@ def _progress(surface: Surface) -> Iterator[Callable[[int], None] | None]:
 
 def _fix(surface: Surface, name: str, found: Checked, corpus: Path | None, to: Path | None) -> dict[str, Any]:
     """Move what can be moved, and keep the copy."""
-    from assay.evaluation.datasets import apply_relocations, keep_fixed  # noqa: PLC0415 - not for the help
-
     if found.dataset is None:
         return {"moved": 0, "path": None}
     fixed, applied = apply_relocations(found.dataset, found.unresolved, corpus)

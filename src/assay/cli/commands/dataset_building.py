@@ -11,10 +11,13 @@ import typer
 from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
+from assay.evaluation.datasets import export_dataset
+from assay.evaluation.generating import Generated, GenerateOptions, generate
+from assay.evaluation.labelling.tasks import FILE_NAME, write_tasks
 from assay.records.checked import one_of
+from assay.wiring.models import has_model, open_model
 
 if TYPE_CHECKING:
-    from assay.evaluation.generating import Generated, GenerateOptions
     from assay.evaluation.harvesting import Built
 
 ToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The folder to write.")]
@@ -48,9 +51,6 @@ def register(group: typer.Typer) -> None:
         builtin: BuiltinOption = False,
     ) -> None:
         """Make questions with gold anchors from documents; none counts until somebody has labelled it."""
-        from assay.evaluation.datasets import export_dataset  # noqa: PLC0415 - not for the help
-        from assay.evaluation.generating import GenerateOptions  # noqa: PLC0415 - the same
-
         _refuse_what_is_there(to)
         options = GenerateOptions(name=name or _named(to), per_document=per_document, most=most)
         found = _generated(surface, path, options, builtin=builtin)
@@ -72,10 +72,8 @@ def _register_build(group: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Make a dataset of what was asked in use, with weak labels, and pick questions to label by hand."""
-        from assay.evaluation.datasets import export_dataset  # noqa: PLC0415 - not for the help
-        from assay.evaluation.harvesting import BuildOptions, By  # noqa: PLC0415 - the same
-        from assay.evaluation.harvesting import build as build_it  # noqa: PLC0415 - the same
-        from assay.evaluation.labelling.tasks import FILE_NAME, write_tasks  # noqa: PLC0415 - the same
+        from assay.evaluation.harvesting import BuildOptions, By  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.harvesting import build as build_it  # noqa: PLC0415 - the extra "memory"
 
         if not from_log:
             raise InputError("it is not said what to build from", remedy="Give --from-log.")
@@ -97,9 +95,6 @@ def _register_build(group: typer.Typer) -> None:
 
 
 def _generated(surface: Surface, path: Path, options: GenerateOptions, *, builtin: bool) -> Generated:
-    from assay.evaluation.generating import generate  # noqa: PLC0415 - not for the help
-    from assay.wiring.models import has_model, open_model  # noqa: PLC0415 - the same
-
     if builtin or not has_model(surface.settings):
         return generate(path, options)
     # The store keeps what the model replied and cost.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,16 +15,20 @@ from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
+from assay.evaluation.comparing import Compared, compare_two
+from assay.evaluation.datasets import load_dataset
+from assay.evaluation.gating import Status, Verdict, judge
+from assay.evaluation.pairing import MetricChange
+from assay.evaluation.readings import reading_of
+from assay.evaluation.reporting import Around, Report, gather, write_report
+from assay.evaluation.reporting.wording import losses
+from assay.evaluation.results import RunResult
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running, run
+from assay.evaluation.running.sensitivity import sentence
 from assay.extras import need_extra
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.comparing import Compared
-    from assay.evaluation.gating import Verdict
-    from assay.evaluation.pairing import MetricChange
-    from assay.evaluation.reporting import Report
-    from assay.evaluation.results import RunResult
-    from assay.records.datasets import Dataset
+from assay.records.datasets import Dataset
 
 DEFAULT_FOLDER = Path("build/demo")
 DATASET = "hotel"
@@ -81,12 +85,6 @@ def _clear(folder: Path) -> None:
 
 
 def _tell_the_story(surface: Surface, folder: Path) -> _Story:
-    from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy is not for the help
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - the same
-    from assay.evaluation.gating import judge  # noqa: PLC0415 - the same
-    from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
-    from assay.evaluation.reporting import Around, gather, write_report  # noqa: PLC0415 - the same
-
     dataset = load_dataset(DATASET)
     surface.note(f"Taking in {len(dataset.documents)} documents and asking {len(dataset.cases)} queries twice ...\n")
     taken_in, seconds = _ingest(dataset)
@@ -121,9 +119,6 @@ def _ingest(dataset: Dataset) -> tuple[int, float]:
 
 
 def _run(dataset: Dataset, name: str, spec: str, runs: Path) -> RunResult:
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - numpy is not for the help
-    from assay.evaluation.running.runner import Running, run  # noqa: PLC0415 - the same
-
     with closing(wiring.open_system(spec, dataset)) as system:
         return run(dataset, system, RunOptions(name=name, spec=spec), Running(runs=runs))
 
@@ -138,8 +133,6 @@ def _lines(story: _Story) -> Iterator[str]:
     for name, verdict in story.verdicts.items():
         yield from _gate(name, verdict)
     if water is not None:
-        from assay.evaluation.reporting.wording import losses  # noqa: PLC0415 - numpy is not for the help
-
         yield f"Where fts-only lost {len(water.missed)} of {len(water.fates)} gold documents:  {losses(water)}"
     yield f"Report: {story.files[0]}"
     yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and docs/get-started"
@@ -176,8 +169,6 @@ def _difference(change: MetricChange) -> str:
 
 
 def _counts(story: _Story) -> str:
-    from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - numpy is not for the help
-
     runs = list(story.runs.values())
     lead = next(iter(runs[0].aggregates))
     ended = "; ".join(
@@ -188,8 +179,6 @@ def _counts(story: _Story) -> str:
 
 
 def _gate(name: str, verdict: Verdict) -> Iterator[str]:
-    from assay.evaluation.gating import Status  # noqa: PLC0415 - numpy is not for the help
-
     head = f"Gate, {name}:".ljust(16) + verdict.status.value.upper().ljust(7)
     bad = verdict.of(Status.FAIL) or verdict.of(Status.INCONCLUSIVE)
     first = {one.rule: one.sentence for one in reversed(bad) if one.rule in TOLD}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,13 +13,18 @@ from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue
+from assay.evaluation.datasets import for_scoring, load_dataset
 from assay.evaluation.differences import number
+from assay.evaluation.experiments import Book, Experiment, Plan, Try, count_tries, perform
+from assay.evaluation.experiments.deciding import EXIT_CODES
+from assay.evaluation.gating import GateOptions
+from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.experiments import Book, Experiment, Plan, Try
-    from assay.records.datasets import Dataset
-    from assay.systems.protocol import System
+from assay.metrics.spec import MetricSpec, parse_specs
+from assay.records.datasets import Dataset
+from assay.systems.protocol import System
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An experiment's id, or latest.")]
@@ -47,8 +52,6 @@ def register(app: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface, file: FileOption = _FILE) -> None:
         """List what was tried, oldest first."""
-        from assay.evaluation.experiments import count_tries  # noqa: PLC0415 - numpy is not for the help
-
         known = _book(file).all()
         tries = count_tries(known)
         shown = "\n".join(_listing(known, tries)) if known else f"{file} has no experiments yet."
@@ -78,13 +81,6 @@ def _register_run(group: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Run a dataset with and without a change; exit 0 accepted, 1 rejected, 2 these cases cannot tell."""
-        from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - not for the help
-        from assay.evaluation.experiments import Plan  # noqa: PLC0415 - the same
-        from assay.evaluation.experiments.deciding import EXIT_CODES  # noqa: PLC0415 - the same
-        from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
-        from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
-        from assay.metrics.spec import MetricSpec, parse_specs  # noqa: PLC0415 - the same
-
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         plan = Plan(
             dataset=scored.dataset,
@@ -110,10 +106,6 @@ def _register_run(group: typer.Typer) -> None:
 
 
 def _performed(surface: Surface, plan: Plan, runs: Path | None, earlier: int) -> Experiment:
-    from assay.evaluation.experiments import perform  # noqa: PLC0415 - not for the help
-    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
-    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
-
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
     running = Running(runs=place, clock=SystemClock())
 
@@ -125,8 +117,6 @@ def _performed(surface: Surface, plan: Plan, runs: Path | None, earlier: int) ->
 
 
 def _book(file: Path) -> Book:
-    from assay.evaluation.experiments import Book  # noqa: PLC0415 - numpy is not for the help
-
     return Book(file)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
+from assay.evaluation.ci.outputs import Outputs, find_step_summary, step_summary
+from assay.evaluation.gating import GateOptions, Verdict
+from assay.evaluation.gating.judge import answer, ask
+from assay.evaluation.gating.verdict import Status, told, word
+from assay.evaluation.lookup import Lookup
+from assay.evaluation.readings import Reading
+from assay.evaluation.self_test import self_test
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.ci.outputs import Outputs
-    from assay.evaluation.gating import GateOptions, Verdict
-    from assay.evaluation.lookup import Lookup
-    from assay.evaluation.readings import Reading
 
 BaselineOption = Annotated[
     str, typer.Option("--baseline", "-b", metavar="FILE|RUN", help="What the run is held against.")
@@ -74,12 +75,6 @@ def register(app: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Hold a run against its floors and its baseline; exit 0 passed, 1 a regression, 2 undecided."""
-        from assay.evaluation.ci.outputs import (  # noqa: PLC0415 - numpy is not for the help
-            Outputs,
-            find_step_summary,
-            step_summary,
-        )
-        from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
 
         def options() -> GateOptions:
             return GateOptions(
@@ -112,8 +107,6 @@ def tell_files_of_usage_error(arguments: Sequence[str], problem: AssayError) -> 
 
     A workflow that publishes them would otherwise show the verdict of another run.
     """
-    from assay.evaluation.ci.outputs import Outputs  # noqa: PLC0415 - numpy is not for the help
-
     named = {name: _file_after(f"--{name}", arguments) for name in ("junit", "comment", "sarif")}
     wanted = Outputs(**{name: path for name, path in named.items() if path is not None})
     if wanted == Outputs():
@@ -136,8 +129,6 @@ def _file_after(option: str, arguments: Sequence[str]) -> Path | None:
 
 def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
     """The verdict, with its files written."""
-    from assay.evaluation.gating.judge import answer, ask  # noqa: PLC0415 - numpy is not for the help
-
     reading = place.run(run)
     question = ask(reading, None if against is None else place.baseline(against), options)
     verdict = answer(question)
@@ -147,8 +138,6 @@ def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, 
 
 def _shown(verdict: Verdict, *, verbose: bool) -> str:
     """What is wrong, and how much is right; everything with --verbose, or where nothing is wrong."""
-    from assay.evaluation.gating.verdict import Status, told, word  # noqa: PLC0415 - numpy is not for the help
-
     passed = len(verdict.of(Status.PASS))
     if verdict.passed:
         rows = [(word(one.status), one.sentence) for one in told(verdict)]
@@ -169,8 +158,6 @@ def _refuse_outputs(*files: Path | None, summary: bool) -> None:
 
 
 def _self_test(surface: Surface, one: Reading, other: Reading, replays: int, options: GateOptions) -> None:
-    from assay.evaluation.self_test import self_test  # noqa: PLC0415 - numpy is not for the help
-
     found = self_test(one, other, replays=replays, options=options)
     surface.result(found.as_json(), "\n".join([f"Between {one.name} and {other.name}:", *found.sentences()]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 from rich.text import Text
 
@@ -25,9 +26,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "health")
     def health(surface: Surface) -> None:
         """Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."""
-        import numpy as np  # noqa: PLC0415 - not for the help
-
-        from assay.online.health import online_lines  # noqa: PLC0415 - the same
+        from assay.online.health import online_lines  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_engine(surface.settings, create=False) as engine:
             found = engine.health(surface.scope)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay import wiring
 from assay.cli.surface import Surface, command
@@ -54,7 +56,7 @@ def register(app: typer.Typer) -> None:
         The same file again changes nothing, so an interrupted import is simply run again.
         """
         with wiring.open_engine(surface.settings) as engine:
-            from assay.memory.importing import ImportOptions, as_json  # noqa: PLC0415 - only with a store
+            from assay.memory.importing import ImportOptions, as_json  # noqa: PLC0415 - the extra "memory"
 
             options = ImportOptions(user=user, folder=folder, gate=gate, dry_run=dry_run)
             with _progress(surface) as on_progress:
@@ -72,9 +74,6 @@ def _progress(surface: Surface) -> Iterator[Callable[[int, int], None] | None]:
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
     columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task("importing", total=None)

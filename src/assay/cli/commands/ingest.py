@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay import wiring
 from assay.cli.options import print_json
@@ -75,7 +77,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float, how: dict[str, Any]) -> None:
-    from assay.memory.ingesting.watch import watch  # noqa: PLC0415 - heavy, and only here
+    from assay.memory.ingesting.watch import watch  # noqa: PLC0415 - the extra "memory"
 
     def tell(report: IngestReport) -> None:
         if surface.common.json:
@@ -148,9 +150,6 @@ def _progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task("taking in", total=None)

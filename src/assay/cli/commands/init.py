@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def _prepare(surface: Surface, store: Store) -> None:
     """Take the checkpoint that reconsolidation needs before it may change what is stored."""
-    from assay.flags import explain_hold  # noqa: PLC0415 - the base install has no database
+    from assay.flags import explain_hold  # noqa: PLC0415 - the extra "memory"
 
     try:
         wiring.flags_of(surface.settings).activate(store, surface.scope, "reconsolidation")

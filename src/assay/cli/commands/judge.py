@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.judge_lines import (
@@ -27,16 +29,18 @@ from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import NothingMeasured
+from assay.evaluation.results import RunResult
 from assay.extras import need_extra
+from assay.judging.any_judge import Judging
+from assay.judging.calibration import CalibrationOptions
+from assay.judging.calibration import calibrate as hold
+from assay.judging.labels import Labels, case_key, read_labels
+from assay.records.datasets import Dataset
 from assay.records.judging import RubricKind
+from assay.settings import Settings
 from assay.wiring.models import JudgeChoice, judged_kinds, model_prices, open_judging
 
 if TYPE_CHECKING:
-    from assay.evaluation.results import RunResult
-    from assay.judging.any_judge import Judging
-    from assay.judging.labels import Labels
-    from assay.records.datasets import Dataset
-    from assay.settings import Settings
     from assay.storage import Store
 
 BELOW_THE_FLOOR = 2
@@ -88,7 +92,7 @@ def _register_run(group: typer.Typer) -> None:
     ) -> None:
         """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
         need_extra("judge")
-        from assay.evaluation.judged import Bench, judge_run  # noqa: PLC0415 - not for the help
+        from assay.evaluation.judged import Bench, judge_run  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         result, dataset = _found(surface, run, runs)
@@ -124,9 +128,9 @@ def _register_rerun(group: typer.Typer) -> None:
     ) -> None:
         """Ask another judge about what an earlier one was shown; nothing is run again."""
         need_extra("judge")
-        from assay.judging.keeping import stored_verdict  # noqa: PLC0415 - not for the help
-        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the same
-        from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the same
+        from assay.judging.keeping import stored_verdict  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         run_id = lookup(surface, runs).result(run).run_id
@@ -160,10 +164,6 @@ def _register_calibrate(group: typer.Typer) -> None:
     ) -> None:
         """Hold a judge against people; exit 2 if it may not decide gates."""
         need_extra("judge")
-        from assay.judging.calibration import CalibrationOptions  # noqa: PLC0415 - not for the help
-        from assay.judging.calibration import calibrate as hold  # noqa: PLC0415 - the same
-        from assay.judging.labels import read_labels  # noqa: PLC0415 - the same
-
         settings = _settings(surface, allow_floating=allow_floating)
         labelled = read_labels(labels, about)
         options = CalibrationOptions(
@@ -224,9 +224,9 @@ def _register_spot_check(group: typer.Typer) -> None:
     ) -> None:
         """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
         need_extra("judge")
-        from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - not for the help
-        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the same
-        from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the same
+        from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         result = lookup(surface, runs).result(run)
@@ -264,8 +264,6 @@ def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Da
 
 def _scores(surface: Surface, store: Store, judge: Judging, labels: Labels, run_id: str) -> list[float]:
     """What the judge said of those cases of a run that nobody labelled."""
-    from assay.judging.labels import case_key  # noqa: PLC0415 - not for the help
-
     labelled = {case_key(case.input) for case in labels.cases}
     with store.reading(surface.scope) as work:
         found = [
@@ -292,9 +290,6 @@ def _progress(surface: Surface, unit: str) -> Iterator[Callable[[int, int], None
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - the same
-
     columns = (TextColumn("{task.completed} of {task.total} " + unit), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task("", total=None)

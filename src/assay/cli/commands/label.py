@@ -5,21 +5,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
 from assay import wiring
 from assay.cli.keys import keys_of
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
+from assay.evaluation.datasets import export_dataset, load_dataset
+from assay.evaluation.labelling import (
+    AgreementReport,
+    Applied,
+    LabelJournal,
+    LabelSession,
+    Task,
+    agreement,
+    apply_labels,
+    read_tasks,
+    standing,
+    tasks_of,
+)
+from assay.evaluation.labelling.tasks import FILE_NAME
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from assay.evaluation.labelling import AgreementReport, Applied, LabelJournal, LabelSession, Task
 
 WhatArgument = Annotated[
     str, typer.Argument(metavar="DATASET|FILE", help="A dataset's name or folder, or a to_label.jsonl.")
@@ -52,8 +66,6 @@ def register(app: typer.Typer) -> None:
         apply: ApplyOption = None,
     ) -> None:
         """Label question by question in the terminal; goes on where it was stopped."""
-        from assay.evaluation.labelling import LabelJournal, LabelSession  # noqa: PLC0415 - not for the help
-
         journal = LabelJournal(labels or _beside(what), clock=SystemClock())
         if agreement:
             _agree(surface, journal)
@@ -75,10 +87,6 @@ def _beside(what: str) -> Path:
 
 
 def _tasks(surface: Surface, what: str) -> list[Task]:
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - not for the help
-    from assay.evaluation.labelling import read_tasks, tasks_of  # noqa: PLC0415 - the same
-    from assay.evaluation.labelling.tasks import FILE_NAME  # noqa: PLC0415 - the same
-
     path = Path(what)
     if path.name == FILE_NAME and path.is_file():
         return read_tasks(path)
@@ -106,11 +114,6 @@ def _label(surface: Surface, session: LabelSession) -> None:
 
 def _shown(task: Task, session: LabelSession, *, width: int) -> RenderableType:
     """The question and the candidate side by side."""
-    from rich.console import Group  # noqa: PLC0415 - only where somebody looks
-    from rich.panel import Panel  # noqa: PLC0415 - the same
-    from rich.table import Table  # noqa: PLC0415 - the same
-    from rich.text import Text  # noqa: PLC0415 - the same
-
     lines = task.text.strip().splitlines()
     more = f"\n... {len(lines) - _MOST_SHOWN} more lines" if len(lines) > _MOST_SHOWN else ""
     table = Table.grid(expand=True)
@@ -124,10 +127,6 @@ def _shown(task: Task, session: LabelSession, *, width: int) -> RenderableType:
 
 
 def _agree(surface: Surface, journal: LabelJournal) -> None:
-    import numpy as np  # noqa: PLC0415 - not for the help
-
-    from assay.evaluation.labelling import agreement, standing  # noqa: PLC0415 - the same
-
     found = agreement(standing(_labels(journal)), rng=np.random.default_rng(0))
     surface.result(_agreement_json(found), "\n".join(_agreement_lines(found)))
 
@@ -178,9 +177,6 @@ def _interval(one: Any) -> str:
 
 
 def _apply(surface: Surface, what: str, journal: LabelJournal, to: Path) -> None:
-    from assay.evaluation.datasets import export_dataset, load_dataset  # noqa: PLC0415 - not for the help
-    from assay.evaluation.labelling import apply_labels, standing  # noqa: PLC0415 - the same
-
     path = Path(what)
     dataset = load_dataset(
         path.parent if path.is_file() and path.suffix == ".jsonl" else what,

@@ -6,19 +6,28 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from assay import wiring
 from assay.cli.commands.shadow import FlagArgument, as_json
 from assay.cli.surface import Surface, command
+from assay.evaluation.datasets import load_dataset
+from assay.evaluation.gating import GateOptions, judge
+from assay.evaluation.gating.verdict import Status
+from assay.evaluation.readings import reading_of
+from assay.evaluation.results import RunResult
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.stored import share_held
+from assay.evaluation.running.use_case import run_dataset
 from assay.formats.grid import grid
+from assay.records.checked import one_of
+from assay.records.datasets import Dataset
+from assay.records.online import LadderStep, StepOutcome, VoteKind
 
 if TYPE_CHECKING:
-    from assay.evaluation.results import RunResult
     from assay.online.ladder import LadderPage
     from assay.online.trials import Standing
-    from assay.records.datasets import Dataset
-    from assay.records.online import LadderStep
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset by name or path.")]
 KindOption = Annotated[
@@ -54,8 +63,6 @@ def _looking(group: typer.Typer) -> None:
     @command(group, "show")
     def show(surface: Surface, flag: FlagArgument) -> None:
         """Show everything known of a change: its steps, its test, and the four conditions of graduation."""
-        import numpy as np  # noqa: PLC0415 - not for the help
-
         with wiring.open_engine(surface.settings) as engine:
             page = wiring.ladder_of(engine).page(surface.scope, flag, rng=np.random.default_rng(0))
         surface.result(_page_json(page), "\n".join(_page(page)))
@@ -65,8 +72,6 @@ def _climbing(group: typer.Typer) -> None:
     @command(group, "offline")
     def offline(surface: Surface, flag: FlagArgument, dataset: DatasetArgument) -> None:
         """Run a dataset with the flag off and on, and write down what it gained; exit 1 when it failed."""
-        from assay.records.online import StepOutcome  # noqa: PLC0415 - not for the help
-
         step = _offline(surface, flag, dataset)
         _tell(surface, step)
         if step.outcome is StepOutcome.FAILED:
@@ -75,9 +80,6 @@ def _climbing(group: typer.Typer) -> None:
     @command(group, "begin")
     def begin(surface: Surface, flag: FlagArgument, kind: KindOption = "paired") -> None:
         """Begin a sequential test, or a new attempt after one that ended."""
-        from assay.records.checked import one_of  # noqa: PLC0415 - not for the help
-        from assay.records.online import VoteKind  # noqa: PLC0415 - the same
-
         with wiring.open_engine(surface.settings) as engine:
             test = wiring.ladder_of(engine).trials.begin(surface.scope, flag, kind=one_of(VoteKind)(kind, "--kind"))
             unseen = kind == VoteKind.PAIRED and not engine.flag_states(surface.scope)[flag].shadow
@@ -136,8 +138,6 @@ def _standing_there(group: typer.Typer) -> None:
     @command(group, "watch")
     def watch(surface: Surface) -> None:
         """Look after what has graduated, and take back what breaks a guardrail; exit 1 when something did."""
-        import numpy as np  # noqa: PLC0415 - not for the help
-
         with wiring.open_engine(surface.settings) as engine:
             seen = wiring.ladder_of(engine).watch(surface.scope, rng=np.random.default_rng(0))
         rows = [
@@ -152,14 +152,7 @@ def _standing_there(group: typer.Typer) -> None:
 
 
 def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
-    import numpy as np  # noqa: PLC0415 - not for the help
-
-    from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - the same
-    from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - the same
-    from assay.evaluation.gating.verdict import Status  # noqa: PLC0415 - the same
-    from assay.evaluation.readings import reading_of  # noqa: PLC0415 - the same
-    from assay.evaluation.running.stored import share_held  # noqa: PLC0415 - the same
-    from assay.online.offline import offline_evidence  # noqa: PLC0415 - the same
+    from assay.online.offline import offline_evidence  # noqa: PLC0415 - the extra "memory"
 
     dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
     control, treatment = (_run(surface, dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
@@ -173,15 +166,12 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
 
 
 def _run(surface: Surface, dataset: Dataset, spec: str) -> RunResult:
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - not for the help
-    from assay.evaluation.running.use_case import run_dataset  # noqa: PLC0415 - the same
-
     surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
     return run_dataset(dataset, lambda scored: closing(wiring.open_system(spec, scored)), RunOptions(spec=spec))
 
 
 def _collect(surface: Surface, flag: str) -> tuple[int, LadderStep | None]:
-    from assay.online.collecting import collect  # noqa: PLC0415 - not for the help
+    from assay.online.collecting import collect  # noqa: PLC0415 - the extra "memory"
 
     with wiring.open_engine(surface.settings) as engine:
         ladder = wiring.ladder_of(engine)

@@ -13,10 +13,10 @@ from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.formats.grid import grid
+from assay.records.learning import LearnedTerm, LearningChange
 
 if TYPE_CHECKING:
     from assay.memory.learning import RolledBack, Standing
-    from assay.records.learning import LearnedTerm, LearningChange
 
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="Of this memory.")]
 SinceOption = Annotated[
@@ -80,7 +80,7 @@ def register(app: typer.Typer) -> None:
         surface: Surface, memory: MemoryOption = None, since: SinceOption = None, writer: WriterOption = None
     ) -> None:
         """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
-        from assay.memory.learning import Which  # noqa: PLC0415 - heavy, and only here
+        from assay.memory.learning import Which  # noqa: PLC0415 - the extra "memory"
 
         which = Which(memory_id=memory, since=_moment(since), writer=writer)
         with wiring.open_engine(surface.settings, create=False) as engine:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
+from assay.access import Everybody, OneToken, StoredTokens
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
+from assay.mcp.policies import Access, Grant
 
 if TYPE_CHECKING:
     from assay.mcp.host import Host
-    from assay.mcp.policies import Grant
 
 TOKEN = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 DEFAULT_PORT = 8765
@@ -60,8 +61,8 @@ def register(app: typer.Typer) -> None:
 def _over_stdio(surface: Surface, *, read_only: bool) -> None:
     import anyio  # noqa: PLC0415 - the extra "mcp"
 
-    from assay.mcp import stdio  # noqa: PLC0415 - the same
-    from assay.mcp.server import build_server  # noqa: PLC0415 - the same
+    from assay.mcp import stdio  # noqa: PLC0415 - the extra "mcp"
+    from assay.mcp.server import build_server  # noqa: PLC0415 - the extra "mcp"
 
     with _serving(surface, read_only=read_only) as (host, grant):
         if sys.stdin.isatty():
@@ -72,9 +73,8 @@ def _over_stdio(surface: Surface, *, read_only: bool) -> None:
 def _over_http(surface: Surface, address: str, port: int, names: list[str], *, read_only: bool) -> None:
     import anyio  # noqa: PLC0415 - the extra "mcp"
 
-    from assay.access import Everybody, OneToken, StoredTokens  # noqa: PLC0415 - the same
-    from assay.mcp import http  # noqa: PLC0415 - the same
-    from assay.mcp.server import build_server  # noqa: PLC0415 - the same
+    from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
+    from assay.mcp.server import build_server  # noqa: PLC0415 - the extra "mcp"
 
     token = os.environ.get(TOKEN) or None
     with _serving(surface, read_only=read_only) as (host, grant), http.listen(address, port) as at:
@@ -93,7 +93,6 @@ def _over_http(surface: Surface, address: str, port: int, names: list[str], *, r
 def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant]]:
     """The memory at work, given back also when the process is told to end."""
     from assay.mcp.host import Host  # noqa: PLC0415 - the extra "mcp"
-    from assay.mcp.policies import Access, Grant  # noqa: PLC0415 - the same
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with wiring.serving(surface.settings, create=not read_only) as engine:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from assay.cli.surface import Surface, command
 from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
+from assay.evaluation.measure import Measurement, Request, RunComparison, RunResult, measure_files
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.evaluation.measure import Measurement, RunComparison, RunResult
-    from assay.metrics.aggregate import Aggregate
-    from assay.metrics.spec import MetricSpec
+from assay.metrics.aggregate import Aggregate
+from assay.metrics.engine import Rules
+from assay.metrics.spec import MetricSpec, parse_specs
 
 DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
 
@@ -51,11 +50,6 @@ def register(app: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Measure run files against judgments; compare two or more of them query by query."""
-        # Numpy is loaded when there is something to measure, not to show the help.
-        from assay.evaluation.measure import Request, measure_files  # noqa: PLC0415
-        from assay.metrics.engine import Rules  # noqa: PLC0415
-        from assay.metrics.spec import parse_specs  # noqa: PLC0415
-
         found = measure_files(
             Request(
                 qrels=qrels,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.metrics.entry import MetricEntry
+from assay.metrics.catalog import entries, find
+from assay.metrics.entry import MetricEntry
+from assay.metrics.reference import entry_facts
+from assay.metrics.registering import METRICS
 
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A metric; also as ndcg@10.")]
 
@@ -22,9 +23,6 @@ def register(app: typer.Typer) -> None:
     def metrics(surface: Surface, name: NameArgument = None) -> None:
         """List every metric, or show one with its formula, source, parameters and a worked example."""
         # The families load numpy; the help must not wait for it.
-        from assay.metrics.catalog import entries, find  # noqa: PLC0415
-        from assay.metrics.registering import METRICS  # noqa: PLC0415
-
         if name is None:
             every = entries()
             surface.result([_as_json(entry) for entry in every], _table(every))
@@ -47,8 +45,6 @@ def _table(entries: tuple[MetricEntry, ...]) -> Table:
 
 
 def _full(entry: MetricEntry) -> Table:
-    from assay.metrics.reference import entry_facts  # noqa: PLC0415 - see above
-
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("what", style="bold", no_wrap=True)
     table.add_column("text", overflow="fold")

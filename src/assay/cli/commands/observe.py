@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.records.learning import Observed
+from assay.records.learning import Observation, Observed
 
 SessionOption = Annotated[str, typer.Option("--session", metavar="ID", help="The session that was observed.")]
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="A memory that was read.")]
@@ -38,8 +36,6 @@ def register(app: typer.Typer) -> None:
         key: KeyOption = None,
     ) -> None:
         """Tell what an agent read or wrote in a session; what that says of its searches is recorded."""
-        from assay.records.learning import Observation  # noqa: PLC0415 - only here
-
         text = sys.stdin.read() if wrote == "-" else wrote
         seen = Observation(session_id=session, memory_id=memory, path=path, wrote=text, event_key=key)
         with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:

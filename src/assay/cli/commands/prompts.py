@@ -7,19 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from assay import wiring
+from assay.analysis.prompt_comparison import ComparedMetric, PromptComparison
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError, NothingMeasured
 from assay.formats.grid import grid
+from assay.records.research_log import PromptSplit
 
 if TYPE_CHECKING:
-    from assay.analysis.prompt_comparison import ComparedMetric, PromptComparison
     from assay.analysis.prompt_splits import SplitSide, SplitStanding
     from assay.analysis.prompts import Wording
-    from assay.records.research_log import PromptSplit
 
 PromptArgument = Annotated[
     str, typer.Argument(metavar="PROMPT", help="Which prompt, as `assay prompts list` names it.")
@@ -54,7 +55,7 @@ def _looking(group: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List every prompt and the version in use."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             found = PromptBook(store).in_use(surface.scope)
@@ -66,7 +67,7 @@ def _looking(group: typer.Typer) -> None:
         surface: Surface, prompt: PromptArgument, version: VersionOption = None, versions: VersionsOption = False
     ) -> None:
         """Show the text of a prompt, or its versions."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             if versions:
@@ -79,7 +80,7 @@ def _looking(group: typer.Typer) -> None:
     @command(group, "diff")
     def diff(surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None) -> None:
         """Show what changed between two versions."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             found = PromptBook(store).diff(surface.scope, prompt, version, other)
@@ -90,10 +91,8 @@ def _looking(group: typer.Typer) -> None:
         surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None
     ) -> None:
         """Compare what sessions came to under two versions."""
-        import numpy as np  # noqa: PLC0415 - not for the help
-
-        from assay.analysis.offline import compare_prompts  # noqa: PLC0415 - the same
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the same
+        from assay.analysis.offline import compare_prompts  # noqa: PLC0415 - the extra "memory"
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             second = PromptBook(store).wording(surface.scope, prompt, other).version
@@ -113,7 +112,7 @@ def _changing(group: typer.Typer) -> None:
         draft: DraftOption = False,
     ) -> None:
         """Write a new version of a prompt: a whole text, or the one in use with a sentence more."""
-        from assay.analysis.prompts import PromptBook, with_sentence  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook, with_sentence  # noqa: PLC0415 - the extra "memory"
 
         if (file is None) == (add is None):
             raise InputError("give either --file or --add", remedy="See `assay prompts set --help`.")
@@ -130,7 +129,7 @@ def _changing(group: typer.Typer) -> None:
     @command(group, "use")
     def use(surface: Surface, prompt: PromptArgument, version: VersionArgument) -> None:
         """Use a version from now on."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             made = PromptBook(store).use(surface.scope, prompt, version)
@@ -139,7 +138,7 @@ def _changing(group: typer.Typer) -> None:
     @command(group, "rollback")
     def rollback(surface: Surface, prompt: PromptArgument) -> None:
         """Go back to the version before the one in use."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - not for the help
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_store(surface.settings) as store:
             made = PromptBook(store).roll_back(surface.scope, prompt)
@@ -150,8 +149,8 @@ def _splitting(group: typer.Typer) -> None:
     @command(group, "split")
     def split(surface: Surface, prompt: PromptArgument, version: ToVersion = None, end: EndOption = False) -> None:
         """Ask half of the questions with another version than the one in use; without one, show how that stands."""
-        from assay.analysis.prompt_splits import standing  # noqa: PLC0415 - not for the help
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the same
+        from assay.analysis.prompt_splits import standing  # noqa: PLC0415 - the extra "memory"
+        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
 
         if end and version is not None:
             raise InputError("give either a version or --end", remedy="See `assay prompts split --help`.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,7 @@ from assay import wiring
 from assay.cli.commands.validate import UsefulOption, told
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.records.learning import Validated
+from assay.records.learning import Validated
 
 AnswerArgument = Annotated[str, typer.Argument(metavar="ID", help="The log id of an answer, as `assay ask` tells it.")]
 
@@ -24,7 +22,7 @@ def register(app: typer.Typer) -> None:
     @command(app, "rate")
     def rate(surface: Surface, log_id: AnswerArgument, useful: UsefulOption = True) -> None:
         """Say that an answer was useful or was not: it counts for the memories that it cites."""
-        from assay.research.rating import rate as rated  # noqa: PLC0415 - heavy, and only needed here
+        from assay.research.rating import rate as rated  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
             done = rated(engine, surface.scope, log_id, useful=useful)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,11 @@ from assay import wiring
 from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
+from assay.evaluation.reporting import Report, gather, missing_from_page, write_report
+from assay.evaluation.reporting.surroundings import around, default_baseline
+from assay.evaluation.reporting.why import explain, explain_json, find_query
+from assay.evaluation.reporting.wording import losses
 from assay.records.owned_files import FileKind
-
-if TYPE_CHECKING:
-    from assay.evaluation.reporting import Report
 
 BaselineOption = Annotated[
     str | None,
@@ -55,9 +56,6 @@ def register(app: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Write a run's report, or explain where one query lost its evidence."""
-        from assay.evaluation.reporting import gather, missing_from_page, write_report  # noqa: PLC0415 - numpy is not for the help
-        from assay.evaluation.reporting.surroundings import around, default_baseline  # noqa: PLC0415 - the same
-
         place = lookup(surface, runs)
         found = place.result(run)
         against = None if no_baseline else baseline or default_baseline()
@@ -75,8 +73,6 @@ def register(app: typer.Typer) -> None:
 
 
 def _explain(surface: Surface, made: Report, wanted: str) -> None:
-    from assay.evaluation.reporting.why import explain, explain_json, find_query  # noqa: PLC0415 - as above
-
     if made.waterfall is None:
         raise InputError(made.no_waterfall.rstrip("."), remedy="Name a path or a registered dataset with --dataset.")
     query = find_query(made, wanted)
@@ -84,8 +80,6 @@ def _explain(surface: Surface, made: Report, wanted: str) -> None:
 
 
 def _shown(made: Report, files: tuple[Path, ...]) -> str:
-    from assay.evaluation.reporting.wording import losses  # noqa: PLC0415 - as above
-
     water = made.waterfall
     lost = (
         [] if water is None else [f"Missed {len(water.missed):,} of {len(water.fates):,} gold items: {losses(water)}"]

@@ -12,20 +12,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay import wiring
+from assay.cli.run_table import channel_table, ended, table
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
+from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
+from assay.evaluation.floors import named_floors
+from assay.evaluation.results import RunResult
+from assay.evaluation.running.budget import NO_LIMIT, Budget
+from assay.evaluation.running.executing import LocalExecutor
+from assay.evaluation.running.folder import DEFAULT_RUNS, RunFolder, find_run
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running
+from assay.evaluation.running.sensitivity import sentence
+from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset
+from assay.formats.files import writing
+from assay.metrics.spec import parse_specs
+from assay.records.asking import Asking
+from assay.records.checked import one_of
+from assay.records.datasets import Dataset
+from assay.records.evaluations import CaseResult, RunManifest
+from assay.systems.protocol import System
 
 if TYPE_CHECKING:
-    from assay.evaluation.datasets import ForScoring
-    from assay.evaluation.results import RunResult
-    from assay.evaluation.running.planning import RunOptions
-    from assay.records.datasets import Dataset
-    from assay.records.evaluations import CaseResult, RunManifest
     from assay.storage import Work
-    from assay.systems.protocol import System
 
 T = TypeVar("T")
 
@@ -106,10 +120,6 @@ def register(app: typer.Typer) -> None:
         asking: AskingOption = None,
     ) -> None:
         """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
-        # Numpy is loaded when there is something to measure, not to show the help.
-        from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415
-        from assay.evaluation.floors import named_floors  # noqa: PLC0415
-
         _remove_earlier(trec, system)
         named_floors(surface.settings.floors)  # one that cannot be asked is refused before anything is paid for
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
@@ -125,7 +135,7 @@ def register(app: typer.Typer) -> None:
             budget=budget,
             asking=asking,
         )
-        place = runs or surface.settings.runs_folder or _default_runs()
+        place = runs or surface.settings.runs_folder or DEFAULT_RUNS
         scored = for_scoring(found, exclude_unresolved=exclude_unresolved)
         doing = _Doing(surface, dataset, scored, given, place)
         if resume is not None and len(system) > 1:
@@ -135,12 +145,6 @@ def register(app: typer.Typer) -> None:
         else:
             results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
         _finish(surface, results, trec, scored.dataset)
-
-
-def _default_runs() -> Path:
-    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - as above
-
-    return DEFAULT_RUNS
 
 
 class _Doing(NamedTuple):
@@ -159,19 +163,12 @@ class _Doing(NamedTuple):
 
     def resume(self, wanted: str, systems: list[str]) -> RunResult:
         """A run that was begun: what is not said again is as it was."""
-        from assay.evaluation.running.folder import RunFolder, find_run  # noqa: PLC0415 - see the command
-
         folder = find_run(wanted, self.runs)
         there = RunFolder(folder).read_manifest()
         spec = systems[0] if systems else there.system
         return self._run(spec, self._options(spec, there), folder)
 
     def _options(self, spec: str, there: RunManifest | None) -> RunOptions:
-        from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
-        from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
-        from assay.records.asking import Asking  # noqa: PLC0415 - the same
-        from assay.records.checked import one_of  # noqa: PLC0415 - the same
-
         given, before = self.given, RunOptions() if there is None else _options_of(there)
         return RunOptions(
             metrics=parse_specs(given.metrics) if given.metrics else before.metrics,
@@ -186,11 +183,6 @@ class _Doing(NamedTuple):
         )
 
     def _run(self, spec: str, options: RunOptions, resume: Path | None) -> RunResult:
-        from assay.evaluation.running.budget import NO_LIMIT, Budget  # noqa: PLC0415 - see the command
-        from assay.evaluation.running.executing import LocalExecutor  # noqa: PLC0415 - the same
-        from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
-        from assay.evaluation.running.use_case import run_dataset  # noqa: PLC0415 - the same
-
         begun: list[RunManifest] = []
         try:
             with ExitStack() as shown:
@@ -220,16 +212,12 @@ class _Doing(NamedTuple):
             yield system
 
     def _command(self, run_id: str) -> str:
-        runs = "" if self.runs == _default_runs() else f" --runs {self.runs}"
+        runs = "" if self.runs == DEFAULT_RUNS else f" --runs {self.runs}"
         return f"assay run {self.asked} --resume {run_id}{runs}"
 
 
 def _options_of(there: RunManifest) -> RunOptions:
     """How a run was begun."""
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see the command
-    from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
-    from assay.records.asking import Asking  # noqa: PLC0415 - the same
-
     return RunOptions(
         metrics=parse_specs(there.metrics),
         k=there.k,
@@ -250,11 +238,6 @@ def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseRe
 
 
 def _finish(surface: Surface, results: list[RunResult], trec: Path | None, dataset: Dataset) -> None:
-    from assay.cli.run_table import channel_table, ended, table  # noqa: PLC0415 - see the command
-    from assay.evaluation.floors import named_floors  # noqa: PLC0415 - the same
-    from assay.evaluation.running.sensitivity import sentence  # noqa: PLC0415 - the same
-    from assay.evaluation.running.use_case import refuse_unmeasured  # noqa: PLC0415 - the same
-
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
     notes = [_stored(surface, result, dataset) for result in results]
@@ -275,8 +258,6 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None, datas
 
 def _remove_earlier(trec: Path | None, systems: list[str]) -> None:
     """Remove the rankings of an earlier run: a run that fails must not leave them to be measured as its own."""
-    from assay.formats.files import writing  # noqa: PLC0415 - see the command
-
     # A run file may be replayed and written anew under its own name.
     if trec is not None and trec.is_file() and not any(one.startswith("run:") for one in systems):
         with writing(trec):
@@ -299,8 +280,6 @@ def _stored(surface: Surface, result: RunResult, dataset: Dataset) -> str | None
     there = surface.common.db is not None or Path(surface.settings.db).is_file()
     if not there or importlib.util.find_spec("sqlalchemy") is None:
         return None
-    from assay.evaluation.running.use_case import keep_row  # noqa: PLC0415 - see the command
-
     return keep_row(result, dataset, partial(_writing, surface)) or None
 
 
@@ -316,15 +295,6 @@ def _bar(surface: Surface, what: str) -> Iterator[Callable[[int, int], None] | N
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only where there is a terminal
-    from rich.progress import (  # noqa: PLC0415 - the same
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task(what, total=None)

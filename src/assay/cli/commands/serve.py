@@ -6,7 +6,7 @@ import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -14,9 +14,8 @@ from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
-
-if TYPE_CHECKING:
-    from assay.settings import Settings
+from assay.gateway.hosts import is_loopback
+from assay.settings import Settings
 
 DEFAULT_PORT = 8710
 
@@ -74,7 +73,6 @@ class _Where(NamedTuple):
 
 
 def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
-    from assay.gateway.hosts import is_loopback  # noqa: PLC0415 - the same
     from assay.server import serving, workers  # noqa: PLC0415 - the extra "serve"
 
     # Behind a proxy everybody seems to be on this machine.
@@ -91,7 +89,7 @@ def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
 
 
 def _demo_settings(settings: Settings, folder: Path | None) -> Settings:
-    from assay.server import demo  # noqa: PLC0415 - numpy only when there is something to run
+    from assay.server import demo  # noqa: PLC0415 - the extra "memory"
 
     chosen = demo.demo_settings(settings, folder or demo.FOLDER)
     demo.clear(chosen)
@@ -99,7 +97,7 @@ def _demo_settings(settings: Settings, folder: Path | None) -> Settings:
 
 
 def _fill(surface: Surface, settings: Settings) -> None:
-    from assay.server import demo  # noqa: PLC0415 - numpy only when there is something to run
+    from assay.server import demo  # noqa: PLC0415 - the extra "memory"
 
     if not demo.is_filled(settings):
         with wiring.serving(settings) as engine:

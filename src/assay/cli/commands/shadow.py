@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay import wiring
 from assay.cli.surface import Surface, command
+from assay.errors import NothingMeasured
 from assay.formats.grid import grid
+from assay.records import Scope
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
     from assay.online.ladder import ShadowSummary
-    from assay.records import Scope
 
 FlagArgument = Annotated[str, typer.Argument(metavar="FLAG", help="A flag; `assay flag list` has them all.")]
 LastOption = Annotated[int, typer.Option("--last", metavar="N", min=1, max=10_000, help="Of the newest searches.")]
@@ -27,7 +29,7 @@ def register(app: typer.Typer) -> None:
     @command(group, "status")
     def status(surface: Surface) -> None:
         """List the flags that run in the shadow, and what their runs came to."""
-        from assay.online.ladder import SHADOWED, summed  # noqa: PLC0415 - not for the help
+        from assay.online.ladder import SHADOWED, summed  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_engine(surface.settings) as engine:
             states = engine.flag_states(surface.scope)
@@ -47,9 +49,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
-    from assay.errors import NothingMeasured  # noqa: PLC0415 - not for the help
-    from assay.online.ladder import summed  # noqa: PLC0415 - the same
-    from assay.online.replaying import replay  # noqa: PLC0415 - the same
+    from assay.online.ladder import summed  # noqa: PLC0415 - the extra "memory"
+    from assay.online.replaying import replay  # noqa: PLC0415 - the extra "memory"
 
     on = engine.flag_states(scope)[flag].on
     control, treatment = (wiring.treatment_of(engine, flag, on=side) for side in (on, not on))
@@ -72,7 +73,5 @@ def _row(name: str, one: ShadowSummary) -> tuple[str, ...]:
 
 def as_json(one: ShadowSummary) -> dict[str, Any]:
     """A summary for machines."""
-    from dataclasses import asdict  # noqa: PLC0415 - only here
-
     times = one.latency_p95_ms
     return {**one._asdict(), "latency_p95_ms": None if times is None else asdict(times)}

@@ -12,6 +12,7 @@ import typer
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.evaluation.datasets import load_dataset
 from assay.extras import need_extra
 from assay.formats.grid import grid
 
@@ -51,8 +52,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
         need_extra("memory")
-        from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - heavy, and only here
-        from assay.evaluation.simulating import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the same
+        from assay.evaluation.simulating import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the extra "memory"
 
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))

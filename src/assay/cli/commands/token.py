@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay import wiring
+from assay.access import Tokens
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.formats.grid import grid
-from assay.records.access import Access
+from assay.records.access import Access, AccessToken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
-    from assay.access import Tokens
     from assay.access.sign_ins import ListedSignIn
-    from assay.records.access import AccessToken
     from assay.storage import Store
 
 ScopeOption = Annotated[Access, typer.Option("--scope", help="How far it reaches; each includes the ones before it.")]
@@ -118,14 +116,10 @@ def _session_as_json(listed: ListedSignIn) -> dict[str, Any]:
 
 
 def _tokens(surface: Surface) -> AbstractContextManager[Tokens]:
-    from contextlib import contextmanager  # noqa: PLC0415 - not for the help
-
     @contextmanager
     def opened() -> Iterator[Tokens]:
         clock = SystemClock()
         with wiring.open_store(surface.settings, clock=clock) as store:
-            from assay.access import Tokens  # noqa: PLC0415 - SQLAlchemy only when there is a store
-
             yield Tokens(store, clock)
 
     return opened()

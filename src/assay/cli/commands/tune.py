@@ -16,6 +16,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
 from assay.extras import need_extra
 from assay.formats.grid import grid
+from assay.formats.save_scenarios import load_scenarios
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:
@@ -39,21 +40,20 @@ def register(app: typer.Typer) -> None:
     def thresholds(surface: Surface, pairs: PairsOption = None) -> None:
         """Measure similarities of labelled pairs with the configured embedder, and propose thresholds."""
         need_extra("memory")
-        from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - heavy, and only here
+        from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - the extra "memory"
 
         found = measure_thresholds(_pairs(pairs), wiring.configured_embedder(surface.settings))
         surface.result(plain(found), "\n".join(_lines(found)))
 
 
 def _pairs(file: Path | None) -> list[LabelledPair]:
-    from assay.formats.save_scenarios import load_scenarios  # noqa: PLC0415 - heavy, and only here
-    from assay.memory.saving.thresholds import pairs_of  # noqa: PLC0415 - the same
+    from assay.memory.saving.thresholds import pairs_of  # noqa: PLC0415 - the extra "memory"
 
     return pairs_of(load_scenarios()) if file is None else list(_read(file))
 
 
 def _read(file: Path) -> Iterator[LabelledPair]:
-    from assay.memory.saving.thresholds import LabelledPair, PairLabel  # noqa: PLC0415 - heavy, and only here
+    from assay.memory.saving.thresholds import LabelledPair, PairLabel  # noqa: PLC0415 - the extra "memory"
 
     try:
         lines = read_regular_text(file).splitlines()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from assay import wiring
@@ -16,13 +17,20 @@ from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue
+from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
+from assay.evaluation.default_metrics import default_metrics
+from assay.evaluation.experiments import Plan, perform
+from assay.evaluation.experiments.performing import Performed
+from assay.evaluation.gating import GateOptions
+from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running
 from assay.formats.grid import grid
+from assay.metrics.spec import MetricSpec
 from assay.records import Channel, FusionMethod
 from assay.records.checked import one_of
 
 if TYPE_CHECKING:
-    from assay.evaluation.datasets import ForScoring
-    from assay.evaluation.experiments.performing import Performed
     from assay.evaluation.tuning import Space, Tuned
 
 DatasetArgument = Annotated[
@@ -64,8 +72,6 @@ def register(group: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Find better fusion weights from logged searches; exit 0 a better one was confirmed, 2 keep what you have."""
-        from assay.evaluation.datasets import for_scoring, load_dataset  # noqa: PLC0415 - numpy is not for the help
-
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         asked = _Asked(scored=scored, system=system, metric=metric, lost=allow_lost, seed=seed)
         tuned = _tuned(asked, _space(configurations, method, ranges))
@@ -86,7 +92,7 @@ class _Asked:
 
 
 def _space(count: int, methods: list[str], ranges: list[str]) -> Space:
-    from assay.evaluation.tuning import Space  # noqa: PLC0415 - see the command
+    from assay.evaluation.tuning import Space  # noqa: PLC0415 - the extra "memory"
 
     given: dict[str, Any] = (
         {} if not methods else {"methods": tuple(one_of(FusionMethod)(m, "method") for m in methods)}
@@ -105,10 +111,7 @@ def _range(text: str) -> tuple[Channel, tuple[float, float]]:
 
 
 def _tuned(asked: _Asked, space: Space) -> Tuned:
-    import numpy as np  # noqa: PLC0415 - see the command
-
-    from assay.evaluation.tuning import Replay, gather, space_of, tune  # noqa: PLC0415 - the same
-    from assay.metrics.spec import MetricSpec  # noqa: PLC0415 - the same
+    from assay.evaluation.tuning import Replay, gather, space_of, tune  # noqa: PLC0415 - the extra "memory"
 
     spec, dataset, rng = MetricSpec.parse(asked.metric), asked.scored.dataset, np.random.default_rng(asked.seed)
     tunable = wiring.open_tunable(asked.system, dataset)
@@ -124,14 +127,6 @@ def _tuned(asked: _Asked, space: Space) -> Tuned:
 
 def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
     """The engine itself with and without the choice, before the gate."""
-    from assay.evaluation.default_metrics import default_metrics  # noqa: PLC0415 - see the command
-    from assay.evaluation.experiments import Plan, perform  # noqa: PLC0415 - see the command
-    from assay.evaluation.gating import GateOptions  # noqa: PLC0415 - the same
-    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - the same
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - the same
-    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
-    from assay.metrics.spec import MetricSpec  # noqa: PLC0415 - the same
-
     dataset, spec = asked.scored.dataset, MetricSpec.parse(asked.metric)
     plan = Plan(
         dataset=dataset,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,7 @@ from assay import wiring
 from assay.cli.commands.show import IdArgument
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.records.learning import Validated
+from assay.records.learning import Validated
 
 UsefulOption = Annotated[bool, typer.Option("--useful/--not-useful", help="What it was worth.")]
 SessionOption = Annotated[

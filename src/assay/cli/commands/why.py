@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 from rich.text import Text
 from rich.tree import Tree
 
 from assay.cli.commands.show import IdArgument
 from assay.cli.surface import Surface, command
+from assay.records import Reason, Why
 from assay.verbs import memory as memory_verbs
-
-if TYPE_CHECKING:
-    from assay.records import Reason, Why
 
 
 def register(app: typer.Typer) -> None:
