@@ -22,7 +22,6 @@ def register(app: typer.Typer) -> None:
     @command(app, "metrics")
     def metrics(surface: Surface, name: NameArgument = None) -> None:
         """List every metric, or show one with its formula, source, parameters and a worked example."""
-        # The families load numpy; the help must not wait for it.
         if name is None:
             every = entries()
             surface.result([_as_json(entry) for entry in every], _table(every))
