@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -207,7 +207,7 @@ def surfaces_of(verb: Verb[Any, Any], *, person: bool) -> dict[str, Call]:
 def place_at(folder: Path, db: str) -> Iterator[Place]:
     """Open a store, and a server before it, that every surface reaches."""
     (folder / "assay.toml").write_text('[embedder]\nkind = "none"\n')
-    settings = replace(settings_at(folder), db=db, embedder="none")
+    settings = settings_at(folder).change(db=db, embedder="none")
     with wiring.serving(settings) as engine:
         services = Services(engine, settings)
         with (
