@@ -49,7 +49,7 @@ EXTRAS: Mapping[str, Extra] = {
     "parquet": Extra(modules=("pyarrow",)),
     "report": Extra(modules=("plotly",)),
     "serve": Extra(
-        modules=("fastapi", "jinja2", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
+        modules=("fastapi", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
         includes=("memory", "report"),
         also=("starlette", "h11"),
     ),

@@ -70,6 +70,13 @@ class Line:
             return None
         return (now - self.baseline) / self.baseline
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is worse than the baseline by more than chance, as the paired comparison decided."""
+        if not self.certain or self.change is None:
+            return False
+        return self.change > 0 if self.lower_is_better else self.change < 0
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ruling:

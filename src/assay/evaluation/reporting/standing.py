@@ -15,6 +15,7 @@ from assay.evaluation.reporting.content import Line, Ruling, Status
 from assay.evaluation.results import RunResult
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.operations import TOTAL
+from assay.presentation.wording import counted as count_of
 from assay.records.outcome import OutcomeKind
 
 PERCENTILES = ("p50", "p95", "p99")
@@ -49,7 +50,7 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
         said = verdict.of(Ruled.INCONCLUSIVE)[0].sentence
         return f"{said[0].upper()}{said[1:]}."
     if status is Status.PASS:
-        held = wording.count_of(len(verdict.of(Ruled.PASS)), "rule")
+        held = count_of(len(verdict.of(Ruled.PASS)), "rule")
         return f"{held} hold{'' if held.endswith('s') else 's'}{_degraded(lines)}."
     bad = verdict.of(Ruled.FAIL) or verdict.of(Ruled.INCONCLUSIVE)
     if not bad:
@@ -168,13 +169,6 @@ def _stood(line: Line, rules: list[RuleVerdict]) -> Line:
     for status in (Status.FAIL, Status.INCONCLUSIVE):
         if status in ruled:
             return replace(line, status=status)
-    if is_worse(line):
+    if line.is_worse:
         return replace(line, status=Status.DEGRADED)
     return replace(line, status=Status.PASS if Status.PASS in ruled else Status.NOT_GATED)
-
-
-def is_worse(line: Line) -> bool:
-    """Whether a number is worse than the baseline's by more than chance, as the paired comparison decided."""
-    if not line.certain or line.change is None:
-        return False
-    return line.change > 0 if line.lower_is_better else line.change < 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from assay.evaluation.reporting.content import Line, Report
-from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
+from assay.evaluation.reporting.content import Line, Query, Report
+from assay.evaluation.waterfall import LOSSES, Fate, Stage, Step, Waterfall
 from assay.metrics.run_facts import LatencySummary
+from assay.presentation.wording import counted as count_of
 
 NOTHING = "-"
 NO_FAILURES = "No query ended with an error or a time-out."
@@ -37,6 +38,13 @@ def change(line: Line) -> str:
     return "" if line.change is None else f"{line.change * 100:+.1f} %{pairs(line)}"
 
 
+def change_class(line: Line) -> str:
+    """The class that colours a change: `up`, `down`, or none where it may be chance."""
+    if not line.certain:
+        return ""
+    return "down" if line.is_worse else "up"
+
+
 def pairs(line: Line) -> str:
     """Say over how many cases two runs were compared, where one of them has values beyond them."""
     if line.pairs is None or line.paired is None:
@@ -59,13 +67,6 @@ def floor(line: Line) -> str:
         return NOTHING
     sign = "≤" if line.lower_is_better else "≥"
     return f"{sign} {line.floor:g}{f' {line.unit}' if line.unit else ''}"
-
-
-def count_of(count: int, what: str) -> str:
-    """Such as `1 query`, `2 queries`."""
-    if count == 1:
-        return f"1 {what}"
-    return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count:,} {what}s"
 
 
 def counted(pairs: Iterable[tuple[str, int]]) -> str:
@@ -100,6 +101,40 @@ def losses(water: Waterfall) -> str:
         Stage.SYSTEM_FAILED: "the system failed",
     }
     return " | ".join(f"{words} {lost[stage]}" for stage, words in named.items() if lost.get(stage)) or "none lost"
+
+
+def losses_by_stage(water: Waterfall) -> list[tuple[str, int]]:
+    """Return how many items were lost at each stage that lost some, in the order of the steps."""
+    lost = water.lost
+    return [
+        (stage.value, lost[stage])
+        for stage in (*LOSSES.values(), Stage.NOT_KNOWN, Stage.SYSTEM_FAILED)
+        if stage in lost
+    ]
+
+
+def is_failure(query: Query) -> bool:
+    """Whether the system gave no list for a query."""
+    return query.status not in ("ok", "skipped")
+
+
+def query_kinds(query: Query) -> list[str]:
+    """Return what a query can be filtered by: `missed`, `failed`, `lost`."""
+    lost = any(before is not None and (query.values.get(name) or 0.0) < before for name, before in query.before.items())
+    kinds = (("missed", query.missed), ("failed", is_failure(query)), ("lost", lost))
+    return [name for name, holds in kinds if holds]
+
+
+def query_values(query: Query) -> str:
+    """Return every value of a query, with the baseline's, and how long it took, in one line."""
+    values = (
+        f"{name} {number(value)}"
+        + (f" (baseline {number(query.before[name])})" if query.before.get(name) is not None else "")
+        for name, value in query.values.items()
+    )
+    time = [number(query.milliseconds, "ms")] if query.milliseconds is not None else []
+    kind = [query.category] if query.category else []
+    return " · ".join([*kind, *values, *time])
 
 
 def step_name(step: Step, k: int) -> str:

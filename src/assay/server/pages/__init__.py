@@ -1,8 +1,8 @@
 """The dashboard: pages that the server renders, with small scripts of their own, alive without any other machine.
 
 `viewing` says how a page is declared, `rendering` how it is made from `templates`, `assets` serves the files beside
-it, `charts` are figures for plotly, `wording` how numbers are written, `asking_for` reads filters from an address,
-`kept` is the last few values that took long, `wrong` the page of what was refused before any page saw it.
+it, `asking_for` reads filters from an address, `kept` is the last few values that took long, `wrong` the page of what
+was refused before any page saw it. Charts, style sheet and the wording of numbers are those of `assay.presentation`.
 Every other module is one page: what it asks the use-cases, and what its template shows.
 """
 

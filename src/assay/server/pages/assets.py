@@ -1,4 +1,4 @@
-"""The files that pages need, from the installed packages alone: our own, and plotly's script.
+"""The files that pages need, from the installed packages alone: our own, the shared ones, and plotly's script.
 
 An address carries the hash of its content, so an answer may be kept for ever and a new version has a new address.
 """
@@ -11,9 +11,9 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from assay.errors import RecordNotFound
+from assay.presentation.assets import PLOTLY, SHARED, read_shared
 
 FOLDER = "/assets"
-PLOTLY = "plotly.min.js"
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 KEEP = "public, max-age=31536000, immutable"
 
@@ -32,6 +32,8 @@ def read(name: str) -> Asset:
     """The file of that name; a name that is not ours is not looked for on the disk."""
     if name == PLOTLY:
         content = files("plotly").joinpath("package_data", PLOTLY).read_bytes()
+    elif name in SHARED:
+        content = read_shared(name).encode()
     elif name in own_names():
         content = files(__package__).joinpath("assets", name).read_bytes()
     else:

@@ -13,10 +13,10 @@ from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
 from assay.online.ladder import LadderPage
+from assay.presentation import charts
 from assay.records import AbTestStatus
 from assay.records.checked import one_of
 from assay.records.online import VoteKind
-from assay.server.pages import charts
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.storage import Work
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay.access import acts
+from assay.presentation import charts
 from assay.records.research import Dimension
-from assay.server.pages import asking_for, charts
+from assay.server.pages import asking_for
 from assay.server.pages.ask import told_of
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.viewing import Page, Pages, View

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.memory.showing import show
+from assay.presentation import charts
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
-from assay.server.pages import asking_for, charts
+from assay.server.pages import asking_for
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.storage import Work
 

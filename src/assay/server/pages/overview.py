@@ -5,14 +5,14 @@ from __future__ import annotations
 from assay.access import acts
 from assay.analysis.aggregates import Aggregates, aggregate, summary
 from assay.analysis.trends import Week
+from assay.presentation import charts
+from assay.presentation.wording import GOOD_SCORE
 from assay.records.research import DIMENSIONS
 from assay.records.research_log import AskedAgain, DayOfResearch
-from assay.server.pages import asking_for, charts
+from assay.server.pages import asking_for
 from assay.server.pages.viewing import Page, Pages, View
 
 pages = Pages("overview")
-PASSING = 0.7
-"""Where the histogram changes its colour: the score from which a plan passes."""
 
 
 @pages.get("/evaluation", acts.ANSWER_READ)
@@ -31,7 +31,7 @@ def overview(view: View) -> Page:
             "ever": ever,
             "chosen": chosen,
             "ranges": asking_for.RANGES,
-            "histogram": charts.histogram(found.histogram, bar=PASSING) if found.sessions else None,
+            "histogram": charts.histogram(found.histogram, bar=GOOD_SCORE) if found.sessions else None,
             "failures": _failures(found),
             "trend": charts.trend(_points(found, totals.days)) if found.sessions else None,
             "dimensions": [(one.value, [name.value for name in own]) for one, own in DIMENSIONS.items()],

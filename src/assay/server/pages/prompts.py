@@ -12,8 +12,9 @@ from assay.analysis.offline import compare_prompts
 from assay.analysis.prompt_splits import standing
 from assay.analysis.prompts import PromptBook, diff_of
 from assay.errors import NothingMeasured
+from assay.presentation import charts
 from assay.records.research_log import ResearchFilter
-from assay.server.pages import asking_for, charts
+from assay.server.pages import asking_for
 from assay.server.pages.viewing import Page, Pages, View, go_to
 
 pages = Pages("prompts")

@@ -1,7 +1,7 @@
-"""From a template and values to a page: one environment, escaping everything, with the frame around every page.
+"""From a template and values to a page, with the frame around every page.
 
-`render` makes a response. Navigation shows the pages in `MENU` that the application has; `asset` gives the address of
-a file with its version in it, so that browsers may keep it for ever.
+`render` makes a response; the environment is that of `assay.presentation`. Navigation shows the pages in `MENU` that
+the application has; `asset` gives the address of a file with its version in it, so that browsers may keep it for ever.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.routing import Route
 
 from assay.access import Grant
 from assay.memory.saving.quarantine import reasons
-from assay.server.pages import wording
+from assay.presentation import templates
 from assay.server.pages.assets import address_of
 from assay.server.routing import act_of
 from assay.server.security.csrf import token_of
@@ -56,25 +56,8 @@ MENU: tuple[Entry, ...] = (
 
 @cache
 def environment() -> Environment:
-    """The templates and their filters."""
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in ("number", "signed", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line"):
-        made.filters[name] = getattr(wording, name)
-    made.globals |= {
-        "asset": address_of,
-        "tone": wording.tone,
-        "score_tone": wording.score_tone,
-        "counted": wording.counted,
-        "doubts_of": reasons,
-        "LONGEST_SHOWN": wording.LONGEST_SHOWN,
-    }
-    return made
+    """The templates of the pages."""
+    return templates.environment(_TEMPLATES, asset=address_of, doubts_of=reasons)
 
 
 def render(
@@ -91,9 +74,7 @@ def render(
         "place": request.app.state.services.settings.tenant,
     }
     text = environment().get_template(template).render(**frame, **(context or {}))
-    # Half a surrogate pair is no text that a browser could be sent.
-    body = text.encode("utf-8", errors="replace").decode("utf-8")
-    return HTMLResponse(body, status_code=status, headers={"Cache-Control": "no-store"})
+    return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store"})
 
 
 def served(request: Request) -> list[Entry]:

@@ -16,10 +16,11 @@ from assay.errors import AssayError, BadValue, BrokenSeal
 from assay.evaluation.comparing import Compared, compare_readings, is_loss, leading
 from assay.evaluation.recommending import advise
 from assay.evaluation.reporting import Report
-from assay.evaluation.reporting import charts as report_charts
 from assay.evaluation.reporting import wording as report_wording
+from assay.evaluation.reporting.charts import draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.reporting.why import find_query
-from assay.server.pages import asking_for, charts
+from assay.presentation import charts
+from assay.server.pages import asking_for
 from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to
 
@@ -160,16 +161,15 @@ def one_run(view: View) -> Page:
         and (only != "missed" or one.missed)
         and (only != "failed" or one in report.failures)
     ]
-    shares = [(line.metric, line) for line in report.lines if not line.unit and not line.lower_is_better]
     water = report.waterfall
     return Page(
         template="run.html",
         context={
             "report": report,
-            "intervals": report_charts.interval_charts(shares),
-            "funnel": None if water is None else report_charts.funnel(water),
+            "intervals": draw_intervals(report),
+            "funnel": None if water is None else draw_funnel(water),
             "lost": "" if water is None else report_wording.losses(water),
-            "latency": _latency(report),
+            "latency": draw_latency(report),
             "queries": fitting[begin : begin + QUERIES],
             "fitting": len(fitting),
             "begin": begin,
@@ -180,11 +180,6 @@ def one_run(view: View) -> Page:
             "against": view.asked("baseline"),
         },
     )
-
-
-def _latency(report: Report) -> dict[str, Any] | None:
-    total = report.latency.get("total")
-    return report_charts.latency_histogram(report.times, total) if total is not None and report.times else None
 
 
 def _others(view: View, run_id: str) -> list[Line]:

@@ -15,8 +15,8 @@ from starlette.types import Scope
 
 from assay.errors import AssayError
 from assay.gateway.hosts import SAFE, authority
+from assay.presentation.assets import STYLE, read_shared
 from assay.server.errors import Refused, status_of
-from assay.server.pages.assets import read
 from assay.server.pages.rendering import environment, render
 from assay.server.security.guard import LOGIN
 from assay.server.security.login import inside
@@ -49,9 +49,8 @@ def shown(app: FastAPI, scope: Scope, problem: AssayError | Refused) -> Response
     context = said_of(problem, *_way_back(request, problem, status))
     if scope.get(GRANT) is not None and status != TOO_FAST:
         return render(request, "error.html", context, status=status)
-    style = read("assay.css").content.decode()
-    text = environment().get_template("error_alone.html").render(**context, style=style)
-    return HTMLResponse(text.encode("utf-8", errors="replace").decode(), status_code=status)
+    text = environment().get_template("error_alone.html").render(**context, style=read_shared(STYLE))
+    return HTMLResponse(text, status_code=status)
 
 
 def said_of(problem: AssayError | Refused, back: str, back_says: str) -> dict[str, Any]:

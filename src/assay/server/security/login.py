@@ -7,15 +7,19 @@ with `__Host-`. Signing out ends it on the server.
 
 from __future__ import annotations
 
-import html
+from functools import cache
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI
+from jinja2 import Template
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.access import acts
 from assay.access.sign_ins import NewSignIn
+from assay.presentation.assets import STYLE, read_shared
+from assay.presentation.templates import environment
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
 from assay.server.security.csrf import token_of
@@ -23,18 +27,7 @@ from assay.server.security.guard import LOGIN, address_key
 from assay.server.services import services_of
 
 LOGOUT = "/logout"
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Assay: sign in</title>
-<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}}
-:root{{color-scheme:light dark}}
-input,button{{font:inherit;width:100%;padding:.5rem;margin:.25rem 0 1rem;box-sizing:border-box}}</style></head>
-<body><main><h1>Assay</h1>{problem}<form method="post" action="/login">
-<label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
-<input type="hidden" name="next" value="{next}">
-<input type="hidden" name="csrf_token" value="{csrf}"><button>Sign in</button></form>
-<p>Make one on the server with <code>assay token create</code>.</p></main></body></html>"""
+REFUSED = "That token opens nothing here."
 
 
 def add_login(app: FastAPI) -> None:
@@ -72,8 +65,7 @@ async def _sign_in(request: Request) -> Response:
     made = await services.run(sign_in)
     if made is None:
         services.failures.count(address_key(request.scope), token)
-        problem = "<p role='alert'>That token opens nothing here.</p>"
-        return HTMLResponse(_filled(request, after, problem), status_code=401)
+        return HTMLResponse(_filled(request, after, REFUSED), status_code=401)
     answer = RedirectResponse(after, status_code=303)
     lasts = int(services.sign_ins.lasts.total_seconds())
     answer.set_cookie(
@@ -113,4 +105,11 @@ def _via(request: Request) -> str:
 
 def _filled(request: Request, after: str, problem: str = "") -> str:
     # Somebody who is signed in already, or sits at this machine, signs in by a form of ours like any other.
-    return PAGE.format(next=html.escape(inside(after), quote=True), problem=problem, csrf=token_of(request))
+    return _template().render(
+        after=inside(after), problem=problem, csrf_token=token_of(request), style=read_shared(STYLE)
+    )
+
+
+@cache
+def _template() -> Template:
+    return environment(Path(__file__).with_name("templates")).get_template("login.html")

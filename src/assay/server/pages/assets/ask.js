@@ -43,7 +43,7 @@
     search: { started: "Searching", evaluating: "Looking at what was found" },
     answer: { started: "Writing the answer", evaluating: "Looking at the answer" },
   };
-  const tone = (score) => score >= 0.7 ? "is-pass" : score < 0.5 ? "is-fail" : "is-warn";
+  const tone = (score) => score >= Number(root.dataset.good) ? "is-pass" : score < Number(root.dataset.poor) ? "is-fail" : "is-warn";
   const chip = (card, text, kind = "is-info") => {
     const place = one(card, "[data-state]");
     place.textContent = text;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from assay.server.pages import wording
+from assay.presentation import wording
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.server.pages import charts
+from assay.presentation import charts
 
 SIMPLE = {"scatter", "bar"}
 """Trace types that run where text may not be evaluated as code."""

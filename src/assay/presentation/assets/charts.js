@@ -36,4 +36,7 @@
   draw();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("assay-theme", draw);
+  // Paper is light, whatever the screen is.
+  addEventListener("beforeprint", () => { root.classList.add("paper"); draw(); });
+  addEventListener("afterprint", () => { root.classList.remove("paper"); draw(); });
 })();
