@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from fastapi import FastAPI
@@ -21,7 +21,10 @@ _log = logging.getLogger(__name__)
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Around the time in which the application serves."""
     services: Services = app.state.services
-    yield
+    async with AsyncExitStack() as held:
+        if services.live.peers is not None:
+            await held.enter_async_context(services.live.peers.answering(partial(services.live.tell, services.streams)))
+        yield
     left = await services.finish(FINISH_S)
     services.interrupted += [("", "streamed work")] * left
     if services.interrupted:

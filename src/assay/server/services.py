@@ -21,6 +21,7 @@ from assay.records import Scope
 from assay.server.crews import Crew
 from assay.server.live import LiveQuestions
 from assay.server.metrics import ServerMetrics
+from assay.server.peers import Peers
 from assay.server.streaming import EventStreams
 
 if TYPE_CHECKING:
@@ -66,7 +67,15 @@ class Lane(StrEnum):
 class Services:
     """A memory in the service of HTTP clients."""
 
-    def __init__(self, engine: Engine, settings: Settings, *, threads: int = THREADS, waiting: int = WAITING) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        *,
+        threads: int = THREADS,
+        waiting: int = WAITING,
+        peers: Peers | None = None,
+    ) -> None:
         self.engine = engine
         self.settings = settings
         self.tokens = Tokens(engine.store, engine.clock)
@@ -74,7 +83,7 @@ class Services:
         self.metrics = ServerMetrics()
         self.failures = Failures(engine.clock)
         """Tokens that opened nothing, in a header, a cookie or the login form."""
-        self.live = LiveQuestions(engine.store.ids)
+        self.live = LiveQuestions(engine.store.ids, peers)
         self.streams = EventStreams()
         """The event streams that are open."""
         self.measuring = threading.Lock()

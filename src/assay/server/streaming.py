@@ -100,10 +100,13 @@ class EventFeed(_Wakes):
         self.closed = False
         """Whether the work has ended; no event follows."""
 
-    def add(self, name: str, data: dict[str, Any]) -> None:
-        """Append an event and wake the readers; beyond the limit the oldest event goes."""
+    def add(self, name: str, data: dict[str, Any], *, place: int | None = None) -> None:
+        """Append an event and wake the readers; beyond the limit the oldest event goes.
+
+        `place`: where the event is in the feed that this one is a copy of; places follow each other.
+        """
         with self._lock:
-            self._added += 1
+            self._added = self._added + 1 if place is None else place
             self._events.append(FeedEvent(self._added, name, data))
         self.wake_all()
 

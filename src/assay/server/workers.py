@@ -1,8 +1,9 @@
 """One process that serves, or several that share a socket: Python does one thing at a time, machines have more cores.
 
 Each process opens the store for itself; what one writes the others see. A process that dies is replaced. What is
-counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them. With a process for
-each core, each keeps to its own (`design/worker-processes-and-cores.md`).
+counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them; questions that are
+being answered are shown by all of them (`peers`). With a process for each core, each keeps to its own
+(`design/worker-processes-and-cores.md`).
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import secrets
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import NamedTuple
 
 from assay import wiring
 from assay.errors import RunFailed
 from assay.server import serving
 from assay.server.application import build
+from assay.server.peers import Peers
 from assay.server.services import Services
 from assay.settings import Settings
 
@@ -46,13 +50,15 @@ class Serving(NamedTuple):
     open_here: bool
     names: tuple[str, ...]
     secret: bytes | None = None
+    peers: Peers | None = None
+    """The other processes, where several serve together."""
 
 
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
     """Serve in this process until told to stop; `begun` is called when the socket is about to be answered."""
     _return_what_is_freed()
     with wiring.serving(how.settings) as engine:
-        services = Services(engine, how.settings, threads=how.settings.server_threads)
+        services = Services(engine, how.settings, threads=how.settings.server_threads, peers=how.peers)
         if not how.open_here:
             serving.need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret)
@@ -92,21 +98,26 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
             serving.need_token(at[0].getsockname()[0], stored=stored)
     shared = how._replace(secret=secrets.token_bytes(32))
     cores = cores_for(len(at), _cores_here()) if how.settings.server_own_core == "yes" else [None] * len(at)
-    seats = [_Seat(*one) for one in zip(at, cores, strict=True)]
-    running: list[BaseProcess] = []
-    try:
-        running += [_started(shared, one) for one in seats]
-        begun()
-        _replace_dead(shared, seats, running)
-    finally:
-        _end(running)
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        seats = [
+            _Seat(socket_, core, Peers(Path(folder), number))
+            for number, (socket_, core) in enumerate(zip(at, cores, strict=True))
+        ]
+        running: list[BaseProcess] = []
+        try:
+            running += [_started(shared, seat) for seat in seats]
+            begun()
+            _replace_dead(shared, seats, running)
+        finally:
+            _end(running)
 
 
 class _Seat(NamedTuple):
-    """Where a process serves, and on which core if on one alone."""
+    """Where a process serves, on which core if on one alone, and where the other processes find it."""
 
     at: socket.socket
     core: int | None
+    peers: Peers
 
 
 def cores_for(processes: int, cores: Sequence[int]) -> Sequence[int | None]:
@@ -139,7 +150,7 @@ def _work(how: Serving, seat: _Seat) -> None:
         signal.signal(number, lambda *_: sys.exit(0))
     if seat.core is not None:
         keep_to(seat.core)
-    serve_here(how, seat.at, lambda: None)
+    serve_here(how._replace(peers=seat.peers), seat.at, lambda: None)
 
 
 def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProcess]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Breakdown, Report
 from assay.evaluation.waterfall import Waterfall
-from assay.metrics.run_facts import TOTAL
+from assay.metrics.operations import TOTAL
 from assay.presentation.charts import Figure, FunnelStep, funnel, interval_bars, interval_charts, latency_histogram
 
 

@@ -20,7 +20,7 @@ from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.charts import draw_breakdown, draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.reporting.content import Report
 from assay.extras import install_command
-from assay.metrics.run_facts import TOTAL
+from assay.metrics.operations import TOTAL
 from assay.presentation.assets import CHARTS, STYLE, read_shared
 from assay.presentation.templates import environment
 

@@ -23,7 +23,7 @@ from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_act
-from assay.server.services import REQUEST_ID, scope_of, services_of
+from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import as_sent
 from assay.wiring.research import open_research
 
@@ -156,7 +156,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
 async def _events(request: Request, ticket: str) -> Response:
     services = services_of(request)
     try:
-        live = services.live.get(scope_of(request), ticket)
+        live = await services.run(partial(services.live.get, scope_of(request), ticket), Lane.PAGES)
     except AssayError as problem:
         return told(problem, str(request.scope.get(REQUEST_ID, "")))
 
