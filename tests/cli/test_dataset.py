@@ -10,7 +10,8 @@ import pytest
 from tests.cli.telling import Run
 from tests.evaluation.datasets.small import anchored, graded, with_first
 
-from assay.evaluation.datasets import export_dataset
+from assay.evaluation.datasets import export_dataset, load_dataset
+from assay.evaluation.datasets.export_losses import LOSSLESS
 from assay.formats.writing import write_trec_run
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Grade
@@ -71,6 +72,23 @@ def test_exported_judgments_are_what_measure_reads(run: Run, small: str) -> None
     beir = run("measure", "--qrels", "beir/qrels/test.tsv", "--run", "run.trec", "-m", "ndcg@10", "--json").json
     assert trec["runs"][0]["metrics"]["ndcg@10"]["value"] == pytest.approx(1.0)
     assert trec["runs"] == beir["runs"]
+
+
+def test_an_export_names_what_the_format_does_not_keep(run: Run) -> None:
+    trec = run("dataset", "export", "hotel", "trec", "--format", "trec")
+    assert "  100 documents are not in it\n" in trec.out
+    assert "  fields of cases that it does not keep: category (109), difficulty (109)" in trec.out
+    lost = run("dataset", "export", "hotel", "beir", "--format", "beir", "--json").json["lost"]
+    assert (lost["documents"], lost["cases"]) == (0, 0)
+    assert lost["document_fields"]["tags"] == 100
+
+
+@pytest.mark.parametrize("kind", sorted(LOSSLESS))
+def test_formats_that_keep_everything_name_nothing(run: Run, kind: str) -> None:
+    told = run("dataset", "export", "hotel", "out", "--format", kind)
+    assert told.out.count("\n") == 1
+    whole, back = load_dataset("hotel"), load_dataset(Path("out"))
+    assert (back.documents, back.cases) == (whole.documents, whole.cases)
 
 
 def test_ids_with_blanks_are_encoded_on_request(run: Run, tmp_path: Path) -> None:

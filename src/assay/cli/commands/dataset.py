@@ -42,6 +42,7 @@ from assay.evaluation.datasets import (
 )
 from assay.evaluation.datasets import show as overview
 from assay.evaluation.datasets.bundled import bundled_names
+from assay.evaluation.datasets.export_losses import find_losses
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
 from assay.records.owned_files import FileKind
@@ -154,9 +155,17 @@ def _register_files(group: typer.Typer) -> None:
         """Write a dataset in another format."""
         dataset = _loaded(surface, name)
         place = export_dataset(dataset, to, kind=kind, split=split, encode_ids=encode_ids)
+        losses = find_losses(dataset, place, kind, split=split)
+        lost = ["what it keeps is not known: it cannot be read back"] if losses is None else losses.lines()
         surface.result(
-            {"name": dataset.name, "format": kind, "path": str(place), "content_hash": dataset.content_hash},
-            f"{dataset.name} {dataset.version} written as {kind}: {place}",
+            {
+                "name": dataset.name,
+                "format": kind,
+                "path": str(place),
+                "content_hash": dataset.content_hash,
+                "lost": None if losses is None else plain(losses),
+            },
+            "\n  ".join([f"{dataset.name} {dataset.version} written as {kind}: {place}", *lost]),
         )
 
     @command(group, "split")

@@ -1,9 +1,9 @@
 """Datasets: found by name or path, kept in versions, checked before they are trusted.
 
 `loading` a name or path into a dataset and back into files, in the formats that `registering` and `builtin_formats`
-register, `importing` into the `registry`, `bundled` those that
-come with Assay and what they promise, `splitting` parts of one, `showing` what one holds. `checking` asks whether
-one can be trusted: `structure` its ids and grades, `labels` who graded and which way, `leakage` what gives answers
+register, `export_losses` what a format does not keep, `importing` into the `registry`, `bundled` those that come with
+Assay and what they promise, `splitting` parts of one, `showing` what one holds. `checking` asks whether one can be
+trusted: `structure` its ids and grades, `labels` who graded and which way, `leakage` what gives answers
 away, `anchoring` whether gold anchors still lead somewhere. `fixing` moves anchors and says which cases may be scored.
 """
 
