@@ -148,6 +148,7 @@ LAYERS = (
         "the decorators that packages and programs register with",
         "evaluation",
         "judging",
+        "memory",
         "metrics",
         "systems",
     ),

@@ -6,10 +6,12 @@
     def answer_words(case: CaseView) -> float | None:
         return None if case.answer is None else len(case.answer.text.split())
 
-There is one decorator for each kind of thing: `metric`, `system`, `judge`, `gate_rule`, `dataset_format`. What they
+There is one decorator for each kind of thing: `metric`, `system`, `judge`, `gate_rule`, `dataset_format`,
+`channel`. What they
 register is found by name from then on: `evaluate(metrics=["answer_words"])`. An installed package names the same
 functions as entry points (`assay.metrics`, `assay.systems`, `assay.judges`, `assay.gate_rules`,
-`assay.dataset_formats`), and every command finds them. The other names here are what such code is given or returns.
+`assay.dataset_formats`, `assay.channels`), and every command finds them. The other names here are what such code is
+given or returns.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from assay.evaluation.gating import Question, RuleVerdict, Status
     from assay.evaluation.gating.registering import gate_rule
     from assay.judging.registering import judge
+    from assay.memory.searching.channels.ask import Ask
+    from assay.memory.searching.channels.registering import channel
     from assay.metrics.case_view import CaseView
     from assay.metrics.entry import Parameter
     from assay.metrics.outcomes import not_applicable
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AbstentionVerdict": "assay.records.judging",
+    "Ask": "assay.memory.searching.channels.ask",
     "Case": "assay.records.datasets",
     "CaseView": "assay.metrics.case_view",
     "CorrectnessVerdict": "assay.records.judging",
@@ -50,6 +55,7 @@ _HOME = {
     "RuleVerdict": "assay.evaluation.gating",
     "Status": "assay.evaluation.gating",
     "System": "assay.systems.protocol",
+    "channel": "assay.memory.searching.channels.registering",
     "dataset_format": "assay.evaluation.datasets.registering",
     "gate_rule": "assay.evaluation.gating.registering",
     "judge": "assay.judging.registering",
@@ -60,6 +66,7 @@ _HOME = {
 
 __all__ = [
     "AbstentionVerdict",
+    "Ask",
     "Case",
     "CaseView",
     "CorrectnessVerdict",
@@ -75,6 +82,7 @@ __all__ = [
     "RuleVerdict",
     "Status",
     "System",
+    "channel",
     "dataset_format",
     "gate_rule",
     "judge",

@@ -42,7 +42,14 @@ def test_a_python_example_runs(
     assert list(tmp_path.iterdir()) or capsys.readouterr().out, "an example leaves a store or shows something"
 
 
-GUIDES = ("write-a-metric", "write-a-system-adapter", "write-a-judge", "write-a-gate-rule", "write-a-dataset-format")
+GUIDES = (
+    "write-a-metric",
+    "write-a-system-adapter",
+    "write-a-judge",
+    "write-a-gate-rule",
+    "write-a-dataset-format",
+    "write-a-channel",
+)
 
 
 @pytest.mark.parametrize("guide", GUIDES)

@@ -9,11 +9,12 @@ from typing import Any
 from assay.evaluation.datasets.registering import DATASET_FORMATS
 from assay.evaluation.gating.registering import GATE_RULES
 from assay.judging.registering import JUDGES
+from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.registering import METRICS
 from assay.registry import Registry
 from assay.systems.registering import SYSTEMS
 
-REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS)
+REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS, CHANNELS)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from assay.evaluation.gating.registering import GATE_RULES
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import load_run
 from assay.extend import (
+    Ask,
     Case,
     CaseView,
     Dataset,
@@ -29,6 +31,7 @@ from assay.extend import (
     RuleVerdict,
     Status,
     System,
+    channel,
     dataset_format,
     gate_rule,
     judge,
@@ -37,6 +40,7 @@ from assay.extend import (
     system,
 )
 from assay.judging.registering import JUDGES, JudgeRequest, find_judge
+from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.registering import METRICS
 from assay.records import Scope
 from assay.records.judging import RubricKind, VerdictOutcome
@@ -339,3 +343,54 @@ def test_every_built_in_format_is_registered() -> None:
         "longmemeval",
         "parquet",
     )
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Iterator[assay.Memory]:
+    with assay.Memory(tmp_path / "notes.db", embedder="none") as memory:
+        memory.save(body="The tiger is fed at nine, by two keepers.", title="Feeding the tiger", folder="cats")
+        memory.save(body="The owl is fed at night, when it wakes up.", title="Feeding the owl", folder="birds")
+        yield memory
+
+
+def found_by(memory: assay.Memory, query: str, **more: Any) -> dict[str, tuple[str, ...]]:
+    return {hit.title: tuple(hit.channels) for hit in memory.search(query, **more).hits}
+
+
+def add_nicknames(memory: assay.Memory, score: float = 1.0) -> None:
+    ids = {one.title: one.id for one in memory.list().memories}
+
+    @channel("nicknames", weight=0.5)
+    def find_nicknames(ask: Ask) -> list[tuple[str, float]]:
+        """Finds memories by other names of what they are about."""
+        return [(ids["Feeding the tiger"], score), ("m_nobody", 1.0)] if "stripes" in ask.parsed.words else []
+
+
+def test_a_registered_channel_votes_in_a_search_and_is_told_apart(notes: assay.Memory) -> None:
+    assert found_by(notes, "whose back has stripes", mode="focused") == {}
+    add_nicknames(notes)
+    assert found_by(notes, "whose back has stripes", mode="focused") == {"Feeding the tiger": ("nicknames",)}
+    assert "nicknames" in found_by(notes, "tiger stripes and its feeding", mode="focused")["Feeding the tiger"]
+    assert found_by(notes, "stripes", channels=["nicknames"]) == {"Feeding the tiger": ("nicknames",)}
+    explained = notes.search("stripes", channels=["nicknames"], explain=True).hits[0].explanation
+    assert explained is not None
+    assert "nicknames" in repr(explained)
+
+
+def test_filters_hold_for_an_added_channel(notes: assay.Memory) -> None:
+    add_nicknames(notes)
+    assert found_by(notes, "stripes", channels=["nicknames"], folder="birds") == {}
+
+
+def test_a_channel_that_raises_is_left_out_and_the_others_answer(notes: assay.Memory) -> None:
+    add_nicknames(notes, score=7.0)
+    result = notes.search("feeding the tiger with stripes", mode="focused")
+    assert result.hits[0].title == "Feeding the tiger"
+    (said,) = [line for line in result.degraded if "nicknames" in line]
+    assert "gave a score outside 0 to 1" in said
+
+
+def test_a_channel_that_nobody_registered_is_refused(notes: assay.Memory) -> None:
+    with pytest.raises(BadValue, match="nobodys"):
+        notes.search("stripes", channels=["nobodys"])
+    assert CHANNELS.names() == ("vector", "fts5", "bm25", "trigger", "graph")

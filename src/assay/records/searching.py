@@ -7,7 +7,7 @@ its score, and `Explanation.recomputed` makes the score again from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -34,6 +34,40 @@ class Channel(StrEnum):
     BM25 = "bm25"
     GRAPH = "graph"
     TRIGGER = "trigger"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Channel | None:
+        """Find a channel that was added; a package's is loaded now."""
+        name = str(value)
+        if name not in _ADDED and name.isascii() and _LOADERS:
+            _LOADERS[0](name)
+        return _ADDED.get(name)
+
+
+_ADDED: dict[str, Channel] = {}
+"""Channels that packages and programs added. Iterating over `Channel` gives the built-in ones only."""
+_LOADERS: list[Callable[[str], object]] = []
+
+
+def add_channel(name: str) -> Channel:
+    """Make a channel beside the built-in ones, or return the one that has the name."""
+    if name in Channel._value2member_map_ or name in _ADDED:
+        return _ADDED.get(name) or Channel(name)
+    # An enum cannot grow. This is how the enums of the standard library make members that were not declared.
+    member = str.__new__(Channel, name)
+    member._name_, member._value_ = name, name
+    return _ADDED.setdefault(name, member)
+
+
+def load_channels_by(loader: Callable[[str], object]) -> None:
+    """Say what looks for a channel whose name is not known yet."""
+    _LOADERS[:] = [loader]
+
+
+def in_channel_order(channels: Iterable[Channel]) -> list[Channel]:
+    """Return channels as they are listed everywhere: the built-in ones in their order, then the others by name."""
+    given = set(channels)
+    return [*(channel for channel in Channel if channel in given), *sorted(given - set(Channel))]
 
 
 class Mode(StrEnum):

@@ -108,7 +108,15 @@ def _made_of(settings: Settings) -> dict[str, Any]:
         **{name: value for name, value in _tuned(settings).items() if value is not None},
         "exact_below": settings.index_exact_below,
         "embedder_kind": settings.embedder,
+        **({"channels": added} if (added := _added_channels()) else {}),
     }
+
+
+def _added_channels() -> dict[str, str]:
+    """Channels that packages and programs added, each with a hash of its code."""
+    from assay.memory.searching.channels.registering import added_channels  # noqa: PLC0415 - see the docstring
+
+    return {entry.channel.value: entry.code for entry in added_channels()}
 
 
 def _tuned(settings: Settings) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.records import Channel, Filters, FolderMode, Intent, Mode, SearchRequest, SearchResult, Tier
+from assay.records.checked import one_of
 
 QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help='Words, a question; "quoted" words as a phrase.')]
 CountOption = Annotated[int | None, typer.Option("-k", metavar="N", help="How many results.")]
@@ -27,9 +28,25 @@ UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Valid fro
 AsOfOption = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was current at this moment.")]
 SupersededOption = Annotated[bool, typer.Option("--include-superseded", help="Also what has been replaced.")]
 SessionOption = Annotated[str | None, typer.Option(metavar="ID", help="What it was given is not given again.")]
-ChannelOption = Annotated[list[Channel], typer.Option("--channel", help="Ask these channels only; may repeat.")]
+ChannelOption = Annotated[
+    list[str],
+    typer.Option(
+        "--channel",
+        metavar="NAME",
+        help="Ask these channels only; may repeat: vector, fts5, bm25, graph, trigger, or one of a package.",
+    ),
+]
 BudgetOption = Annotated[int | None, typer.Option(metavar="TOKENS", help="At most so much text.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", "-x", help="Show how every score was made.")]
+
+
+def _read_channels(names: list[str]) -> tuple[Channel, ...] | None:
+    """Read names of channels; one that a package adds is loaded with the registry."""
+    if not names:
+        return None
+    from assay.memory.searching.channels import registering as _  # noqa: F401, PLC0415 - lets packages be found
+
+    return tuple(one_of(Channel)(name, "--channel") for name in names)
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +89,7 @@ def register(app: typer.Typer) -> None:
             intent=intent,
             filters=filters,
             folder_mode=folder_mode,
-            channels=tuple(channel) or None,
+            channels=_read_channels(channel),
             session_id=session,
             token_budget=budget,
             explain=explain,

@@ -7,16 +7,19 @@ far; each of those votes for its memory's best passage, the one that the others 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
-from assay.memory.searching.channels import bm25, fts, graph, trigger, vector
+from assay.memory.searching.channels import graph
 from assay.memory.searching.channels.ask import Ask, Offer
 from assay.memory.searching.channels.graph import Neighbour
+from assay.memory.searching.channels.registering import CHANNELS
 from assay.memory.searching.filtering import Passes
 from assay.memory.searching.fusion import FusedPassage, Passages, best_first, joined
 from assay.memory.searching.guard import Guard
 from assay.records import Channel, FusionMethod
+from assay.records.searching import in_channel_order
 from assay.storage import Candidate
 
 
@@ -29,6 +32,8 @@ class _Fused(NamedTuple):
 
 
 _NOTHING = _Fused({}, {}, [])
+OF_PASSAGES = frozenset({Channel.VECTOR, Channel.FTS5, Channel.BM25})
+"""The channels that are fused before memories are asked for."""
 _PLACES = {channel: place for place, channel in enumerate(Channel)}
 
 
@@ -54,9 +59,9 @@ class Fusing:
     def _before(self, told: Mapping[Channel, Offer]) -> _Fused:
         """What was fused last, when all that came since are channels behind those: the graph after the passages."""
         last = self._last[0] if self._last else _NOTHING
-        places = [_PLACES[channel] for channel in told.keys() - last.told.keys()]
+        places = [_PLACES.get(channel, len(_PLACES)) for channel in told.keys() - last.told.keys()]
         if all(
-            told.get(channel) == offered and _PLACES[channel] < min(places, default=-1)
+            told.get(channel) == offered and _PLACES.get(channel, len(_PLACES)) < min(places, default=-1)
             for channel, offered in last.told.items()
         ):
             return last
@@ -90,24 +95,31 @@ class Gathering:
         self._elapsed_ms = elapsed_ms
         self._found = Candidates()
 
-    def gather(self, channels: Sequence[Channel], *, expanded: bool) -> Candidates:
+    def gather(self, channels: Sequence[Channel]) -> Candidates:
         """Ask these channels, passages before memories."""
-        of_passages: dict[Channel, Callable[[], Offer]] = {
-            Channel.VECTOR: lambda: vector.search(self._ask),
-            Channel.FTS5: lambda: fts.search(self._ask),
-            Channel.BM25: lambda: bm25.search(self._ask, expanded=expanded),
-        }
-        for channel, search in of_passages.items():
-            if channel in channels:
-                self._run(channel, search)
+        asked = [entry for channel in in_channel_order(channels) if (entry := CHANNELS.find(channel.value)) is not None]
+        for entry in asked:
+            if entry.of_passages is not None:
+                self._run(entry.channel, partial(entry.of_passages, self._ask))
         fused = self._fusing(self._found.lists)
         if fused:
             self._fetch(fused)
-        if Channel.TRIGGER in channels:
-            self._run(Channel.TRIGGER, lambda: self._by_trigger(fused))
-        if Channel.GRAPH in channels:
-            self._run(Channel.GRAPH, lambda: self._by_graph(fused))
+        # The graph starts from what all the others found, so it comes last.
+        for entry in sorted(asked, key=lambda entry: entry.channel is Channel.GRAPH):
+            if entry.of_memories is not None:
+                asking = replace(self._ask, neighbours=partial(self._reach, fused))
+                self._run(entry.channel, partial(self._vote, entry.of_memories, asking, fused))
         return self._found
+
+    def _vote(
+        self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: Sequence[FusedPassage[int]]
+    ) -> Offer:
+        return self._votes(find(ask), fused)
+
+    def _reach(self, fused: Sequence[FusedPassage[int]]) -> list[tuple[str, float]]:
+        """Follow the graph from the best hits so far, and remember what it reached."""
+        self._found.neighbours = graph.search(self._ask.work, self._seeds(fused))[: self._ask.limit]
+        return [(neighbour.memory_id, neighbour.score) for neighbour in self._found.neighbours]
 
     def _run(self, channel: Channel, search: Callable[[], Offer]) -> None:
         begun = self._elapsed_ms()
@@ -116,18 +128,10 @@ class Gathering:
         if offered is not None:
             self._found.lists[channel] = offered
 
-    def _by_trigger(self, fused: Sequence[FusedPassage[int]]) -> Offer:
-        return self._votes(trigger.search(self._ask), fused)
-
-    def _by_graph(self, fused: Sequence[FusedPassage[int]]) -> Offer:
-        seeds = self._seeds(fused)
-        self._found.neighbours = graph.search(self._ask.work, seeds)[: self._ask.limit]
-        return self._votes([(one.memory_id, one.score) for one in self._found.neighbours], fused)
-
     def _seeds(self, fused: Sequence[FusedPassage[int]]) -> dict[str, float]:
         """The best memories so far with their scores: triggered ones too."""
         best: dict[str, float] = {}
-        if self._found.lists.get(Channel.TRIGGER):
+        if any(self._found.lists.get(channel) for channel in self._found.lists.keys() - OF_PASSAGES):
             fused = self._fusing(self._found.lists)
         for passage in fused:
             row = self._found.passing.get(passage.number)

@@ -16,6 +16,7 @@ from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.ranking import Ranked, Ranking
 from assay.memory.searching.relevance import Cut, cut_of
 from assay.records import Channel, HeldBack, Hit, HitPassage, SearchRequest, Tier
+from assay.records.searching import in_channel_order
 from assay.storage import ShownPassage, Work
 
 PASSAGES = 3
@@ -159,4 +160,4 @@ def _channels(one: Ranked) -> tuple[Channel, ...]:
     if len(one.memory.ranked) == 1:
         return one.memory.best.channels
     found = {channel for passage in one.memory.ranked for channel in passage.channels}
-    return tuple(channel for channel in Channel if channel in found)
+    return tuple(in_channel_order(found))

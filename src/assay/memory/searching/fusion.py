@@ -20,6 +20,7 @@ from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 from assay.errors import BadValue
 from assay.memory.searching.scales import scaled
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
+from assay.records.searching import in_channel_order
 
 
 class Ordered(Protocol):
@@ -77,7 +78,7 @@ def joined(
     rrf_k: int = 60,
 ) -> Passages[Key]:
     """Passages by key, in the order they were first met: those of earlier channels with what further ones say."""
-    ranked = {channel: ordered(lists[channel]) for channel in Channel if channel in lists}
+    ranked = {channel: ordered(lists[channel]) for channel in in_channel_order(lists)}
     return _joined(before, ranked, method, weights, rrf_k)
 
 
@@ -94,7 +95,7 @@ def replay(
 ) -> list[FusedPassage[str]]:
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
     logged = {Channel(one.channel): list(zip(one.ids, one.scores, strict=True)) for one in candidates}
-    ranked = {channel: logged[channel] for channel in Channel if channel in logged}
+    ranked = {channel: logged[channel] for channel in in_channel_order(logged)}
     return best_first(_joined({}, ranked, method, weights, rrf_k))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from assay.memory.searching.channels.registering import added_channels
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.records import Channel, Mode, Pressure, SearchRequest
 
@@ -84,7 +85,8 @@ def choose_mode(request: SearchRequest, pressure: Pressure) -> ModeChoice:
 
 def plan(mode: Mode, options: SearchOptions) -> Plan:
     """What a mode does; `auto` has to be chosen first."""
-    channels = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
+    builtin = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
+    channels = (*builtin, *(entry.channel for entry in added_channels(mode)))
     deep = mode is Mode.DEEP
     return Plan(channels, options.pools[mode], rerank=deep, expand=deep)
 

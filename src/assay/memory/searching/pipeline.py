@@ -25,6 +25,7 @@ from assay.memory.searching.boosts import combined
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering
 from assay.memory.searching.channels import graph
 from assay.memory.searching.channels.ask import Ask, Offer, QueryVector
+from assay.memory.searching.channels.registering import added_channels
 from assay.memory.searching.filtering import kept
 from assay.memory.searching.finishing import Shown, finish
 from assay.memory.searching.fusion import FusedPassage
@@ -38,6 +39,7 @@ from assay.memory.searching.scoping import Reach, Scoping
 from assay.memory.searching.trace import Trace
 from assay.memory.sessions import History, Turn
 from assay.records import Channel, FolderMode, Intent, Mode, Scope, SearchRequest
+from assay.records.searching import in_channel_order
 from assay.storage import Candidate, Work
 
 
@@ -109,7 +111,7 @@ class Pipeline:
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
             stage.detail |= {"held_back": len(shown.held_back), "below_cut": shown.below_cut}
-        ran = {str(channel): self._fusing.weights[channel] for channel in Channel if channel in ranking.lists}
+        ran = {str(channel): self._fusing.weights[channel] for channel in in_channel_order(ranking.lists)}
         return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason)
 
     def _rank(self, reach: Reach, plan: Plan) -> Ranking:
@@ -151,11 +153,12 @@ class Pipeline:
                 limit=max(plan.pool, self._request.k),
                 allowed=reach.allowed,
                 options=self._options,
+                expanded=plan.expand and self._enabled("query_expansion"),
             )
             gathering = Gathering(
                 ask, fusing=self._fusing, guard=self._guard, passes=reach.passes, elapsed_ms=self._trace.elapsed_ms
             )
-            found = gathering.gather(channels, expanded=plan.expand and self._enabled("query_expansion"))
+            found = gathering.gather(channels)
             stage.outputs = len(found.rows)
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
@@ -362,7 +365,8 @@ class Pipeline:
         asked = plan.channels if self._request.channels is None else self._request.channels
         adaptive = self._enabled("adaptive_fusion")
         weights = self._options.weights_for(self._asked.intent, adaptive=adaptive, channels=asked)
-        return Fusing(method=self._options.method, weights=weights, rrf_k=self._options.rrf_k)
+        added = {entry.channel: entry.weight for entry in added_channels() if entry.weight is not None}
+        return Fusing(method=self._options.method, weights={**weights, **added}, rrf_k=self._options.rrf_k)
 
     @cached_property
     def _parsed(self) -> ParsedQuery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,6 +39,10 @@ class Ask:
     allowed: Allowed | None
     """Which passages may be offered; None: all."""
     options: SearchOptions
+    expanded: bool = False
+    """Whether words of the first results may join the query."""
+    neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
+    """Memories that the graph reaches from the best hits of the channels that were asked before."""
 
     def opened_view(self) -> View:
         """The index, for a channel that is nothing without it."""

@@ -16,12 +16,12 @@ from assay.memory.searching.precise import inverse_frequency
 from assay.text.terms import stems
 
 
-def search(ask: Ask, *, expanded: bool) -> Offer:
+def search(ask: Ask) -> Offer:
     """The passages that share most with the query."""
     view = ask.opened_view()
     asked = {stem: float(times) for stem, times in ask.parsed.stems.items()}
     first = _found(ask, view, asked, ask.limit)
-    if not expanded or not first:
+    if not ask.expanded or not first:
         return first
     return _found(ask, view, asked | _added(ask, view, first), ask.limit)
 
