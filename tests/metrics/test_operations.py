@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,14 +12,22 @@ from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import operations
+from assay.metrics.entry import FromRun
 from assay.metrics.percentiles import percentile
-from assay.metrics.run_facts import LatencySummary
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.metrics.run_facts import LatencySummary, RunFacts
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import Cause, Outcome, OutcomeKind
 from assay.records.rate import Rate
-from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
+from assay.records.runs import CaseRun, CaseStatus
 
-START = datetime(2026, 1, 1, 10, tzinfo=UTC)
 OK, ERROR, TIMEOUT, EMPTY, SKIPPED = (CaseRun(status=status) for status in CaseStatus)
+
+
+def of_run(metric: str, **facts: Any) -> Outcome:
+    """What a metric of the whole run gives."""
+    spec = MetricSpec.parse(metric)
+    assert isinstance(spec.entry.compute, FromRun)
+    return spec.entry.compute.function(spec, RunFacts(**{"latency": {}, "rates": {}, **facts}))
 
 
 def timed(*totals: float) -> list[CaseRun]:
@@ -33,9 +41,7 @@ def known(number: float | None) -> float:
 
 def test_every_entry_has_its_worked_example() -> None:
     four, twenty = (operations.latency_summary(timed(*times)) for times in ((10, 100, 30, 20), range(20, 0, -1)))
-    dear = JudgeCall(input_tokens=1_000_000, output_tokens=100_000)
-    price = TokenPrice(input_per_million=0.15, output_per_million=0.60)
-    call = JudgeCall(input_tokens=800, output_tokens=50)
+    metered = {"prompt_tokens": 800, "completion_tokens": 50, "unmetered": 0, "cached": 1}
     three_failed = [OK] * 7 + [ERROR, TIMEOUT, EMPTY]
     check_entries(
         operations.ENTRIES,
@@ -45,11 +51,9 @@ def test_every_entry_has_its_worked_example() -> None:
             "p95": known(twenty.p95),
             "p99": known(twenty.p99),
             "mean_latency": known(four.mean),
-            "suite_time": value(operations.suite_time(START, START + timedelta(seconds=90))),
-            "judge_tokens": value(
-                operations.judge_usage([call, JudgeCall(input_tokens=800, output_tokens=50, cached=True)]).tokens
-            ),
-            "judge_cost": value(operations.judge_usage([dear]).cost(price)),
+            "suite_time": value(of_run("suite_time", elapsed_s=90.0)),
+            "judge_tokens": value(of_run("judge_tokens", spent=[metered])),
+            "judge_cost": value(of_run("judge_cost", spent=[{"cost_usd": 0.15}, {"cost_usd": 0.06}])),
             "error_rate": mean([operations.error_rate(run) for run in three_failed]),
             "timeout_rate": mean([operations.timeout_rate(run) for run in three_failed]),
             "empty_response_rate": mean([operations.empty_response_rate(run) for run in [*three_failed[1:], EMPTY]]),
@@ -129,21 +133,17 @@ def test_every_stage_has_its_summary_after_the_total() -> None:
     assert found["rerank"].left_out == {OutcomeKind.NOT_APPLICABLE: 1}
 
 
-def test_a_suite_cannot_end_before_it_began() -> None:
-    assert operations.suite_time(START, START) == Outcome.scored(0)
-    assert operations.suite_time(START, START + timedelta(milliseconds=500)) == Outcome.scored(0.5)
-    with pytest.raises(BadValue):
-        operations.suite_time(START, START - timedelta(seconds=1))
+def test_a_suite_whose_time_nobody_kept_has_none() -> None:
+    assert of_run("suite_time", elapsed_s=0.5) == Outcome.scored(0.5)
+    assert missing(of_run("suite_time")) is OutcomeKind.SKIPPED
 
 
 @pytest.mark.parametrize("wrong", [-1, math.nan, math.inf])
-def test_time_and_money_are_finite_and_not_negative(wrong: float) -> None:
+def test_time_is_finite_and_not_negative(wrong: float) -> None:
     with pytest.raises(BadValue):
         CaseRun(total_ms=wrong)
     with pytest.raises(BadValue, match=r"stages\.rerank"):
         CaseRun(stages={"rerank": wrong})
-    with pytest.raises(BadValue):
-        TokenPrice(input_per_million=wrong, output_per_million=0)
 
 
 def test_cases_never_tried_are_not_failures() -> None:
@@ -170,22 +170,24 @@ def test_failures_by_document_type() -> None:
 
 
 def test_tokens_that_nobody_counted_are_not_nothing() -> None:
-    usage = operations.judge_usage([JudgeCall(input_tokens=10, output_tokens=5), JudgeCall(input_tokens=3)])
-    assert usage == operations.JudgeUsage(calls=2, cached=0, unmetered=1, input_tokens=10, output_tokens=5)
-    assert missing(usage.tokens) is OutcomeKind.SKIPPED
-    assert "1 of 2" in usage.tokens.reason
-    assert missing(usage.cost(TokenPrice(input_per_million=1, output_per_million=1))) is OutcomeKind.SKIPPED
+    spent = {"prompt_tokens": 10, "completion_tokens": 5, "unmetered": 1, "cost_usd": None}
+    assert missing(of_run("judge_tokens", spent=[spent])) is OutcomeKind.SKIPPED
+    assert "1 replies came without a token count; the others used 15" in of_run("judge_tokens", spent=[spent]).reason
+    assert missing(of_run("judge_cost", spent=[spent])) is OutcomeKind.NOT_APPLICABLE
 
 
 def test_a_judge_that_was_not_asked_or_has_no_price_has_no_cost() -> None:
-    free = TokenPrice(input_per_million=0, output_per_million=0)
-    assert missing(operations.judge_usage([]).tokens) is OutcomeKind.NOT_APPLICABLE
-    assert missing(operations.judge_usage([]).cost(free)) is OutcomeKind.NOT_APPLICABLE
-    asked = operations.judge_usage([JudgeCall(input_tokens=1, output_tokens=1)])
-    assert missing(asked.cost(None)) is OutcomeKind.NOT_APPLICABLE
-    assert asked.cost(free) == Outcome.scored(0)
-    assert asked.cost(TokenPrice(input_per_million=1, output_per_million=2)) == Outcome.scored(3e-6)
-    assert operations.judge_usage([JudgeCall(cached=True)]).tokens == Outcome.scored(0)
+    assert missing(of_run("judge_tokens")) is OutcomeKind.NOT_APPLICABLE
+    assert of_run("judge_cost").cause is Cause.NO_JUDGE
+    assert of_run("judge_cost", spent=[{"cost_usd": 0.0}]) == Outcome.scored(0)
+    assert of_run("judge_tokens", spent=[{"cached": 1}]) == Outcome.scored(0)
+
+
+def test_a_stage_that_did_not_run_and_a_run_without_times_say_so() -> None:
+    assert missing(of_run("p95(stage=rerank)")) is OutcomeKind.NOT_APPLICABLE
+    untimed = {"total": operations.latency_summary([])}
+    assert missing(of_run("p95", latency=untimed)) is OutcomeKind.SKIPPED
+    assert missing(of_run("error_rate", rates={"error_rate": Rate(hits=0, of=0)})) is OutcomeKind.SKIPPED
 
 
 NUMBERS = st.lists(st.floats(0, 1e6), min_size=1)

@@ -11,10 +11,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
-from assay.errors import BadValue
 from assay.metrics import outcomes
 from assay.metrics.entry import Better, Cutoff, FromRun, MetricEntry, Parameter
 from assay.metrics.percentiles import mean, percentile
@@ -23,7 +21,7 @@ from assay.metrics.run_facts import LatencySummary, RunFacts
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import Outcome
 from assay.records.rate import Rate
-from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
+from assay.records.runs import CaseRun, CaseStatus
 
 TOTAL = "total"
 """The stage that stands for the whole case."""
@@ -91,14 +89,6 @@ def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:
     return {stage: latency_summary(runs, stage) for stage in (TOTAL, *stages)}
 
 
-def suite_time(started_at: datetime, finished_at: datetime) -> Outcome:
-    """Seconds from the first case's start to the last one's end, on the clock on the wall."""
-    seconds = (finished_at - started_at).total_seconds()
-    if seconds < 0:
-        raise BadValue(f"the suite ended {-seconds} s before it began", remedy="Take both times from one clock.")
-    return Outcome.scored(seconds)
-
-
 def error_rate(run: CaseRun) -> Outcome:
     """Whether a case failed in any way: error, timeout or empty response."""
     return _ended(run, FAILED)
@@ -144,52 +134,6 @@ def failures_by_doc_type(runs: Iterable[CaseRun]) -> dict[str, Failures]:
     for run in runs:
         groups[run.doc_type].append(run)
     return {doc_type: failures(groups[doc_type]) for doc_type in sorted(groups)}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeUsage:
-    """What the judge used. Tokens and cost are of the calls that were metered, so a lower bound if some were not."""
-
-    calls: int
-    cached: int
-    unmetered: int
-    """Calls that went out and came back without a token count."""
-    input_tokens: int
-    output_tokens: int
-
-    @property
-    def tokens(self) -> Outcome:
-        """All tokens, in and out."""
-        return self._known() or Outcome.scored(self.input_tokens + self.output_tokens)
-
-    def cost(self, price: TokenPrice | None) -> Outcome:
-        """What they cost at a price; None when no price is set."""
-        if price is None:
-            return outcomes.not_applicable("no price is set for the judge's tokens")
-        paid = self.input_tokens * price.input_per_million + self.output_tokens * price.output_per_million
-        return self._known() or Outcome.scored(paid / 1_000_000)
-
-    def _known(self) -> Outcome | None:
-        if self.calls == 0:
-            return outcomes.not_applicable("the judge was not asked")
-        if self.unmetered:
-            known = self.input_tokens + self.output_tokens
-            return outcomes.skipped(f"{self.unmetered} of {self.calls} calls reported no tokens; the rest used {known}")
-        return None
-
-
-def judge_usage(calls: Iterable[JudgeCall]) -> JudgeUsage:
-    """Add up what was sent; a reply from the cache uses nothing."""
-    asked = list(calls)
-    sent = [(call.input_tokens, call.output_tokens) for call in asked if not call.cached]
-    metered = [(used, made) for used, made in sent if used is not None and made is not None]
-    return JudgeUsage(
-        calls=len(asked),
-        cached=len(asked) - len(sent),
-        unmetered=len(sent) - len(metered),
-        input_tokens=sum(used for used, _ in metered),
-        output_tokens=sum(made for _, made in metered),
-    )
 
 
 def _read_latency(spec: MetricSpec, facts: RunFacts) -> Outcome:

@@ -42,7 +42,7 @@ from assay.records.memory import (
 from assay.records.memory_list import MemoryFilter, MemoryList
 from assay.records.rate import Rate
 from assay.records.reasons import Reason, Why
-from assay.records.runs import CaseRun, CaseStatus, JudgeCall, TokenPrice
+from assay.records.runs import CaseRun, CaseStatus
 from assay.records.saving import (
     Draft,
     ForgottenMemory,
@@ -138,7 +138,6 @@ __all__ = [
     "IndexedDocument",
     "Inherited",
     "Intent",
-    "JudgeCall",
     "Judgment",
     "JudgmentSource",
     "KnownFile",
@@ -185,7 +184,6 @@ __all__ = [
     "Telemetry",
     "Tier",
     "Titled",
-    "TokenPrice",
     "TrustMove",
     "Vote",
     "Why",

@@ -42,32 +42,6 @@ class CaseRun:
         require(self, values.optional_label, "doc_type")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeCall:
-    """What one call to a judge used."""
-
-    input_tokens: int | None = None
-    """None: the server did not say."""
-    output_tokens: int | None = None
-    cached: bool = False
-    """Answered from the cache: nothing was sent or paid."""
-
-    def __post_init__(self) -> None:
-        allow(self, values.count, "input_tokens", "output_tokens")
-        require(self, values.flag, "cached")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TokenPrice:
-    """Money for a million tokens, in whatever currency the run is kept in."""
-
-    input_per_million: float
-    output_per_million: float
-
-    def __post_init__(self) -> None:
-        require(self, _amount, "input_per_million", "output_per_million")
-
-
 def _amount(value: Any, field: str) -> float:
     number = values.finite(value, field)
     if number < 0:
