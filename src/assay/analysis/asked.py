@@ -34,7 +34,7 @@ def distinct_questions(sessions: Iterable[ResearchSession]) -> list[ScoredQuesti
     for session in sessions:
         if session.scores:
             groups.setdefault(question_key(session), []).append(session)
-    return [_merged(group) for group in groups.values()]
+    return [_merge(group) for group in groups.values()]
 
 
 def question_key(session: ResearchSession) -> str:
@@ -42,7 +42,7 @@ def question_key(session: ResearchSession) -> str:
     return key_of(session.question)
 
 
-def _merged(group: list[ResearchSession]) -> ScoredQuestion:
+def _merge(group: list[ResearchSession]) -> ScoredQuestion:
     given: dict[str, list[float]] = {}
     for session in group:
         for dimension, score in session.scores.items():

@@ -54,7 +54,7 @@ def analyze(
             raise NothingMeasured("no session fits", remedy='Ask something first (assay ask "..."), or filter less.')
         patterns = find_patterns(newest(work, wanted, MOST_SESSIONS), options)
     if model is not None:
-        patterns = replace(patterns, found=_worded(patterns.found, PromptBook(store), scope, model))
+        patterns = replace(patterns, found=_word_patterns(patterns.found, PromptBook(store), scope, model))
     return Analysis(aggregates=aggregates, patterns=patterns, cut=aggregates.sessions > MOST_SESSIONS)
 
 
@@ -87,7 +87,7 @@ def newest(work: Work, wanted: ResearchFilter | None, most: int) -> Iterator[Res
             return
 
 
-def _worded(found: tuple[Pattern, ...], book: PromptBook, scope: Scope, model: ChatModel) -> tuple[Pattern, ...]:
+def _word_patterns(found: tuple[Pattern, ...], book: PromptBook, scope: Scope, model: ChatModel) -> tuple[Pattern, ...]:
     prompts = book.in_use(scope)
     asked = (
         replace(one, suggestion=worded(one, prompts[one.suggestion.prompt_id].text, model))

@@ -163,7 +163,7 @@ def find_patterns(
     ]
     found = [_pattern(questions, one, p) for one, p in kept]
     return Patterns(
-        found=tuple(sorted(_told(found, options), key=lambda one: (-one.loss, one.dimension, one.trait))),
+        found=tuple(sorted(_pick_strongest(found, options), key=lambda one: (-one.loss, one.dimension, one.trait))),
         questions=len(questions),
         sessions=sum(len(one.log_ids) for one in questions),
         traits=len(groups),
@@ -204,12 +204,12 @@ def _effect(one: TestedTrait) -> float | None:
     return None if squares < 1e-18 else one.drop / float(np.sqrt(squares / df)) * hedges_factor(df)
 
 
-def _told(found: Sequence[Pattern], options: PatternOptions) -> Iterator[Pattern]:
+def _pick_strongest(found: Sequence[Pattern], options: PatternOptions) -> Iterator[Pattern]:
     """The strongest of each dimension; one that says nothing beyond a stronger one is named with it."""
     by_dimension: dict[str, list[Pattern]] = {}
     for pattern in sorted(found, key=lambda one: (one.p, one.trait)):
         told = by_dimension.setdefault(pattern.dimension, [])
-        known = _explained_by(pattern, told, options)
+        known = _find_explanation(pattern, told, options)
         if known is None:
             told.append(pattern)
         else:
@@ -217,7 +217,7 @@ def _told(found: Sequence[Pattern], options: PatternOptions) -> Iterator[Pattern
     return (pattern for told in by_dimension.values() for pattern in told)
 
 
-def _explained_by(pattern: Pattern, told: Sequence[Pattern], options: PatternOptions) -> int | None:
+def _find_explanation(pattern: Pattern, told: Sequence[Pattern], options: PatternOptions) -> int | None:
     """Which told pattern this one is, seen from another side: without its questions too little is left."""
     for place, known in enumerate(told):
         others = {one.log_ids for one in known.affected}

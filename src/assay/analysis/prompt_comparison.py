@@ -120,9 +120,9 @@ def compare_versions(
     seed = int(rng.integers(2**32))
     rows = []
     for name, metric in {**_METRICS, **_dimensions(one + two)}.items():
-        row = _compared(name, (_values(one, metric), _values(two, metric)), paired=paired, rng=rng)
-        rows.append(_looked_at(row, metric, _completed(one, two, metric), seed) if paired else row)
-    shared, metrics = len(asked & also_asked), tuple(_adjusted(rows))
+        row = _compare_metric(name, (_values(one, metric), _values(two, metric)), paired=paired, rng=rng)
+        rows.append(_apply_looks(row, metric, _pair_differences(one, two, metric), seed) if paired else row)
+    shared, metrics = len(asked & also_asked), tuple(_adjust_by_holm(rows))
     return PromptComparison(
         first=first[0],
         second=second[0],
@@ -163,7 +163,7 @@ def _values(sessions: Iterable[ResearchSession], metric: _Metric) -> _Values:
     return {question: sum(values) / len(values) for question, values in found.items()}
 
 
-def _completed(one: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric) -> Floats:
+def _pair_differences(one: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric) -> Floats:
     """The differences of questions asked under both versions, in the order in which their pairs became complete.
 
     The first session of a question counts under each version: what a pair said never changes.
@@ -184,7 +184,7 @@ def _first_values(sessions: Iterable[ResearchSession], metric: _Metric) -> dict[
     return found
 
 
-def _looked_at(row: ComparedMetric, metric: _Metric, differences: Floats, seed: int) -> ComparedMetric:
+def _apply_looks(row: ComparedMetric, metric: _Metric, differences: Floats, seed: int) -> ComparedMetric:
     """A metric with what its looks said: at 10, 20, 40 ... pairs, each with its share of the risk."""
     best, p, latest, size, look = 0.0, 1.0, None, LEAST_PAIRS, 1
     while size <= len(differences):
@@ -205,7 +205,9 @@ def _p_of(differences: Floats, rng: np.random.Generator) -> float:
     return sign_flip_test(differences, rng=rng).p if by_t is None else by_t
 
 
-def _compared(name: str, values: tuple[_Values, _Values], *, paired: bool, rng: np.random.Generator) -> ComparedMetric:
+def _compare_metric(
+    name: str, values: tuple[_Values, _Values], *, paired: bool, rng: np.random.Generator
+) -> ComparedMetric:
     one, two = values
     if paired:
         shared = sorted(one.keys() & two.keys())
@@ -237,7 +239,7 @@ def _direction(delta: float, metric: _Metric) -> PromptVerdict:
     return PromptVerdict.BETTER if (delta > 0.0) == metric.higher_is_better else PromptVerdict.WORSE
 
 
-def _adjusted(rows: Sequence[ComparedMetric]) -> Iterable[ComparedMetric]:
+def _adjust_by_holm(rows: Sequence[ComparedMetric]) -> Iterable[ComparedMetric]:
     """Holm over the metrics that could be tested; a direction that could be chance is none."""
     tested = {row.metric: row.p for row in rows if row.p is not None}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))

@@ -88,7 +88,7 @@ def standing_of(split: PromptSplit, sessions: Iterable[ResearchSession], *, cut:
     rule = EProcessRule(effect=EFFECT / 2.0)
     process = EProcess(rule=rule).update(list(_votes(split, mine)), may_decide=ratio.may_decide)
     sides = [
-        _described(key, version, some)
+        _describe_side(key, version, some)
         for key, version, some in zip(split.keys, (split.first, split.second), (first, second), strict=True)
     ]
     return SplitStanding(
@@ -120,7 +120,7 @@ def _by_question(sessions: Iterable[ResearchSession]) -> dict[str, float]:
     return {question: sum(scores) / len(scores) for question, scores in found.items()}
 
 
-def _described(key: str, version: int, sessions: list[ResearchSession]) -> SplitSide:
+def _describe_side(key: str, version: int, sessions: list[ResearchSession]) -> SplitSide:
     scored = _by_question(sessions)
     judged = [one for one in sessions if one.passed is not None]
     rate = None

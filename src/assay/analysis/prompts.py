@@ -80,7 +80,7 @@ class PromptBook:
                 _end_split(work, prompt_id)
             made = work.prompts.add(prompt_id, text, note=note, active=active)
             work.audit.append("prompt.write", prompt_id, {"version": made.version, "active": active})
-        return _kept(made)
+        return _to_wording(made)
 
     def add_sentence(self, scope: Scope, prompt_id: str, sentence: str, *, note: str = "") -> Wording:
         """A new version with one sentence more, before what the prompt says of the reply."""
@@ -167,10 +167,10 @@ def with_sentence(prompt_id: str, text: str, sentence: str) -> str:
         raise BadValue("there is no sentence to add", remedy="Give the words to add to the prompt.")
     before, found, after = prompt.task.rpartition(f"\n{REPLY}")
     task = f"{before}\n{added}{found}{after}" if found else f"{prompt.task}\n{added}"
-    return f"system = {_quoted(prompt.system)}\ntask = {_quoted(task)}\n"
+    return f"system = {_quote_toml(prompt.system)}\ntask = {_quote_toml(task)}\n"
 
 
-def _quoted(text: str) -> str:
+def _quote_toml(text: str) -> str:
     """A multi-line string of TOML."""
     plain = text.replace("\\", "\\\\").replace('"""', '""\\"')
     plain = "".join(one if one.isprintable() or one in "\n\t" else f"\\U{ord(one):08x}" for one in plain)
@@ -186,7 +186,7 @@ def _end_split(work: Work, prompt_id: str) -> PromptSplit | None:
 
 def _versions(work: Work, prompt_id: str) -> tuple[Wording, ...]:
     text = bundled_text(prompt_id)
-    kept = [_kept(one) for one in work.prompts.versions(prompt_id)]
+    kept = [_to_wording(one) for one in work.prompts.versions(prompt_id)]
     in_use = not any(one.active for one in kept)
     bundled = Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
     return (*kept, bundled)
@@ -204,12 +204,12 @@ def _one(found: tuple[Wording, ...], prompt_id: str, version: int | None) -> Wor
 
 def _in_use(prompt_id: str, active: Mapping[str, PromptVersion]) -> Wording:
     if prompt_id in active:
-        return _kept(active[prompt_id])
+        return _to_wording(active[prompt_id])
     text = bundled_text(prompt_id)
     return Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=True, created_at=None)
 
 
-def _kept(one: PromptVersion) -> Wording:
+def _to_wording(one: PromptVersion) -> Wording:
     return Wording(
         prompt_id=one.prompt_id,
         version=one.version,

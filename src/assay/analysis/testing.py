@@ -90,10 +90,10 @@ def sharpened(tested: Sequence[TestedTrait], *, fdr: float, rng: np.random.Gener
     undecided = [place for place, one in enumerate(tested) if SURE * needed < one.p <= least]
     looked_at = set(sorted(undecided, key=lambda place: tested[place].p)[:MOST_OPEN])
     draws = int(DRAWS / needed)
-    return [_drawn(one, draws, rng) if place in looked_at else one for place, one in enumerate(tested)]
+    return [_draw_p_value(one, draws, rng) if place in looked_at else one for place, one in enumerate(tested)]
 
 
-def _drawn(one: TestedTrait, draws: int, rng: np.random.Generator) -> TestedTrait:
+def _draw_p_value(one: TestedTrait, draws: int, rng: np.random.Generator) -> TestedTrait:
     size = len(one.places)
     smaller = min(size, int(one.column.scored.sum()) - size)
     p = one.column.draw.drawn_p(size, one.mean, draws=max(1, min(draws, MOST_VALUES // smaller)), rng=rng)

@@ -68,10 +68,10 @@ def tune(
 ) -> tuple[TunedThreshold, ...]:
     """What people's ratings make of the thresholds."""
     sessions = list(rated)
-    return tuple(_tuned(one, sessions, thresholds[one], options or TuningOptions()) for one in TUNED)
+    return tuple(_tune(one, sessions, thresholds[one], options or TuningOptions()) for one in TUNED)
 
 
-def _tuned(
+def _tune(
     checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, options: TuningOptions
 ) -> TunedThreshold:
     scored = [one for one in sessions if checkpoint in one.scores]
@@ -80,10 +80,10 @@ def _tuned(
     if len(scored) < options.least_rated or min(useful, len(scored) - useful) < options.least_of_each:
         return _because(still, "too few ratings")
     halves = _halves(scored)
-    proposed = _proposed(checkpoint, halves[0], before, options)
+    proposed = _propose(checkpoint, halves[0], before, options)
     if proposed == before:
         return _because(still, "no other threshold agrees with people more often")
-    wins, losses = _changed(checkpoint, halves[1], before, proposed)
+    wins, losses = _count_changes(checkpoint, halves[1], before, proposed)
     p = sign_test_of(wins=wins, losses=losses).p / 2 if wins > losses else 1.0
     if p > options.alpha:
         return _because(still, "the other half of the ratings does not confirm it", p)
@@ -102,7 +102,7 @@ def _halves(sessions: Sequence[RatedSession]) -> tuple[list[RatedSession], list[
     return first, [one for one in sessions if bucket(one.log_id, _SALT) >= 50]
 
 
-def _proposed(checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, options: TuningOptions) -> float:
+def _propose(checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, options: TuningOptions) -> float:
     """The threshold that agrees most often; of equal ones the nearest to what is configured."""
     steps = round(options.most_moved / STEP)
     grid = [round(before + step * STEP, 2) for step in range(-steps, steps + 1)]
@@ -118,7 +118,9 @@ def _agrees(session: RatedSession, checkpoint: Checkpoint, threshold: float) -> 
     return (session.scores[checkpoint] >= threshold) is session.useful
 
 
-def _changed(checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, after: float) -> tuple[int, int]:
+def _count_changes(
+    checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, after: float
+) -> tuple[int, int]:
     """Sessions on which only the new threshold agrees, and on which only the old one does."""
     pairs = [(_agrees(one, checkpoint, after), _agrees(one, checkpoint, before)) for one in sessions]
     return pairs.count((True, False)), pairs.count((False, True))

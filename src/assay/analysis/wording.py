@@ -39,7 +39,7 @@ def worded(pattern: Pattern, prompt: str, model: ChatModel) -> Suggestion:
     """The suggestion in a model's words; the tables' own, with the reason, when the model gives none."""
     built_in = pattern.suggestion
     try:
-        found = ask_structured(model, ChatRequest(messages=_asked(pattern, prompt), schema=_SCHEMA), _sentence)
+        found = ask_structured(model, ChatRequest(messages=_build_messages(pattern, prompt), schema=_SCHEMA), _sentence)
     except ModelError as failure:
         return replace(built_in, problem=failure.message)
     if found.value is None:
@@ -47,7 +47,7 @@ def worded(pattern: Pattern, prompt: str, model: ChatModel) -> Suggestion:
     return Suggestion(prompt_id=built_in.prompt_id, sentence=found.value, by=model.name)
 
 
-def _asked(pattern: Pattern, prompt: str) -> tuple[Message, ...]:
+def _build_messages(pattern: Pattern, prompt: str) -> tuple[Message, ...]:
     shown = {
         "prompt": prompt,
         "weakness": pattern.sentence,

@@ -74,7 +74,7 @@ class Folding:
                 return Folded(done=False, reason="stopped")
         give_back()
         self._index_in_database(scope)
-        return self._told(base, scope, began)
+        return self._report_folding(base, scope, began)
 
     def wait(self) -> None:
         """Wait for every fold that has begun in the background."""
@@ -88,7 +88,7 @@ class Folding:
 
     def _in_background(self, scope: Scope, tenant: TenantIndex) -> None:
         try:
-            folded = self._folded_or_taken_over(scope, tenant)
+            folded = self._fold_or_take_over(scope, tenant)
         except Exception as problem:  # noqa: BLE001 - kept for `status`; a fold must never harm a search
             folded = Folded(done=False, reason=str(problem))
         with self._mutex:
@@ -100,7 +100,7 @@ class Folding:
                 self._not_before[scope.tenant] = self._clock.monotonic() + wait_s
                 self.problems[scope.tenant] = folded.reason
 
-    def _folded_or_taken_over(self, scope: Scope, tenant: TenantIndex) -> Folded | None:
+    def _fold_or_take_over(self, scope: Scope, tenant: TenantIndex) -> Folded | None:
         """What came of folding; None when another process had done it."""
         with self._store.reading(scope) as work:
             newer = tenant.newer_base(work)
@@ -109,7 +109,7 @@ class Folding:
             return None
         return self.run(scope, tenant, whole=False)
 
-    def _told(self, base: Base, scope: Scope, began: float) -> Folded:
+    def _report_folding(self, base: Base, scope: Scope, began: float) -> Folded:
         made = base.described()
         return Folded(
             done=True,

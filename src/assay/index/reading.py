@@ -62,7 +62,7 @@ class Reader:
         after = 0
         while rows := self._work.passages.page(after=after, limit=self._page):
             last = rows[-1].number
-            yield self._made(rows, self._vectors_between(after, last))
+            yield self._make_passages(rows, self._vectors_between(after, last))
             after = last
 
     def passages_of(self, numbers: Sequence[int]) -> list[Passage]:
@@ -71,7 +71,7 @@ class Reader:
         for part in _parts(sorted(numbers), self._page):
             rows = self._work.passages.by_numbers(part)
             vectors = {} if self._model is None else _by_number(*self._work.vectors.by_numbers(self._model, part))
-            made += self._made(rows, vectors)
+            made += self._make_passages(rows, vectors)
         return made
 
     def memories(self) -> list[MemoryColumns]:
@@ -97,7 +97,7 @@ class Reader:
         upto = int(np.searchsorted(numbers, last, side="right"))
         return _by_number(numbers[:upto], matrix[:upto])
 
-    def _made(self, rows: Sequence[IndexPassage], vectors: dict[int, Halves]) -> list[Passage]:
+    def _make_passages(self, rows: Sequence[IndexPassage], vectors: dict[int, Halves]) -> list[Passage]:
         made = []
         for row in rows:
             words = self._words(row)

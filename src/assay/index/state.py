@@ -56,10 +56,10 @@ class State:
     def allowed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed | None:
         """The passages whose memories pass; None when all do."""
         if memory_numbers is not None:
-            return self._computed(filters, memory_numbers).unless_all(self.alive)
+            return self._compute_allowed(filters, memory_numbers).unless_all(self.alive)
         found = self._known.get(filters)
         if found is None:
-            found = self._computed(filters, None)
+            found = self._compute_allowed(filters, None)
             if len(self._known) >= _FILTERS_KEPT:
                 self._known.clear()
             self._known[filters] = found
@@ -69,20 +69,20 @@ class State:
         """The memory of each passage; -1 for a passage that is not here."""
         found = np.full(len(numbers), -1, np.int64)
         for (places, there), owners in zip(
-            self._located(numbers), (self.base.passages[Row.MEMORY_NUMBER], self.tail.memory_numbers), strict=True
+            self._locate(numbers), (self.base.passages[Row.MEMORY_NUMBER], self.tail.memory_numbers), strict=True
         ):
             found[there] = owners[places[there]]
         return found
 
     def passes(self, numbers: Whole, allowed: Allowed) -> Mask:
         """Which of these passages are allowed."""
-        (in_base, of_base), (in_tail, of_tail) = self._located(numbers)
+        (in_base, of_base), (in_tail, of_tail) = self._locate(numbers)
         kept = np.zeros(len(numbers), bool)
         kept[of_base] = allowed.base[in_base[of_base]]
         kept[of_tail] = allowed.tail[in_tail[of_tail]]
         return kept
 
-    def _located(self, numbers: Whole) -> tuple[tuple[Whole, Mask], tuple[Whole, Mask]]:
+    def _locate(self, numbers: Whole) -> tuple[tuple[Whole, Mask], tuple[Whole, Mask]]:
         """Where these passages stand in the base and in the tail; each in one of them or in none."""
         in_base, of_base = find(self.base.numbers, numbers)
         of_base[of_base] = self.base_alive[in_base[of_base]]
@@ -133,7 +133,7 @@ class State:
         of_base[places[there]] = of_tail[there]
         return of_base, of_tail
 
-    def _computed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed:
+    def _compute_allowed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed:
         of_base, of_tail = self.current_memories(filters)
         if memory_numbers is not None:
             of_base &= np.isin(self.base.memories[Fact.NUMBER], memory_numbers)

@@ -60,7 +60,7 @@ class TenantIndex:
             follower = self._follower
             stands = follower is not None and follower.position == standing.position
             if follower is None or not self._is_fit(follower) or not (stands or self._follow(follower, work)):
-                follower = self._follower = self._opened(work, progress)
+                follower = self._follower = self._open_follower(work, progress)
                 self._state = None
             if self._state is None or self._state.position != follower.position:
                 self._state = follower.state()
@@ -88,10 +88,10 @@ class TenantIndex:
 
         Searches go on meanwhile.
         """
-        base = None if whole else self._grown()
+        base = None if whole else self._grow_base()
         if base is None:
             with self._home.store.reading(self._home.scope) as work:
-                base = self._built(work, self._model(work), self._home.generations, progress)
+                base = self._build_base(work, self._model(work), self._home.generations, progress)
         self.adopt(base)
         return base
 
@@ -109,7 +109,7 @@ class TenantIndex:
                 fresh.keep(self._follower)
             self._follower, self._state = fresh, fresh.state()
 
-    def _grown(self) -> Base | None:
+    def _grow_base(self) -> Base | None:
         """The base with the tail added to it; None when there is none on disk that can be grown."""
         home, state = self._home, self._state
         fits = state is not None and state.model == self._wanted_model
@@ -127,7 +127,7 @@ class TenantIndex:
         if generations is None or follower is None or generations.is_current(follower.base):
             return None
         try:
-            base = self._loaded(work, self._model(work))
+            base = self._load_base(work, self._model(work))
         except NoBase:
             return None
         ahead = base.described().seq - self._base_seq()
@@ -150,11 +150,11 @@ class TenantIndex:
         size = follower.base.count + follower.tail.live
         return self._home.options.background and size > self._home.options.whole_below
 
-    def _opened(self, work: Work, progress: Progress | None) -> Follower:
+    def _open_follower(self, work: Work, progress: Progress | None) -> Follower:
         """From the base on disk, or else from the tables: into the tail when small, else by building a base."""
         model = self._wanted_model
         try:
-            follower = _follower_of(self._loaded(work, model))
+            follower = _follower_of(self._load_base(work, model))
             if self._follow(follower, work):
                 return follower
             reason = "the change log no longer reaches back to it"
@@ -176,17 +176,19 @@ class TenantIndex:
         with ExitStack() as held:
             try:
                 mine = generations is not None and held.enter_context(generations.locked())
-                return _follower_of(self._built(work, model, generations if mine else None, progress))
+                return _follower_of(self._build_base(work, model, generations if mine else None, progress))
             except OSError as problem:
                 self.rebuilt_because = f"{self.rebuilt_because}; in memory, since {problem}"
-        return _follower_of(self._built(work, model, None, progress))
+        return _follower_of(self._build_base(work, model, None, progress))
 
-    def _loaded(self, work: Work, model: str | None) -> Base:
+    def _load_base(self, work: Work, model: str | None) -> Base:
         if self._home.generations is None:
             raise NoBase("bases are kept in memory only")
         return self._home.generations.load(model, work.changes.position(), options=self._home.options)
 
-    def _built(self, work: Work, model: str | None, generations: Generations | None, progress: Progress | None) -> Base:
+    def _build_base(
+        self, work: Work, model: str | None, generations: Generations | None, progress: Progress | None
+    ) -> Base:
         home = self._home
         plan = Plan(
             reader=self._reader(work, model),

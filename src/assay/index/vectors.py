@@ -62,7 +62,7 @@ class VectorBase:
         if not count or limit < 1:
             return np.zeros(0, np.int64), np.zeros(0)
         if self._graph is not None and not exact and count > self._options.exact_below:
-            found = self._nominated(self._graph, query, limit, rows, count)
+            found = self._nominate(self._graph, query, limit, rows, count)
             if found is not None:
                 return found
         if count == len(rows):
@@ -72,7 +72,7 @@ class VectorBase:
         chosen, scores = nearness.nearest(self.matrix[among], query, limit)
         return self.places[among[chosen]], scores
 
-    def _nominated(self, graph: Index, query: Query, limit: int, rows: Mask, count: int) -> tuple[Whole, Scores] | None:
+    def _nominate(self, graph: Index, query: Query, limit: int, rows: Mask, count: int) -> tuple[Whole, Scores] | None:
         """What the graph finds; None when it would have to be asked for too much."""
         fetch = int((limit + _SPARE) * len(rows) / count * 1.1)
         while fetch <= _MOST:
@@ -155,7 +155,7 @@ def grow_vectors(
     _write_rows(folder / MATRIX, base.matrix, fresh)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
     if base.kind == "hnsw":
-        graph = _copied_graph(source / GRAPH, options)
+        graph = _copy_graph(source / GRAPH, options)
         with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
             for begin in range(0, len(fresh), options.page):
                 go_on()
@@ -207,7 +207,7 @@ def _new_graph(dimension: int, options: IndexOptions) -> Index:
     )
 
 
-def _copied_graph(path: Path, options: IndexOptions) -> Index:
+def _copy_graph(path: Path, options: IndexOptions) -> Index:
     """A graph that can grow; its file says nothing of how."""
     graph = Index.restore(str(path), view=False)
     if graph is None:

@@ -183,18 +183,18 @@ class View:
         total = self.document_count
         exact = exact or total <= self._options.exact_below
         if allowed is None:
-            return self._asked(query, model, limit, None, exact=exact)
+            return self._ask_database(query, model, limit, None, exact=exact)
         if not allowed.count:
             return []
         if allowed.count > self._options.exact_below:
-            found = self._asked(query, model, int((limit + 50) * total / allowed.count), None, exact=exact)
+            found = self._ask_database(query, model, int((limit + 50) * total / allowed.count), None, exact=exact)
             passing = self._state.passes(np.array([one.number for one in found], np.int64), allowed)
             kept = [one for one, passes in zip(found, passing, strict=True) if passes]
             if len(kept) >= limit:
                 return kept[:limit]
-        return self._asked(query, model, limit, self.numbers(allowed), exact=True)
+        return self._ask_database(query, model, limit, self.numbers(allowed), exact=True)
 
-    def _asked(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
+    def _ask_database(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
         listed = None if numbers is None else numbers.tolist()
         found = self._work.vectors.nearest(model, query, limit, numbers=listed, exact=exact)
         scored = Scored(

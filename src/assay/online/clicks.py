@@ -29,7 +29,7 @@ def showings(store: Store, scope: Scope, *, limit: int = MOST) -> list[tuple[Log
     with store.reading(scope) as work:
         queries = work.queries.recent(limit=limit, origin=Origin.USE)[::-1]
         taken = {query.query_id: used(work.feedback.of_query(query.query_id)) for query in queries}
-    return [(query, _shown(query, taken[query.query_id])) for query in queries]
+    return [(query, _list_showings(query, taken[query.query_id])) for query in queries]
 
 
 def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: datetime) -> list[Judgment]:
@@ -54,6 +54,6 @@ def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: d
     return made
 
 
-def _shown(query: LoggedQuery, taken: set[str]) -> list[Showing]:
+def _list_showings(query: LoggedQuery, taken: set[str]) -> list[Showing]:
     key = query_key(query.query)
     return [Showing(key, one, place, one in taken) for place, one in enumerate(query.result_ids, start=1)]

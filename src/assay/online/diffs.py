@@ -75,12 +75,12 @@ def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | No
     judged = {"query": dict(grades)}
     specs = [RECIPROCAL_RANK, GAIN]
     sides = [
-        measure_mappings(judged, {"query": _ranked(ids)}, specs, Rules(level=RELEVANT)).scores
+        measure_mappings(judged, {"query": _weigh_ranks(ids)}, specs, Rules(level=RELEVANT)).scores
         for ids in (control, treatment)
     ]
     mrr, ndcg = ([float(side[spec].values[0]) for side in sides] for spec in (RECIPROCAL_RANK, GAIN))
     return Deltas(mrr[1] - mrr[0], ndcg[1] - ndcg[0])
 
 
-def _ranked(ids: Sequence[str]) -> dict[str, float]:
+def _weigh_ranks(ids: Sequence[str]) -> dict[str, float]:
     return {one: 1.0 / rank for rank, one in enumerate(ids, start=1)}

@@ -73,7 +73,7 @@ def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...
     """The four, in the order they are asked."""
     return (
         _gain(flag, evidence),
-        _accepted(evidence),
+        _check_accepted(evidence),
         _constitutional(evidence.constitutional),
         _latency(evidence.latency_p95_ms),
     )
@@ -100,7 +100,7 @@ def _gain(flag: Flag, evidence: GraduationEvidence) -> Condition:
     return Condition(name, holds, f"{seen}; needed is {wanted}, with a lower bound above 0.")
 
 
-def _accepted(evidence: GraduationEvidence) -> Condition:
+def _check_accepted(evidence: GraduationEvidence) -> Condition:
     name = "test"
     which = f"attempt {evidence.attempt}"
     if evidence.alpha is not None:

@@ -160,9 +160,11 @@ class Ladder:
         self._store.log.flush()
         seen = {}
         with self._store.reading(scope) as work:
-            graduated = [(name, step) for name in work.ladder_steps.features() if (step := _graduated(work, name))]
+            graduated = [
+                (name, step) for name in work.ladder_steps.features() if (step := _find_graduation(work, name))
+            ]
         for name, step in graduated:
-            seen[name] = self._watched(scope, step, rng)
+            seen[name] = self._watch_guardrails(scope, step, rng)
             broken = [one for one in seen[name] if one.broken]
             if broken:
                 self.rollback(scope, name, " ".join(one.sentence for one in broken))
@@ -171,7 +173,7 @@ class Ladder:
     def rollback(self, scope: Scope, feature_id: str, why: str) -> LadderStep:
         """Set a flag back to what it was before it graduated."""
         with self._store.reading(scope) as work:
-            step = _graduated(work, feature_id)
+            step = _find_graduation(work, feature_id)
         if step is None:
             raise InputError(f"{feature_id} has not graduated, so there is nothing to take back", remedy="Switch it.")
         before = int(step.detail["percent_before"])
@@ -180,7 +182,7 @@ class Ladder:
             sentence = f"Back to {before} %. {why}"
             return self._step(work, feature_id, (Step.GUARDRAIL, StepOutcome.ROLLED_BACK), sentence, why=why)
 
-    def _watched(self, scope: Scope, step: LadderStep, rng: np.random.Generator) -> tuple[Guardrail, ...]:
+    def _watch_guardrails(self, scope: Scope, step: LadderStep, rng: np.random.Generator) -> tuple[Guardrail, ...]:
         with self._store.reading(scope) as work:
             before = work.queries.until(step.created_at, limit=WATCHED)
             after = work.queries.since(step.created_at, limit=WATCHED)
@@ -248,7 +250,7 @@ def _p95s(times: Sequence[tuple[float, float]]) -> Sides | None:
     return Sides(control=float(control), treatment=float(treatment), n=len(times))
 
 
-def _graduated(work: Work, feature_id: str) -> LadderStep | None:
+def _find_graduation(work: Work, feature_id: str) -> LadderStep | None:
     """The step by which a change graduated; None when it did not, or was taken back since."""
     for step in reversed(work.ladder_steps.of(feature_id)):
         if step.outcome is StepOutcome.ROLLED_BACK:
@@ -268,7 +270,7 @@ def _evidence(
     work: Work, steps: Sequence[LadderStep], shadow: ShadowSummary, test: AbTest | None
 ) -> GraduationEvidence:
     """What is known: of gains and constitutional memories offline, of the test, and of time where traffic is real."""
-    offline = _counted_offline(steps)
+    offline = _find_offline_step(steps)
     return GraduationEvidence(
         gains=None if offline is None else Gains(**offline["gains"]),
         offline_problem=_offline_problem(steps),
@@ -294,7 +296,7 @@ def _latest_by_dataset(steps: Sequence[LadderStep]) -> dict[str, Mapping[str, An
     return latest
 
 
-def _counted_offline(steps: Sequence[LadderStep]) -> Mapping[str, Any] | None:
+def _find_offline_step(steps: Sequence[LadderStep]) -> Mapping[str, Any] | None:
     """Return the offline step that counts: of this memory's own corpora the one with the least gain.
 
     Where a change was measured on several, the best of them would be a choice made after looking. Without one of its

@@ -19,13 +19,13 @@ def replay(
     for query in [*queries.values()][:1]:
         # The first search of a process loads what it needs; whoever comes second would look quick.
         control(scope, _request(query), query.query_id)
-    runs = [_compared(store, scope, feature_id, control, treatment, query, clock) for query in queries.values()]
+    runs = [_compare_replayed(store, scope, feature_id, control, treatment, query, clock) for query in queries.values()]
     with store.writing(scope) as work:
         work.shadow_runs.add_many(runs)
     return runs[::-1]
 
 
-def _compared(  # noqa: PLR0917 - what a comparison needs, all of it named
+def _compare_replayed(  # noqa: PLR0917 - what a comparison needs, all of it named
     store: Store,
     scope: Scope,
     feature_id: str,

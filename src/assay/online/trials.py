@@ -146,7 +146,7 @@ class Trials:
                     "kind": str(kind),
                     "alpha": rule.alpha,
                     "process": process.as_json(),
-                    "flag": _switched(state),
+                    "flag": _describe_switch(state),
                 },
                 started_at=now,
                 updated_at=now,
@@ -169,8 +169,8 @@ class Trials:
         """The same within a unit of work of the caller's."""
         test = work.ab_tests.latest(feature_id, to_change=True)
         if test.status is not AbTestStatus.RUNNING or decision_of(test) is not None:
-            return Voted(counted=False, reason=f"attempt {test.attempt} is {_ended(test)}", test=test)
-        now_switched = _switched(self._flags.states(work)[feature_id])
+            return Voted(counted=False, reason=f"attempt {test.attempt} is {_describe_end(test)}", test=test)
+        now_switched = _describe_switch(self._flags.states(work)[feature_id])
         if now_switched != test.state_json["flag"]:
             why = f"The flag was {_words(test.state_json['flag'])} when it began and is {_words(now_switched)} now."
             return Voted(counted=False, reason=why, test=self._pause(work, test, why))
@@ -185,8 +185,8 @@ class Trials:
             query_id=query_id,
         )
         if not work.votes.cast(vote):
-            return Voted(counted=False, reason="this query has voted", test=self._repeated(work, test, vote))
-        return Voted(counted=True, reason="", test=self._counted(work, test, vote))
+            return Voted(counted=False, reason="this query has voted", test=self._count_repeat(work, test, vote))
+        return Voted(counted=True, reason="", test=self._count_vote(work, test, vote))
 
     def pause(self, scope: Scope, feature_id: str, why: str) -> AbTest:
         """Stop taking votes."""
@@ -217,7 +217,7 @@ class Trials:
             return running
 
     def _check_resumable(self, work: Work, test: AbTest) -> None:
-        switched = _switched(self._flags.states(work)[test.feature_id])
+        switched = _describe_switch(self._flags.states(work)[test.feature_id])
         if switched != test.state_json["flag"]:
             raise InputError(
                 f"{test.feature_id} was {_words(test.state_json['flag'])} when the test began and is"
@@ -246,7 +246,7 @@ class Trials:
             votes = work.votes.of(feature_id, test.attempt)
         return _standing(test, votes, rng)
 
-    def _counted(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
+    def _count_vote(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
         ratio = ratio_of(work, test)
         # The ratio comes first: evidence from a split that is not fair decides nothing.
         may_decide = ratio is None or ratio.may_decide
@@ -266,12 +266,12 @@ class Trials:
             after = replace(after, status=AbTestStatus.REJECTED)
         work.ab_tests.put(after)
         if process.decision is not None:
-            self._decided(work, after, process)
+            self._record_decision(work, after, process)
         elif ratio is not None and ratio.alarming:
             return self._pause(work, after, f"{ratio.sentence} is no fair split.".capitalize())
         return after
 
-    def _repeated(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
+    def _count_repeat(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
         """Count a search whose query has voted, once. Ids of searches grow with time, so the newest one is kept."""
         counted_until = str(test.state_json.get("repeated_until", ""))
         first = work.votes.search_of(vote.feature_id, vote.attempt, vote.query_key)
@@ -283,7 +283,7 @@ class Trials:
         work.ab_tests.put(after)
         return after
 
-    def _decided(self, work: Work, test: AbTest, process: EProcess) -> None:
+    def _record_decision(self, work: Work, test: AbTest, process: EProcess) -> None:
         outcomes = {"better": StepOutcome.PASSED, "worse": StepOutcome.FAILED, "futile": StepOutcome.INCONCLUSIVE}
         sentences = {
             "better": "The treatment is better",
@@ -368,7 +368,7 @@ def query_key(query: str) -> str:
     return content_hash(" ".join(query.casefold().split())).removeprefix(HASH_PREFIX)[:32]
 
 
-def _switched(state: FlagState) -> dict[str, Any]:
+def _describe_switch(state: FlagState) -> dict[str, Any]:
     return {"percent": state.percent, "shadow": state.shadow}
 
 
@@ -376,7 +376,7 @@ def _words(switched: Mapping[str, Any]) -> str:
     return f"on for {switched['percent']} %" + (", shadowed" if switched["shadow"] else "")
 
 
-def _ended(test: AbTest) -> str:
+def _describe_end(test: AbTest) -> str:
     return str(test.status) if test.status is not AbTestStatus.RUNNING else f"decided ({decision_of(test)})"
 
 

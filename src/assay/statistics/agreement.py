@@ -72,7 +72,7 @@ def cohen_kappa(
     places = _places([*first, *second], categories)
     table = _confusion(first, second, places)
     distance = _kappa_distance(_positions(places), weights)
-    drawn = _resampled_tables(table, resamples, rng)
+    drawn = _resample_tables(table, resamples, rng)
     values = np.concatenate([_kappas(block, distance) for block in drawn])
     whole_table = _kappa_ratio(table, distance)
     return _with_interval(whole_table, float(distance.max()), values, n=len(first), level=level)
@@ -129,7 +129,7 @@ def _places(used: Sequence[Label], categories: Sequence[Label] | None) -> dict[L
     for label in used:
         if not isinstance(label, str):
             finite(label, "label")
-    order = list(dict.fromkeys(categories)) if categories is not None else _sorted(set(used))
+    order = list(dict.fromkeys(categories)) if categories is not None else _sort_labels(set(used))
     places = {label: place for place, label in enumerate(order)}
     strange = next((label for label in used if label not in places), None)
     if strange is not None:
@@ -137,7 +137,7 @@ def _places(used: Sequence[Label], categories: Sequence[Label] | None) -> dict[L
     return places
 
 
-def _sorted(labels: set[Label]) -> list[Label]:
+def _sort_labels(labels: set[Label]) -> list[Label]:
     if len({isinstance(label, str) for label in labels}) > 1:
         raise BadValue("labels mix text and numbers", remedy="Use one kind of label, or give categories in order.")
     return sorted(labels, key=lambda label: (str(label), 0.0) if isinstance(label, str) else ("", float(label)))
@@ -177,7 +177,7 @@ def _kappas(tables: NDArray[np.float64], distance: Matrix) -> Floats:
     return np.where(expected > 0.0, 1.0 - observed / safe, np.nan)
 
 
-def _resampled_tables(table: Matrix, resamples: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def _resample_tables(table: Matrix, resamples: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     """Confusion tables of resampled items: a multinomial over the cells is the same draw."""
     n, cells = int(table.sum()), (table / table.sum()).ravel()
     rows = max(1, _BLOCK // table.size)

@@ -72,7 +72,7 @@ class Temperature:
 
 def calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS) -> CalibrationError:
     """Expected and maximum calibration error of forecasts in [0, 1] against what came true (0 or 1)."""
-    forecast, truth, codes = _binned(confidence, correct, bins)
+    forecast, truth, codes = _assign_bins(confidence, correct, bins)
     found = tuple(_bin(forecast[codes == code], truth[codes == code]) for code in np.unique(codes))
     gaps = [abs(one.confidence - one.accuracy) for one in found]
     ece = math.fsum(one.n * gap for one, gap in zip(found, gaps, strict=True)) / len(forecast)
@@ -81,7 +81,7 @@ def calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 
 
 def brier_score(confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS) -> BrierScore:
     """The mean squared error of forecasts, and what it is made of."""
-    forecast, truth, codes = _binned(confidence, correct, bins)
+    forecast, truth, codes = _assign_bins(confidence, correct, bins)
     base, n = float(truth.mean()), len(truth)
     groups = [_bin(forecast[codes == code], truth[codes == code]) for code in np.unique(codes)]
     score = float(np.mean((forecast - truth) ** 2))
@@ -143,7 +143,7 @@ class _Binned(NamedTuple):
     codes: Ints
 
 
-def _binned(confidence: ArrayLike, correct: ArrayLike, bins: int) -> _Binned:
+def _assign_bins(confidence: ArrayLike, correct: ArrayLike, bins: int) -> _Binned:
     forecast, truth = within(confidence, "confidence", 0.0, 1.0), binary(correct, "correct")
     same_length(forecast, "confidence", truth, "correct")
     count = whole(bins, "bins", least=1)

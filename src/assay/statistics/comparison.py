@@ -143,7 +143,7 @@ def compare_all(
         if firsts[name] in tests
     }
     return {
-        name: _judged(measured[name], standings[firsts[name]], rules, rng)
+        name: _judge(measured[name], standings[firsts[name]], rules, rng)
         if name in measured
         else _too_few(differences[name], units[name], len(tests) + 1, rules, higher=pairs.higher_is_better)
         for name, pairs in metrics.items()
@@ -186,17 +186,17 @@ def _differences(name: str, pairs: Pairs) -> Floats:
     return found
 
 
-def _judged(found: _Measured, standing: _Standing, rules: Rules, rng: np.random.Generator) -> Comparison:
+def _judge(found: _Measured, standing: _Standing, rules: Rules, rng: np.random.Generator) -> Comparison:
     units, test, alpha = found.units, found.test, rules.alpha / standing.tests
     verdict = _verdict(test.mean, standing, rules.alpha, higher_is_better=found.pairs.higher_is_better)
     sigma = units.standard_error * math.sqrt(units.count) if units.vary else None
     smallest = minimum_detectable_effect(units.count, sigma, alpha=alpha, power=rules.power) if sigma else None
-    needed = _needed(verdict, sigma, alpha, rules)
+    needed = _count_needed(verdict, sigma, alpha, rules)
     interval = _interval(found, rules, rng)
     limits = _Limits(smallest, needed)
     return Comparison(
         verdict=verdict,
-        sentence=_sentence(verdict, _seen(interval, test, standing), units, limits, rules),
+        sentence=_sentence(verdict, _describe_difference(interval, test, standing), units, limits, rules),
         n=len(found.differences),
         units=units.count,
         delta=test.mean,
@@ -219,7 +219,7 @@ def _verdict(mean: float, standing: _Standing, alpha: float, *, higher_is_better
     return "better" if (mean > 0) == higher_is_better else "worse"
 
 
-def _needed(verdict: Verdict, sigma: float | None, alpha: float, rules: Rules) -> int | None:
+def _count_needed(verdict: Verdict, sigma: float | None, alpha: float, rules: Rules) -> int | None:
     """Units for significance to be possible, or for the effect that matters to be seen."""
     if verdict == "unresolvable":
         return units_for_p(alpha)
@@ -269,7 +269,7 @@ def _kind(units: Units) -> str:
     return "clusters" if units.clustered else "queries"
 
 
-def _seen(interval: Interval, test: PermutationTest, standing: _Standing) -> str:
+def _describe_difference(interval: Interval, test: PermutationTest, standing: _Standing) -> str:
     limits = "(no interval)"
     if interval.low is not None and interval.high is not None:
         limits = f"[{interval.low:+.3g}, {interval.high:+.3g}]"

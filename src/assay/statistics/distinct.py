@@ -38,12 +38,12 @@ def first_of_each_test(metrics: Mapping[str, PairedValues]) -> dict[str, str]:
     """Each metric with the first metric that is the same test; one that is no other's has its own name."""
     firsts: dict[Hashable, str] = {}
     return {
-        name: name if pairs.over is None else firsts.setdefault(_standardised(pairs), name)
+        name: name if pairs.over is None else firsts.setdefault(_standardise(pairs), name)
         for name, pairs in metrics.items()
     }
 
 
-def _standardised(pairs: PairedValues) -> Hashable:
+def _standardise(pairs: PairedValues) -> Hashable:
     """Which queries, and the values of both sides moved and scaled so that linear functions of each other are equal."""
     values: Floats = np.concatenate([np.asarray(pairs.control, dtype=float), np.asarray(pairs.treatment, dtype=float)])
     if not len(values):

@@ -67,12 +67,12 @@ class LowerMean:
         # Equal sums reached by another order of additions differ in the last bits; they must count as equal.
         least = shortfall - 1e-9 * max(1.0, self._range)
         if 2 * size <= everything:
-            sums = -self._drawn_sums(size, draws, rng)
+            sums = -self._draw_sums(size, draws, rng)
         else:
-            sums = self._drawn_sums(everything - size, draws, rng)
+            sums = self._draw_sums(everything - size, draws, rng)
         return (int(np.count_nonzero(sums >= least)) + 1) / (draws + 1)
 
-    def _drawn_sums(self, size: int, draws: int, rng: np.random.Generator) -> Floats:
+    def _draw_sums(self, size: int, draws: int, rng: np.random.Generator) -> Floats:
         """Sums of deviations; one shuffle gives as many groups as fit into the values side by side."""
         fit = len(self._values) // size
         shuffles = -(-draws // fit)

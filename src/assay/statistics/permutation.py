@@ -99,10 +99,10 @@ def all_flips(sums: Floats) -> Floats:
 def drawn_flips(sums: Floats, flips: int, rng: np.random.Generator) -> Floats:
     """The total under sign assignments drawn at random."""
     rows = max(1, _BLOCK // len(sums))
-    return np.concatenate([_drawn(sums, min(rows, flips - done), rng) for done in range(0, flips, rows)])
+    return np.concatenate([_draw_totals(sums, min(rows, flips - done), rng) for done in range(0, flips, rows)])
 
 
-def _drawn(sums: Floats, rows: int, rng: np.random.Generator) -> Floats:
+def _draw_totals(sums: Floats, rows: int, rng: np.random.Generator) -> Floats:
     width = -(-len(sums) // 8)
     bits = np.frombuffer(rng.bytes(rows * width), dtype=np.uint8).reshape(rows, width)
     kept = np.unpackbits(bits, axis=1, count=len(sums)).astype(np.float64)

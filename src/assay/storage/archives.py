@@ -136,7 +136,7 @@ def _write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> None:
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw:
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as file:
-            for row in _framed(tenant, rows):
+            for row in _frame(tenant, rows):
                 if "end" in row:
                     row = {**row, "end": count - 1, "content": HASH_PREFIX + digest.hexdigest()}  # noqa: PLW2901 - filled in
                 line = canonical_json(row).encode() + b"\n"
@@ -147,7 +147,7 @@ def _write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> None:
         os.fsync(raw.fileno())
 
 
-def _framed(tenant: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _frame(tenant: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     yield {"kind": _KIND, "format": FORMAT, "tenant": tenant}
     yield from rows
     yield {"end": 0}

@@ -21,7 +21,7 @@ Record = TypeVar("Record")
 
 def to_row(record: object, table: Table) -> dict[str, Any]:
     """The columns of a record's own table, without secrets. The tenant is added by the repository."""
-    row = {name: _plain(getattr(record, name)) for name in _shared(cast("Hashable", type(record)), table)}
+    row = {name: _plain(getattr(record, name)) for name in _list_shared(cast("Hashable", type(record)), table)}
     return mask_row(table.name, row)
 
 
@@ -64,7 +64,7 @@ def _upsert(
 
 
 @cache
-def _shared(kind: Hashable, table: Table) -> tuple[str, ...]:
+def _list_shared(kind: Hashable, table: Table) -> tuple[str, ...]:
     return tuple(name for name in table.columns.keys() if name != "tenant" and hasattr(kind, name))  # noqa: SIM118 - a ColumnCollection iterates over columns
 
 

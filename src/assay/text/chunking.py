@@ -129,14 +129,14 @@ class Chunker:
 
     def _parts(self, title: str, body: str, kind: Format) -> Iterator[Section]:
         if kind is Format.MARKDOWN:
-            yield from self._joined(title, sections(body))
+            yield from self._join_sections(title, sections(body))
         elif kind is Format.JSON:
             for block in blocks(body):
                 yield Section(heading_path.normalise(block.key[:MAX_HEADING]), 0, block.text)
         else:
             yield Section("", 0, body)
 
-    def _joined(self, title: str, found: list[Section]) -> Iterator[Section]:
+    def _join_sections(self, title: str, found: list[Section]) -> Iterator[Section]:
         waiting: Section | None = None
         for section in found:
             if waiting is not None and (joined := self._together(title, waiting, section)):

@@ -29,9 +29,9 @@ class Block(NamedTuple):
 
 def blocks(body: str) -> list[Block]:
     """A JSON text as blocks: one for each item of a list, one for each member that is a list or object."""
-    value = _parsed(body)
+    value = _parse(body)
     if _is_leaf(value):
-        return [Block("", _spelled(value))]
+        return [Block("", _spell(value))]
     if isinstance(value, list):
         return [Block("", text) for text in _records("", value)]
     made: list[Block] = []
@@ -43,7 +43,7 @@ def blocks(body: str) -> list[Block]:
     return made
 
 
-def _parsed(body: str) -> Any:
+def _parse(body: str) -> Any:
     try:
         return json.loads(body, object_pairs_hook=Members)
     except (ValueError, RecursionError) as problem:
@@ -61,7 +61,7 @@ def _records(name: str, items: list[Any]) -> Iterator[str]:
     """Each item that has parts by itself; leaves in one run together."""
     for is_leaf, run in groupby(enumerate(items), key=lambda item: _is_leaf(item[1])):
         if is_leaf:
-            yield "\n".join(f"{name}: {_spelled(one)}" if name else _spelled(one) for _, one in run)
+            yield "\n".join(f"{name}: {_spell(one)}" if name else _spell(one) for _, one in run)
         else:
             for position, one in run:
                 yield "\n".join(_lines(f"{name}[{position}]" if name else "", one))
@@ -73,7 +73,7 @@ def _lines(name: str, value: Any) -> Iterator[str]:
     while waiting:
         here, one = waiting.pop()
         if _is_leaf(one):
-            yield f"{here}: {_spelled(one)}" if here else _spelled(one)
+            yield f"{here}: {_spell(one)}" if here else _spell(one)
         elif isinstance(one, list):
             waiting += [(f"{here}[{position}]", item) for position, item in enumerate(one)][::-1]
         else:
@@ -84,7 +84,7 @@ def _is_leaf(value: Any) -> bool:
     return not value or not isinstance(value, (list, Members))
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "{}" if isinstance(value, Members) else json.dumps(value, ensure_ascii=False)

@@ -218,7 +218,7 @@ def read_question(question: str) -> AskedQuestion:
     """Take a question apart."""
     text = " ".join(question[:LONGEST].split())
     sides = tuple(dict.fromkeys(_sides(text[:FORM])))
-    excluded = tuple(dict.fromkeys(_trimmed(found[1]) for found in _EXCLUDED.finditer(text) if _trimmed(found[1])))
+    excluded = tuple(dict.fromkeys(_trim(found[1]) for found in _EXCLUDED.finditer(text) if _trim(found[1])))
     return AskedQuestion(
         text=text,
         kind=QuestionKind.COMPARISON if sides else kind_of(text),
@@ -279,7 +279,7 @@ def _keys(text: str, excluded: Iterable[str]) -> Iterator[str]:
 def _sides(text: str) -> Iterator[str]:
     for pattern in _SIDES:
         if found := pattern.search(text):
-            sides = [side for group in found.groups() for one in _split_list(group) if (side := _trimmed(one))]
+            sides = [side for group in found.groups() for one in _split_list(group) if (side := _trim(one))]
             if len(sides) > 1 and all(len(side.split()) <= LONGEST_SIDE for side in sides):
                 yield from sides
                 return
@@ -292,11 +292,11 @@ def _split_list(text: str) -> list[str]:
 def _parts(text: str) -> Iterator[str]:
     """Every question of a text, and each question in a row of them: how is it built and who pays for it."""
     for sentence in re.split(r"(?<=[?!.])\s+", without_opening(text)):
-        for part in filter(None, map(_trimmed, _AND.split(sentence))):
-            yield from (one for one in _joined_nouns(part) if key_words(one) or cues_of(one))
+        for part in filter(None, map(_trim, _AND.split(sentence))):
+            yield from (one for one in _split_joined_nouns(part) if key_words(one) or cues_of(one))
 
 
-def _joined_nouns(part: str) -> list[str]:
+def _split_joined_nouns(part: str) -> list[str]:
     """The causes and consequences of something are two things asked for."""
     found = _OF.search(part[:FORM])
     if found is None or _BETWEEN.search(part[:FORM]):
@@ -304,6 +304,6 @@ def _joined_nouns(part: str) -> list[str]:
     return [f"{noun} of {found[3]}" for noun in (*_split_list(found[1]), found[2])]
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     plain = text.strip(" ?!.,;:\"'()")
     return re.sub(r"^(?:(?:a|an|the|any|and|or|using|having|both|either)\s+)+", "", plain, flags=re.IGNORECASE)

@@ -37,12 +37,12 @@ def _of_line(line: str) -> Iterator[str]:
     start = 0
     for mark in _END.finditer(rest):
         if not _ABBREVIATION.search(rest[max(start, mark.start() - 12) : mark.start() + 1]):
-            yield from _bounded(rest[start : mark.end()])
+            yield from _bound(rest[start : mark.end()])
             start = mark.end()
-    yield from _bounded(rest[start:])
+    yield from _bound(rest[start:])
 
 
-def _bounded(sentence: str) -> Iterator[str]:
+def _bound(sentence: str) -> Iterator[str]:
     rest = sentence.strip()
     while len(rest) > LONGEST:
         cut = rest.rfind(" ", LONGEST // 2, LONGEST)

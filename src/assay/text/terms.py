@@ -40,7 +40,7 @@ _LETTERS = _Letters()
 
 def words(text: str) -> list[str]:
     """The words of a text, in order."""
-    found = _ASCII_WORD.findall(text.lower()) if text.isascii() else _folded(text).split(" ")
+    found = _ASCII_WORD.findall(text.lower()) if text.isascii() else _fold(text).split(" ")
     return [word[:LONGEST_WORD] for word in found if word]
 
 
@@ -67,7 +67,7 @@ def _stemmer() -> tantivy.TextAnalyzer:
     return builder.filter(tantivy.Filter.stemmer("english")).build()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Decomposed, so that a letter and its diacritic come apart; composed again for Hangul and kana."""
     apart = unicodedata.normalize("NFKD", text).casefold()
     # Case folding may give characters that come apart once more.

@@ -13,17 +13,17 @@ def words_of(text: str) -> list[str]:
     return text.split()
 
 
-def _stemmed(words: str) -> frozenset[str]:
+def _stem(words: str) -> frozenset[str]:
     return frozenset(stems_of(words_of(words)))
 
 
-FILLERS = _stemmed(
+FILLERS = _stem(
     "a an the this that these those our my your his her its their of and or also please ever really very "
     "quite just currently already it they them we you i he she there here so too will would then"
 )
 """Left out before two sentences are compared."""
 
-FUNCTION_WORDS = FILLERS | _stemmed(
+FUNCTION_WORDS = FILLERS | _stem(
     "is are be been being was were am have has had do does did get gets got make makes made must should shall "
     "may might can could need needs to from in on at by with for as into onto over under out up down off "
     "about than if when while which who whom whose what where how because per each every via through using "
@@ -32,12 +32,12 @@ FUNCTION_WORDS = FILLERS | _stemmed(
 )
 """Carry no content of their own."""
 
-NEGATORS = _stemmed("not no never none nobody nothing nowhere neither nor without cannot hardly")
+NEGATORS = _stem("not no never none nobody nothing nowhere neither nor without cannot hardly")
 
-RESTRICTORS = _stemmed("only solely exclusively except unless")
+RESTRICTORS = _stem("only solely exclusively except unless")
 """One of them more or less changes what a rule covers."""
 
-CHANGE_SIGNS = _stemmed(
+CHANGE_SIGNS = _stem(
     "now instead anymore replaced moved switched changed removed dropped renamed rewritten migrated"
     " stopped ceased abandoned suspended "
     "deprecated retired discontinued formerly previously obsolete superseded abolished cancelled postponed"
@@ -50,7 +50,7 @@ VALUE_PREPOSITIONS = frozenset({"with", "by", "to", "as", "via", "through", "usi
 SUBJECT_PREPOSITIONS = frozenset({"for", "in", "on", "at", "from", "of", "under", "per"})
 """Before what narrows a subject: what follows belongs to it."""
 
-VERBS = _stemmed(
+VERBS = _stem(
     "is are be was were am been has have had do does did can could may might must shall should will would "
     "need needs use uses used allow allows allowed run runs ran take takes took go goes went keep keeps kept "
     "make makes send sends sent serve serves listen listens live lives prefer prefers choose run start starts "

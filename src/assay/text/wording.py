@@ -192,10 +192,10 @@ def _tokens(sentence: str) -> Sentence:
             found.append(Token("percent", None, "%"))
         else:
             found.append(_MAKERS.get(kind, _word)(text) if kind != "word" else _word(text, first=not found))
-    return _measured(found)
+    return _measure(found)
 
 
-def _measured(tokens: list[Token]) -> Sentence:
+def _measure(tokens: list[Token]) -> Sentence:
     """Give each number what it counts: the unit or noun after it, else the noun before it."""
     measured = list(tokens)
     for place, token in enumerate(tokens):
@@ -208,12 +208,12 @@ def _measured(tokens: list[Token]) -> Sentence:
             fact = Fact("number", value, dimension, f"{token.shown} {after.shown}")
             measured[place] = Token(value + dimension, fact, fact.shown)
             measured[place + 1] = Token("", None, "")
-        elif counted := _counted(tokens, place):
+        elif counted := _find_counted(tokens, place):
             measured[place] = token._replace(fact=token.fact._replace(of=counted))
     return Sentence(token for token in measured if token.stem)
 
 
-def _counted(tokens: Sequence[Token], place: int) -> str:
+def _find_counted(tokens: Sequence[Token], place: int) -> str:
     around = [*tokens[place + 1 : place + 2], *reversed(tokens[max(0, place - 2) : place])]
     return next((one.stem for one in around if _is_counted(one)), "")
 

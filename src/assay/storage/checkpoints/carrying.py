@@ -31,7 +31,7 @@ _SEQUENCES = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :sch
 def carry_rows(live: sqlite3.Connection, copy: sqlite3.Connection) -> None:
     """Replace the carried tables of a SQLite copy by those of the live file, inside the caller's transaction."""
     for table in CARRIED:
-        listed = _shared(_file_columns(copy, table), _file_columns(live, table))
+        listed = _list_shared_columns(_file_columns(copy, table), _file_columns(live, table))
         if not _file_columns(copy, table):
             continue
         copy.execute(f'DELETE FROM "{table}"')  # noqa: S608 - a name of ours
@@ -65,7 +65,7 @@ def carry_between_schemas(connection: Connection, before: str, ours: str) -> Non
         if not now_there:
             continue
         connection.execute(text(f'DELETE FROM "{ours}"."{table}"'))  # noqa: S608 - names of the catalogue
-        listed = _shared(now_there, then_there)
+        listed = _list_shared_columns(now_there, then_there)
         if listed:
             copied = f'INSERT INTO "{ours}"."{table}" ({listed}) SELECT {listed} FROM "{before}"."{table}"'  # noqa: S608 - the same
             connection.execute(text(copied))
@@ -79,6 +79,6 @@ def _schema_columns(connection: Connection, schema: str, table: str) -> Sequence
     return connection.execute(_COLUMNS, {"schema": schema, "table": table}).scalars().all()
 
 
-def _shared(first: Sequence[str], second: Sequence[str]) -> str:
+def _list_shared_columns(first: Sequence[str], second: Sequence[str]) -> str:
     """The columns that both have, as a statement lists them."""
     return ", ".join(f'"{column}"' for column in first if column in second)

@@ -129,7 +129,7 @@ class PostgresCheckpoints(KeptInFolder):
         try:
             if copy.suffix == DUMP_SUFFIX:
                 return dump_holds(self._dumps.data_of(copy), tenant, marks)
-            with _opened(copy) as (archive, contents):
+            with _open_copy(copy) as (archive, contents):
                 return any(dump_holds(archive.read(table).decode(), tenant, marks) for table in contents.tables)
         except CheckpointFailed:
             # A copy that cannot be read is believed to hold it.
@@ -144,7 +144,7 @@ class PostgresCheckpoints(KeptInFolder):
         if copy.suffix == DUMP_SUFFIX:
             self._dumps.restore(copy, found, scope, aside)
             return Restored(found, f"schema {aside}")
-        with _opened(copy) as (archive, contents):
+        with _open_copy(copy) as (archive, contents):
             self._check_ours(found, contents)
             with self._backend.restoring() as connection, _problems_told(found):
                 _set_aside(connection, self._backend.schema, aside)
@@ -256,7 +256,7 @@ def _cursor(connection: Connection) -> Any:
 
 
 @contextmanager
-def _opened(copy: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
+def _open_copy(copy: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
     """A copy and what it says it holds; one that cannot be read is refused."""
     try:
         with zipfile.ZipFile(copy) as archive:

@@ -170,10 +170,10 @@ class Audit(Repository):
         wanted = _CHAIN.where(theirs, audit.c.place.is_not(None)).order_by(audit.c.place, audit.c.id)
         with self._connection.execute(wanted.execution_options(yield_per=_ROWS_AT_A_TIME)) as rows:
             for row in rows:
-                yield _stored(row)
+                yield _to_stored(row)
 
 
-def _stored(row: Row[Any]) -> StoredEntry:
+def _to_stored(row: Row[Any]) -> StoredEntry:
     found = {name: getattr(row, name) for name in StoredEntry._fields}
     # PostgreSQL gives memoryviews for bytes.
     for name in ("salt", "content", "previous", "hash"):

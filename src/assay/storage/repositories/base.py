@@ -97,7 +97,7 @@ def mine(table: Table) -> ColumnElement[bool]:
 
 def among(column: Column[Any], name: str) -> ColumnElement[bool]:
     """Whether a column is one of many values, given under a name when it runs: one parameter however many."""
-    return _Among(column, bindparam(name, type_=_listed(column)))
+    return _Among(column, bindparam(name, type_=_list_type(column)))
 
 
 def sheltered(connection: Connection) -> AbstractContextManager[object]:
@@ -109,7 +109,7 @@ def sheltered(connection: Connection) -> AbstractContextManager[object]:
     return nullcontext() if connection.dialect.name == "sqlite" else connection.begin_nested()
 
 
-def _listed(column: Column[Any]) -> Listed:
+def _list_type(column: Column[Any]) -> Listed:
     return Listed(whole=issubclass(column.type.python_type, int))
 
 
@@ -132,7 +132,7 @@ class Repository:
 
     def _among(self, column: Column[Any], wanted: Iterable[int | str]) -> ColumnElement[bool]:
         """Whether a column is one of many values: one parameter however many there are."""
-        return _Among(column, bindparam(None, list(wanted), type_=_listed(column)))
+        return _Among(column, bindparam(None, list(wanted), type_=_list_type(column)))
 
     def _rows(self, prepared: Executable, **given: Any) -> Sequence[Row[*tuple[Any, ...]]]:
         """What a prepared statement finds for this tenant."""

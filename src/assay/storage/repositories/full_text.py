@@ -84,7 +84,7 @@ class SqliteFullText:
         """The numbers of the newest passages that match."""
         asked = match_expression(query)
         parameters = (self._name, self._name, asked, f'"{self._tenant}" AND ({asked})', limit)
-        with _interrupted_after(self._connection, budget_s):
+        with _interrupt_after(self._connection, budget_s):
             return [number for (number,) in self._connection.exec_driver_sql(_SQLITE_MATCHING, parameters).all()]
 
     def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
@@ -139,7 +139,7 @@ class PostgresFullText:
               WHERE terms @@ CAST(:terms AS tsquery) AND tenant = :tenant{exactly})
             SELECT number FROM found ORDER BY number DESC LIMIT :limit
         """)  # noqa: S608 - what is put in holds names of parameters only
-        with _cancelled_after(self._connection, budget_s):
+        with _cancel_after(self._connection, budget_s):
             return list(self._connection.execute(wanted, given).scalars())
 
     def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
@@ -233,7 +233,7 @@ def _has_phrase(query: FullTextQuery) -> bool:
 
 
 @contextmanager
-def _interrupted_after(connection: Connection, budget_s: float) -> Iterator[None]:
+def _interrupt_after(connection: Connection, budget_s: float) -> Iterator[None]:
     """SQLite looks at the time every so many steps.
 
     The budget is of the processor: to look, a thread needs the interpreter, and among many threads it waits for that
@@ -253,7 +253,7 @@ def _interrupted_after(connection: Connection, budget_s: float) -> Iterator[None
 
 
 @contextmanager
-def _cancelled_after(connection: Connection, budget_s: float) -> Iterator[None]:
+def _cancel_after(connection: Connection, budget_s: float) -> Iterator[None]:
     """PostgreSQL cancels the statement; the savepoint lets the unit of work go on.
 
     It knows the clock only, and a server that is busy with others would give up what is no large question.

@@ -41,7 +41,7 @@ class Lists(Repository):
         """Results of runs."""
         table = eval_results
         columns = (table.c[name] for name in RunLine._fields)
-        wanted = self._paged(select(*columns).where(self._mine(table)), table, before, limit)
+        wanted = self._page(select(*columns).where(self._mine(table)), table, before, limit)
         return [RunLine(*row) for row in self._connection.execute(wanted)]
 
     def queries(
@@ -49,7 +49,7 @@ class Lists(Repository):
     ) -> list[tuple[int, LoggedQuery]]:
         """Logged searches, without their candidates."""
         table = eval_queries
-        wanted = self._paged(self._select(table), table, before, limit)
+        wanted = self._page(self._select(table), table, before, limit)
         if origin is not None:
             wanted = wanted.where(table.c.origin == str(origin))
         return [(int(row.id), from_row(LoggedQuery, row, table)) for row in self._connection.execute(wanted)]
@@ -67,7 +67,7 @@ class Lists(Repository):
             wanted = wanted.where(table.c.source == str(source))
         return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
 
-    def _paged(self, wanted: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
+    def _page(self, wanted: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
         newest = wanted.order_by(table.c.id.desc()).limit(min(limit, LARGEST))
         return newest.where(table.c.id < before) if before else newest
 

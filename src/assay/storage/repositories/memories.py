@@ -82,7 +82,7 @@ class Memories(Repository):
             with sheltered(self._connection) if len(rows) == 1 else self._connection.begin_nested():
                 self._connection.execute(_ADD, rows)
         except IntegrityError as problem:
-            raise self._taken(batch) from problem
+            raise self._id_taken_error(batch) from problem
         lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
         lines += self._chunks.insert(batch, drawn.chunks)
         self._changes.append(Operation.INSERT, lines)
@@ -255,7 +255,7 @@ class Memories(Repository):
         counted = select(func.count()).select_from(chunks).where(self._mine(chunks))
         return int(self._connection.execute(counted).scalar_one())
 
-    def _taken(self, batch: Sequence[Saved]) -> RecordExists:
+    def _id_taken_error(self, batch: Sequence[Saved]) -> RecordExists:
         seen: set[str] = set()
         for one in batch:
             if one.memory.id in seen or self.find(one.memory.id) is not None:

@@ -48,8 +48,8 @@ def status_of(connection: Connection) -> ColumnElement[str]:
     never_held = memories.c.superseded_at == memories.c.valid_from
     return case(
         (memories.c.superseded_at.is_(None), literal(MemoryStatus.CURRENT.value)),
-        (and_(never_held, _marked(connection, FORGOTTEN_MARK)), literal(MemoryStatus.FORGOTTEN.value)),
-        (and_(never_held, _marked(connection, QUARANTINED_MARK)), literal(MemoryStatus.QUARANTINED.value)),
+        (and_(never_held, _has_mark(connection, FORGOTTEN_MARK)), literal(MemoryStatus.FORGOTTEN.value)),
+        (and_(never_held, _has_mark(connection, QUARANTINED_MARK)), literal(MemoryStatus.QUARANTINED.value)),
         else_=literal(MemoryStatus.SUPERSEDED.value),
     )
 
@@ -57,7 +57,7 @@ def status_of(connection: Connection) -> ColumnElement[str]:
 def is_forgotten(connection: Connection) -> ColumnElement[bool]:
     """Whether a memory is forgotten; a database looks into the JSON of set-apart memories only."""
     never_held = memories.c.superseded_at == memories.c.valid_from
-    return case((never_held, _marked(connection, FORGOTTEN_MARK)), else_=literal(False))
+    return case((never_held, _has_mark(connection, FORGOTTEN_MARK)), else_=literal(False))
 
 
 def conditions(connection: Connection, wanted: MemoryFilter) -> Iterator[ColumnElement[bool]]:
@@ -77,7 +77,7 @@ def conditions(connection: Connection, wanted: MemoryFilter) -> Iterator[ColumnE
         yield status_of(connection) == str(wanted.status)
 
 
-def _marked(connection: Connection, mark: str) -> ColumnElement[bool]:
+def _has_mark(connection: Connection, mark: str) -> ColumnElement[bool]:
     if connection.dialect.name == "sqlite":
         return func.json_type(_METADATA, f"$.{RESERVED}.{mark}").is_not(None)
     from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - see `rows.insert`

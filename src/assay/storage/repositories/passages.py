@@ -149,12 +149,12 @@ class Passages(Repository):
     def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""
         pair = (memories.c.number.label("memory_number"), chunks.c.number)
-        wanted = self._joined(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
+        wanted = self._join_memories(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
         return {row.memory_number: row.number for row in self._connection.execute(wanted)}
 
     def page(self, *, after: int = 0, limit: int = PAGE) -> list[IndexPassage]:
         """Up to `limit` passages in the order of their numbers, beginning after one of them."""
-        wanted = self._joined(_INDEXED, chunks.c.number > after).order_by(chunks.c.number).limit(limit)
+        wanted = self._join_memories(_INDEXED, chunks.c.number > after).order_by(chunks.c.number).limit(limit)
         return [IndexPassage(*row) for row in self._connection.execute(wanted)]
 
     def by_numbers(self, numbers: Iterable[int]) -> list[IndexPassage]:
@@ -194,5 +194,5 @@ class Passages(Repository):
         own = {memory.id: memory for memory in found}
         return [Candidate.of(row, own[row.memory_id]) for row in passages]
 
-    def _joined(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
+    def _join_memories(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)

@@ -117,11 +117,11 @@ class ResearchRows(Repository):
         wanted = wanted or ResearchFilter()
         only_time = replace(wanted, since=None, until=None) == ResearchFilter()
         cut = window(wanted.since, wanted.until) if only_time else None
-        kept = None if cut is None else self._kept_days(cut)
+        kept = None if cut is None else self._read_kept_days(cut)
         if cut is None or kept is None:
-            return self._summed(wanted)
+            return self._sum_sessions(wanted)
         ends = [ResearchFilter(since=one[0], until=one[1]) for one in (cut.before, cut.after) if one is not None]
-        return added([*kept, *map(self._summed, ends)])
+        return added([*kept, *map(self._sum_sessions, ends)])
 
     def asked_again(self, wanted: ResearchFilter | None = None, *, newest: int = 2_000) -> AskedAgain:
         """Count distinct questions among the newest sessions of a filter; same words are the same question."""
@@ -134,7 +134,7 @@ class ResearchRows(Repository):
         pairs = sum(count * (count - 1) for count in repeats.values())
         return AskedAgain(sessions, len(repeats), pairs / (sessions * (sessions - 1)) if sessions > 1 else 0.0)
 
-    def _kept_days(self, cut: Window) -> list[ResearchTotals] | None:
+    def _read_kept_days(self, cut: Window) -> list[ResearchTotals] | None:
         """The totals of whole days; None when a session was taken out since they were made."""
         day = research_days.c.day
         bounds = [day >= cut.first.isoformat()] if cut.first is not None else []
@@ -161,18 +161,18 @@ class ResearchRows(Repository):
         grown = added([from_json(day, there), own]) if there else own
         self._connection.execute(update(research_days).where(*same).values(totals=as_json(grown)))
 
-    def _summed(self, wanted: ResearchFilter) -> ResearchTotals:
+    def _sum_sessions(self, wanted: ResearchFilter) -> ResearchTotals:
         """Three looks at the table, however many days there are."""
         bins, iterations, types = self._tallies(wanted)
         return replace(
             added(self._days(wanted)),
             iterations=dict(sorted(iterations.items())),
-            failed_dimensions=dict(sorted(self._failed(wanted).items())),
+            failed_dimensions=dict(sorted(self._count_failed(wanted).items())),
             failure_types={name: types[name] for name in sorted(types) if name},
             histogram=tuple(bins[place] for place in range(BINS)),
         )
 
-    def _failed(self, wanted: ResearchFilter | None) -> Counter[str]:
+    def _count_failed(self, wanted: ResearchFilter | None) -> Counter[str]:
         """Sessions by what failed in them: the database counts each combination once, and there are few of them."""
         listed = type_coerce(_OF.failed_dimensions, TextType).label("listed")
         columns: tuple[ColumnElement[Any], ...] = (listed, func.count().label("sessions"))
@@ -228,10 +228,10 @@ def _conditions(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
     for name in ("status", "kind"):
         if getattr(wanted, name) is not None:
             yield _OF[name] == getattr(wanted, name).value
-    yield from _worded(wanted)
+    yield from _match_text(wanted)
 
 
-def _worded(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
+def _match_text(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
     for name, value in (("prompt_versions", wanted.prompt_version), ("failed_dimensions", wanted.failed_dimension)):
         if value is not None:
             yield type_coerce(_OF[name], TextType).contains(f'"{value}"', autoescape=True)

@@ -44,7 +44,7 @@ class StoredSecrets(Repository):
         """Find every row that holds a secret, but for memories and what is made of them."""
         for table in metadata.sorted_tables:
             if "tenant" in table.columns and table.name not in OF_MEMORIES | LEFT_ALONE:
-                yield from self._held(table)
+                yield from self._find_held(table)
 
     def mask(self) -> int:
         """Mask the secrets in all these rows; return how many rows were changed.
@@ -70,7 +70,7 @@ class StoredSecrets(Repository):
         self._audit.redact(entries)
         return len(held)
 
-    def _held(self, table: Table) -> Iterator[HeldRow]:
+    def _find_held(self, table: Table) -> Iterator[HeldRow]:
         texts = [column for column in table.columns if column.name != "tenant" and isinstance(column.type, Json | Text)]
         if not texts:
             return

@@ -63,7 +63,7 @@ class Usage(Repository):
 
     def of_session(self, session_id: str, *, limit: int) -> list[UsedQuery]:
         """The newest searches of a session, oldest first."""
-        found = [_used(row) for row in self._rows(_OF_SESSION, session_id=session_id, limit=limit)]
+        found = [_to_used_query(row) for row in self._rows(_OF_SESSION, session_id=session_id, limit=limit)]
         return found[::-1]
 
     def queries(
@@ -84,14 +84,14 @@ class Usage(Repository):
             conditions.append(self._among(table.c.query_id, ids))
         wanted = select(*_USED).where(self._mine(table), table.c.origin == str(Origin.USE), *conditions)
         order = table.c.id.desc() if newest_first else table.c.id
-        return [_used(row) for row in self._connection.execute(wanted.order_by(order).limit(limit))]
+        return [_to_used_query(row) for row in self._connection.execute(wanted.order_by(order).limit(limit))]
 
     def queries_before(self, moment: datetime, *, limit: int) -> list[UsedQuery]:
         """The last searches before a moment, newest first."""
         table = eval_queries
         own = (self._mine(table), table.c.origin == str(Origin.USE), table.c.created_at < moment)
         wanted = select(*_USED).where(*own).order_by(table.c.id.desc()).limit(limit)
-        return [_used(row) for row in self._connection.execute(wanted)]
+        return [_to_used_query(row) for row in self._connection.execute(wanted)]
 
     def full_runs(self, *, until: datetime) -> list[FullRun]:
         """Return what completed runs measured, up to a moment, in the order they were run."""
@@ -158,6 +158,6 @@ class Usage(Repository):
         return gone | set(self._connection.execute(joined).scalars())
 
 
-def _used(row: object) -> UsedQuery:
+def _to_used_query(row: object) -> UsedQuery:
     made = UsedQuery(*row)  # type: ignore[misc] # a Row is a tuple
     return made._replace(result_ids=tuple(made.result_ids))

@@ -109,11 +109,11 @@ def index_name(tenant: str, model: str) -> str:
 
 
 def _whose(dialect: Dialect, tenant: str, model: str) -> str:
-    quoted = [_quoted(dialect, value) for value in (tenant, model)]
+    quoted = [_quote(dialect, value) for value in (tenant, model)]
     return f"tenant = {quoted[0]} AND model = {quoted[1]}"
 
 
-def _quoted(dialect: Dialect, value: str) -> str:
+def _quote(dialect: Dialect, value: str) -> str:
     """A literal; a colon would be read as the name of a parameter."""
     compiled = literal(value, String()).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
     return str(compiled).replace(":", "\\:")

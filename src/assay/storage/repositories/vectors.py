@@ -63,7 +63,7 @@ class _Prepared(NamedTuple):
     of_memories: Select[Any]
 
 
-def _prepared(as_bytes: ColumnElement[Any]) -> _Prepared:
+def _prepare(as_bytes: ColumnElement[Any]) -> _Prepared:
     own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
     made = and_(vectors.c.number == chunks.c.number, vectors.c.model == bindparam("model"))
     of_model = (mine(vectors), vectors.c.model == bindparam("model"))
@@ -85,7 +85,7 @@ _BYTES: dict[str, ColumnElement[Any]] = {
     "sqlite": type_coerce(vectors.c.vector, LargeBinary),
     "postgresql": func.halfvec_send(vectors.c.vector, type_=LargeBinary),
 }
-_PREPARED = {name: _prepared(as_bytes) for name, as_bytes in _BYTES.items()}
+_PREPARED = {name: _prepare(as_bytes) for name, as_bytes in _BYTES.items()}
 
 
 class Vectors(Repository):
@@ -120,11 +120,11 @@ class Vectors(Repository):
 
     def by_numbers(self, model: str, numbers: Iterable[int]) -> VectorPage:
         """The vectors of these chunks; one that has none is left out."""
-        return _page(self._rows(self._prepared.by_numbers, model=model, numbers=numbers), self._matrix)
+        return _page(self._rows(self._prepare.by_numbers, model=model, numbers=numbers), self._matrix)
 
     def by_hashes(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors already made of texts with these hashes."""
-        found = self._rows(self._prepared.by_hashes, model=model, hashes=hashes)
+        found = self._rows(self._prepare.by_hashes, model=model, hashes=hashes)
         return dict(zip((row[0] for row in found), self._matrix([row[1] for row in found]), strict=True))
 
     def missing(self, model: str, *, after: int = 0, limit: int = PAGE) -> list[Unembedded]:
@@ -159,7 +159,7 @@ class Vectors(Repository):
 
     def of_memories(self, memory_numbers: Iterable[int], model: str) -> dict[int, NDArray[np.float32]]:
         """The mean of each memory's vectors, at length 1; a memory without any is left out."""
-        rows = self._rows(self._prepared.of_memories, model=model, numbers=memory_numbers)
+        rows = self._rows(self._prepare.of_memories, model=model, numbers=memory_numbers)
         read = self._matrix([row[1] for row in rows])
         places = groupby(range(len(rows)), key=lambda place: int(rows[place][0]))
         return {number: _mean(read[[*own]]) for number, own in places}
@@ -188,7 +188,7 @@ class Vectors(Repository):
         )
 
     @property
-    def _prepared(self) -> _Prepared:
+    def _prepare(self) -> _Prepared:
         return _PREPARED[self._connection.dialect.name]
 
     def _matrix(self, found: Sequence[bytes]) -> NDArray[np.float32]:

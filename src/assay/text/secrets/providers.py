@@ -235,13 +235,13 @@ _TABLE = (
 )
 
 
-def _prefixed() -> Iterator[Prefixed]:
+def _make_prefixed() -> Iterator[Prefixed]:
     for row in _TABLE:
         for prefix in row.prefixes.split(" ") if not row.prefixes.endswith(" ") else [row.prefixes]:
             yield Prefixed(kind=row.kind, prefix=prefix, pattern=re.escape(prefix) + row.body, check=row.check)
 
 
-PREFIXED = tuple(_prefixed())
+PREFIXED = tuple(_make_prefixed())
 """Tokens that begin with a fixed text."""
 
 _AZURE_MARKS = "AzFu|AzSe|AzCa|AZDO|ACDb|AIoT|AEhb|ASbT|APIm|\\+ASt|\\+AEh|\\+ARm|\\+ASb"
