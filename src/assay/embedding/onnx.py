@@ -92,7 +92,7 @@ class OnnxEmbedder:
             mask[row, : len(one.ids)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (output,) = self._session.run(None, {name: given[name] for name in self._inputs})[:1]
-        return _unit(_pooled(np.asarray(output), mask))
+        return _unit(_pool(np.asarray(output), mask))
 
 
 def _load_tokenizer(file: Path) -> Tokenizer:
@@ -136,7 +136,7 @@ def _unusable(file: Path, what: str, problem: Exception) -> ModelDamaged:
     )
 
 
-def _pooled(output: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+def _pool(output: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
     if output.ndim == 2:
         return output
     kept = mask[..., None].astype(np.float32)

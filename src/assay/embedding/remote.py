@@ -64,7 +64,7 @@ class RemoteEmbedder:
         for batch in by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS):
             made = _rows(self._endpoint, self._name, [cut[position] for position in batch])
             if made.shape[1] != self.dimension:
-                raise _misbehaved(self._endpoint, f"{made.shape[1]} dimensions instead of {self.dimension}")
+                raise _misbehaviour(self._endpoint, f"{made.shape[1]} dimensions instead of {self.dimension}")
             rows[batch] = made
             if progress is not None:
                 progress(len(batch))
@@ -81,30 +81,30 @@ def _rows(endpoint: Endpoint, name: str, texts: list[str]) -> Vectors:
     answer = endpoint.post(PATH, {"model": name, "input": texts, "encoding_format": "float"})
     items = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-        raise _misbehaved(endpoint, "no list `data`")
+        raise _misbehaviour(endpoint, "no list `data`")
     by_index = {one.get("index"): one.get("embedding") for one in items if isinstance(one.get("index"), int)}
     if len(items) != len(texts) or sorted(by_index) != list(range(len(texts))):
-        raise _misbehaved(endpoint, f"{len(items)} vectors, {len(by_index)} of them numbered, for {len(texts)} texts")
+        raise _misbehaviour(endpoint, f"{len(items)} vectors, {len(by_index)} of them numbered, for {len(texts)} texts")
     return _unit(endpoint, [by_index[position] for position in range(len(texts))])
 
 
 def _unit(endpoint: Endpoint, lists: list[Any]) -> Vectors:
     if not all(isinstance(one, list) and one and all(type(x) in (float, int) for x in one) for one in lists):
-        raise _misbehaved(endpoint, "a vector that is not a list of numbers")
+        raise _misbehaviour(endpoint, "a vector that is not a list of numbers")
     if len({len(one) for one in lists}) != 1:
-        raise _misbehaved(endpoint, "vectors of different lengths")
+        raise _misbehaviour(endpoint, "vectors of different lengths")
     try:
         rows = np.array(lists, dtype=np.float64)
     except OverflowError as problem:
-        raise _misbehaved(endpoint, "a number out of range") from problem
+        raise _misbehaviour(endpoint, "a number out of range") from problem
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
-        raise _misbehaved(endpoint, "a vector of no or infinite length, or with NaN")
+        raise _misbehaviour(endpoint, "a vector of no or infinite length, or with NaN")
     unit: Vectors = np.divide(rows, lengths).astype(np.float32)
     return unit
 
 
-def _misbehaved(endpoint: Endpoint, what: str) -> EndpointMisbehaved:
+def _misbehaviour(endpoint: Endpoint, what: str) -> EndpointMisbehaved:
     return EndpointMisbehaved(
         f"{endpoint.place} answered with {what}", remedy="Check that the model at this address makes embeddings."
     )

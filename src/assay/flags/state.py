@@ -204,7 +204,7 @@ class Flags:
             return self.states(work)[name]
 
     def _state(self, flag: Flag, row: Any | None) -> FlagState:
-        percent, origin, place = self._chosen(flag, row)
+        percent, origin, place = self._choose_value(flag, row)
         return FlagState(
             flag=flag,
             percent=percent,
@@ -215,7 +215,7 @@ class Flags:
             reviewed_at=None if row is None else row.reviewed_at,
         )
 
-    def _chosen(self, flag: Flag, row: Any | None) -> tuple[int, str, str]:
+    def _choose_value(self, flag: Flag, row: Any | None) -> tuple[int, str, str]:
         if (override := self._overrides.get(flag.name)) is not None:
             return override.percent, override.layer, override.place
         if row is not None and row.enabled is not None:

@@ -34,7 +34,7 @@ def query(value: Any, *, level: int) -> Case:
     given["rubric"] = texts(keys.take("rubric", []), "rubric")
     given["anchors"] = anchors(keys, answerable=given.get("answerable", True))
     expected = keys.need("expected_results") if given["anchors"] is None else keys.take("expected_results", {})
-    given |= _expected(expected, level) | _situation(keys)
+    given |= _read_expected(expected, level) | _situation(keys)
     keys.done()
     return Case(**given)
 
@@ -58,7 +58,7 @@ def query_fields(one: Case, level: int) -> dict[str, Any]:
     return {
         "query_id": one.id,
         "query_text": one.query,
-        "expected_results": _expected_fields(one, level),
+        "expected_results": _write_expected(one, level),
         **({} if one.answerable else {"answerable": False}),
         **({} if one.reference_answer is None else {"reference_answer": one.reference_answer}),
         **anchor_fields(one.anchors),
@@ -67,7 +67,7 @@ def query_fields(one: Case, level: int) -> dict[str, Any]:
     }
 
 
-def _expected(value: Any, level: int) -> dict[str, Any]:
+def _read_expected(value: Any, level: int) -> dict[str, Any]:
     keys = Keys(value, "expected_results")
     labels = an_object(keys.take("relevance_labels", {}), "relevance_labels")
     listed, judged = keys.take("relevant_entities"), keys.take("judgments")
@@ -86,7 +86,7 @@ def _expected(value: Any, level: int) -> dict[str, Any]:
     return {**found, "grades": grades, "declared_relevant": None if settled else declared}
 
 
-def _expected_fields(one: Case, level: int) -> dict[str, Any]:
+def _write_expected(one: Case, level: int) -> dict[str, Any]:
     relevant = _relevant(one.grades, level) if one.declared_relevant is None else list(one.declared_relevant)
     top = {} if one.top_chunk is None else {"top_1_chunk": one.top_chunk}
     return {"relevant_entities": relevant, **top, **_grade_fields(one.grades)}

@@ -53,7 +53,7 @@ def read_parquet(
     if longmemeval.HAYSTACK in columns:
         return longmemeval.questions_dataset(_rows(path), name=named, refuse=refuse)
     if "question" in columns:
-        return _anchored(path, named, refuse)
+        return _read_anchored(path, named, refuse)
     raise MalformedFile(
         f"{path} has the columns {', '.join(columns)}",
         remedy="A table of cases has user_input (Ragas), haystack_sessions (LongMemEval) or question (anchored).",
@@ -87,7 +87,7 @@ def _folder(folder: Path, name: str, refuse: Refuse, on_read: OnRead | None) -> 
     return Dataset(name=name, documents=documents, cases=cases, **scale_of(grades))
 
 
-def _anchored(path: Path, name: str, refuse: Refuse) -> Dataset:
+def _read_anchored(path: Path, name: str, refuse: Refuse) -> Dataset:
     notes = path.parent / anchored.VAULT
     documents = tuple(anchored.read_notes(notes)) if notes.is_dir() else ()
     read: list[Case | None] = [made(place, anchored.case, refuse) for place in _rows(path)]
@@ -114,10 +114,10 @@ def _table(folder: Path, table: str) -> Iterator[Placed]:
 def _beir_row(row: dict[str, Any]) -> dict[str, Any]:
     found = {("_id" if name == "id" and "_id" not in row else name): value for name, value in row.items()}
     said = found.get("metadata")
-    return {**found, "metadata": _parsed(said)} if isinstance(said, str) else found
+    return {**found, "metadata": _parse_metadata(said)} if isinstance(said, str) else found
 
 
-def _parsed(text: str) -> Any:
+def _parse_metadata(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as problem:

@@ -37,7 +37,7 @@ def said_of_case(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a case from the metadata of its query."""
     found = {field: _first(metadata, keys) for field, keys in _NAMES.items()}
     own = texts(metadata.get("tags") or [], "metadata.tags")
-    named = [one for one in dict.fromkeys(_named_tags(metadata)) if one not in own]
+    named = [one for one in dict.fromkeys(_tags_from_metadata(metadata)) if one not in own]
     return {
         **{field: value for field, value in found.items() if value is not None},
         "tags": (*own, *named),
@@ -70,7 +70,7 @@ def _first(metadata: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     return None
 
 
-def _named_tags(metadata: Mapping[str, Any]) -> list[str]:
+def _tags_from_metadata(metadata: Mapping[str, Any]) -> list[str]:
     given = {name: metadata.get(name) for name in _KEPT_AS_TAGS}
     each = [(name, one) for name, of in given.items() for one in (of if isinstance(of, list) else [of])]
     said = [(name, one.casefold()) for name, one in each if isinstance(one, str)]

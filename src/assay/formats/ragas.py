@@ -126,7 +126,7 @@ def _sample(value: Any, asked: Counter[str]) -> tuple[Case, list[Document]]:
         raise BadValue(
             f"the sample has no {USER_INPUT!r} (in Ragas 0.1: 'question')", remedy=f"Add it; its keys are: {there}."
         )
-    query, history = _asked(sample[USER_INPUT])
+    query, history = _split_turns(sample[USER_INPUT])
     lists = {field: texts(sample.get(field, []), field) for field in _LISTS}
     gold, documents = _contexts(lists["reference_contexts"], lists["reference_context_ids"])
     _, more = _contexts(lists["retrieved_contexts"], lists["retrieved_context_ids"])
@@ -162,7 +162,7 @@ def _with_new_names(sample: Mapping[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _asked(value: Any) -> tuple[str, tuple[Turn, ...]]:
+def _split_turns(value: Any) -> tuple[str, tuple[Turn, ...]]:
     if isinstance(value, str):
         return value, ()
     said = turns(value, USER_INPUT)
@@ -178,18 +178,18 @@ def _contexts(contexts: tuple[str, ...], ids: tuple[Any, ...]) -> tuple[list[str
         return [], []
     if ids and contexts and len(ids) != len(contexts):
         raise BadValue(f"{len(contexts)} contexts have {len(ids)} ids", remedy="Give each context one id.")
-    named = [str(one) for one in ids] or [f"ctx-{_hashed(one)}" for one in contexts]
+    named = [str(one) for one in ids] or [f"ctx-{_hash_text(one)}" for one in contexts]
     given = zip(named, contexts, strict=True) if contexts else ()
     return named, [Document(id=one, text=text, format=Format.TEXT) for one, text in given]
 
 
-def _hashed(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
 
 
 def _fresh(query: str, history: tuple[Turn, ...], asked: Counter[str]) -> str:
     """A hash of the words; a question that comes again is another case. `asked` counts how often each came."""
-    plain = f"c-{_hashed(query + ''.join(one.text for one in history))}"
+    plain = f"c-{_hash_text(query + ''.join(one.text for one in history))}"
     asked[plain] += 1
     return f"{plain}-{asked[plain]}" if asked[plain] > 1 else plain
 

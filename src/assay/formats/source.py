@@ -50,7 +50,7 @@ def blocks(path: Path, size: int = BLOCK, longest: int = LONGEST_LINE, *, larges
         if end:
             whole = b"".join((*waiting, piece[:end]))
             waiting, length = [], 0
-            yield _checked(path, Block(whole, offset))
+            yield _check_block(path, Block(whole, offset))
             offset += len(whole)
         waiting.append(piece[end:])
         length += len(piece) - end
@@ -59,7 +59,7 @@ def blocks(path: Path, size: int = BLOCK, longest: int = LONGEST_LINE, *, larges
         if offset + length > largest:
             raise _too_large(path, f"has over {largest:,} bytes", "Split the file.")
     if length:
-        yield _checked(path, Block(b"".join((*waiting, b"\n")), offset))
+        yield _check_block(path, Block(b"".join((*waiting, b"\n")), offset))
 
 
 def malformed(path: Path, block: Block, place: int, problem: str, expected: str) -> MalformedFile:
@@ -121,7 +121,7 @@ def _read(opened: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
         piece = opened.read(size)
 
 
-def _checked(path: Path, block: Block) -> Block:
+def _check_block(path: Path, block: Block) -> Block:
     if b"\x00" in block.data:
         raise malformed(path, block, block.data.index(b"\x00"), "holds a NUL byte", "Give a text file in UTF-8.")
     if not block.data.isascii():

@@ -62,7 +62,7 @@ def read_object(path: Path) -> dict[str, Placed]:
     try:
         return dict(_Walk(text, path).members())
     except json.JSONDecodeError as problem:
-        raise _explained(path, text, problem.pos, problem.msg) from problem
+        raise _explain(path, text, problem.pos, problem.msg) from problem
 
 
 def read_list(path: Path) -> list[Placed]:
@@ -71,7 +71,7 @@ def read_list(path: Path) -> list[Placed]:
     try:
         return _Walk(text, path).whole_list()
     except json.JSONDecodeError as problem:
-        raise _explained(path, text, problem.pos, problem.msg) from problem
+        raise _explain(path, text, problem.pos, problem.msg) from problem
 
 
 def read_text(path: Path) -> str:
@@ -124,7 +124,7 @@ def _one_line(text: str, path: Path, line: int, refuse: Refuse) -> Iterator[Plac
     try:
         yield place._replace(value=_DECODER.decode(text))
     except json.JSONDecodeError as problem:
-        refuse(place.refused(_said(problem.msg, problem.colno), _remedy(text, problem.pos)))
+        refuse(place.refused(_describe(problem.msg, problem.colno), _remedy(text, problem.pos)))
     except _NotStrict as problem:
         refuse(place.refused(problem.message, problem.remedy))
     except (ValueError, RecursionError) as problem:
@@ -180,7 +180,7 @@ class _Walk:
             start = self._at
             key, self._at = _DECODER.raw_decode(self._text, self._at)
             if key in seen:
-                raise self._placed(start).refused(f"has the key {key!r} twice", "Keep one of the two.")
+                raise self._place_of(start).refused(f"has the key {key!r} twice", "Keep one of the two.")
             seen.add(key)
             self._expect(":", "Expecting ':'")
             yield key, self._value()
@@ -198,18 +198,18 @@ class _Walk:
 
     def _value(self) -> Placed:
         self._skip()
-        place = self._placed(self._at)
-        return place._replace(value=list(self._elements()) if self._char() == "[" else self._decoded(place))
+        place = self._place_of(self._at)
+        return place._replace(value=list(self._elements()) if self._char() == "[" else self._decode(place))
 
     def _elements(self) -> Iterator[Placed]:
         self._expect("[", "Expecting a list")
         first = True
         while not self._next_is("]", first=first):
             first = False
-            place = self._placed(self._at)
-            yield place._replace(value=self._decoded(place))
+            place = self._place_of(self._at)
+            yield place._replace(value=self._decode(place))
 
-    def _decoded(self, place: Placed) -> Any:
+    def _decode(self, place: Placed) -> Any:
         try:
             value, self._at = _DECODER.raw_decode(self._text, self._at)
         except _NotStrict as problem:
@@ -250,19 +250,19 @@ class _Walk:
     def _char(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _placed(self, at: int) -> Placed:
+    def _place_of(self, at: int) -> Placed:
         """Lines are counted from the last place on: elements come in order."""
         before, line = self._counted
         self._counted = (at, line + self._text.count("\n", before, at))
         return Placed(None, self._path, self._counted[1])
 
 
-def _explained(path: Path, text: str, at: int, problem: str) -> MalformedFile:
+def _explain(path: Path, text: str, at: int, problem: str) -> MalformedFile:
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return Placed(None, path, line).refused(_said(problem, column), _remedy(text, at))
+    return Placed(None, path, line).refused(_describe(problem, column), _remedy(text, at))
 
 
-def _said(problem: str, column: int) -> str:
+def _describe(problem: str, column: int) -> str:
     return f"is not JSON: {problem.removesuffix(' at')} at column {column}"
 
 

@@ -92,7 +92,7 @@ def gather_qrels(path: Path, source: Iterable[Block], columns: QrelColumns) -> Q
     if (owner[1:] < owner[:-1]).any():
         order = np.argsort(owner, kind="stable")
         owner, keys, grades = owner[order], keys[order], grades[order]
-    extra = _repeated(owner, keys)
+    extra = _find_repeated(owner, keys)
     if extra.size:
         _refuse_contradictions(path, owner, keys, grades, columns)
         owner, keys, grades = (np.delete(column, extra) for column in (owner, keys, grades))
@@ -115,7 +115,7 @@ def _qrel_part(path: Path, block: Block, columns: QrelColumns) -> _QrelPart:
         topic, document = _ids(fields, columns.topic), _ids(fields, columns.document)
         grades = whole_numbers(fields.text, fields.field(columns.grade), LARGEST_GRADE)
     except (WrongShape, NotANumber) as problem:
-        raise _explained(path, block, columns) from problem
+        raise _explain(path, block, columns) from problem
     begin = _segments(keys_of(fields.text, topic))
     lengths = np.diff(begin, append=fields.lines)
     return _QrelPart(_texts(fields, topic, begin), lengths, keys_of(fields.text, document), grades)
@@ -127,19 +127,19 @@ def _owners(part: _QrelPart, place: dict[str, int]) -> Places:
     return np.repeat(np.array(places, dtype=np.int64), part.lengths)
 
 
-def _repeated(owner: Places, keys: Words) -> Places:
+def _find_repeated(owner: Places, keys: Words) -> Places:
     """The judgments whose topic and document were judged before. Topics stand together; some are looked at a time."""
     found = [np.empty(0, dtype=np.int64)]
     first = 0
     while first < len(owner):
         near = owner[min(first + _AT_A_TIME, len(owner)) - 1]
         last = int(np.searchsorted(owner, near, side="right"))
-        found.append(first + _repeated_among(owner[first:last], keys[first:last]))
+        found.append(first + _find_repeated_among(owner[first:last], keys[first:last]))
         first = last
     return np.concatenate(found)
 
 
-def _repeated_among(owner: Places, keys: Words) -> Places:
+def _find_repeated_among(owner: Places, keys: Words) -> Places:
     mixed = keys ^ (owner.astype(np.uint64) * np.uint64(0x9E37_79B9_7F4A_7C15))
     ordered = np.sort(mixed)
     if not (ordered[1:] == ordered[:-1]).any():
@@ -165,7 +165,7 @@ def _refuse_contradictions(
         pair, grade = (found[columns.topic], found[columns.document]), found[columns.grade]
         before = seen.setdefault(pair, (line, grade))
         if int(before[1]) != int(grade):
-            problem = f"topic {_shown(pair[0])} judges document {_shown(pair[1])} {int(grade)}"
+            problem = f"topic {_shorten(pair[0])} judges document {_shorten(pair[1])} {int(grade)}"
             raise MalformedFile(
                 f"{path}, line {line:,}: {problem}, and line {before[0]:,} judges it {int(before[1])}",
                 remedy="Keep one of the two.",
@@ -182,7 +182,7 @@ def _run_fields(path: Path, block: Block) -> Fields:
     try:
         return split(block.data, _SCORE + 2, more=True)
     except WrongShape as problem:
-        raise _explained(path, block, None) from problem
+        raise _explain(path, block, None) from problem
 
 
 def _last_segment(fields: Fields) -> tuple[Words, int]:
@@ -204,7 +204,7 @@ def _batch(path: Path, block: Block, fields: Fields, topic_keys: Words, *, rows:
         topic, document = _ids(fields, _TOPIC), _ids(fields, _DOCUMENT)
         scores = float32s(fields.text, fields.field(_SCORE))
     except (WrongShape, NotANumber) as problem:
-        raise _explained(path, block, None) from problem
+        raise _explain(path, block, None) from problem
     begin = _segments(topic_keys[:rows])
     topics, lengths = _texts(fields, topic, begin), np.diff(begin, append=rows)
     keys = keys_of(fields.text, document)
@@ -266,7 +266,7 @@ def _cut(line: bytes, *, tabs: bool) -> list[bytes]:
     return [piece for piece in (re.split(rb"[\t\r]", line) if tabs else _BLANKS.split(line)) if piece]
 
 
-def _explained(path: Path, block: Block, qrels: QrelColumns | None) -> MalformedFile:
+def _explain(path: Path, block: Block, qrels: QrelColumns | None) -> MalformedFile:
     """The first line at fault."""
     place = 0
     for text in block.data.split(b"\n"):
@@ -283,9 +283,9 @@ def _qrels_problem(found: list[bytes], columns: QrelColumns) -> str:
         return f"has {len(found)} fields, not {columns.width}"
     grade = found[columns.grade]
     if not _GRADE_SPELT.fullmatch(grade):
-        return f"the grade {_shown(grade)} is not a whole number"
+        return f"the grade {_shorten(grade)} is not a whole number"
     if abs(int(grade)) > LARGEST_GRADE:
-        return f"the grade {_shown(grade)} is beyond {LARGEST_GRADE}"
+        return f"the grade {_shorten(grade)} is beyond {LARGEST_GRADE}"
     return _long_id(found[columns.topic], found[columns.document])
 
 
@@ -295,9 +295,9 @@ def _run_problem(found: list[bytes]) -> str:
     try:
         score = math.nan if b"_" in found[_SCORE] else float(found[_SCORE])
     except ValueError:
-        return f"the score {_shown(found[_SCORE])} is not a number"
+        return f"the score {_shorten(found[_SCORE])} is not a number"
     if not math.isfinite(score) or abs(score) > float(np.finfo(np.float32).max):
-        return f"the score {_shown(found[_SCORE])} is not a finite number within float32"
+        return f"the score {_shorten(found[_SCORE])} is not a finite number within float32"
     return _long_id(found[_TOPIC], found[_DOCUMENT])
 
 
@@ -305,6 +305,6 @@ def _long_id(*ids: bytes) -> str:
     return f"an id is longer than {LONGEST_ID:,} bytes" if any(len(one) > LONGEST_ID for one in ids) else ""
 
 
-def _shown(value: bytes) -> str:
+def _shorten(value: bytes) -> str:
     text = value.decode(errors="replace")
     return repr(text if len(text) <= 60 else text[:57] + "...")

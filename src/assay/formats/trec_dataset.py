@@ -51,7 +51,7 @@ def read_topics_and_qrels(topics: Path, qrels: Path, *, name: str, refuse: Refus
 
 def write_trec(folder: Path, dataset: Dataset, *, encode_ids: bool = False) -> None:
     """`topics.tsv` and `qrels.txt`; documents are not written."""
-    spelt = _encoded if encode_ids else str
+    spelt = _encode if encode_ids else str
     _refuse_blanks(dataset, encode_ids=encode_ids)
     grades: Grades = {
         spelt(topic): {spelt(ident): grade for ident, grade in row.items()} for topic, row in labels_of(dataset).items()
@@ -61,7 +61,7 @@ def write_trec(folder: Path, dataset: Dataset, *, encode_ids: bool = False) -> N
         write_trec_qrels(folder / QRELS[0], grades)
 
 
-def _encoded(ident: str) -> str:
+def _encode(ident: str) -> str:
     """Reversible: a percent sign is encoded as well. Letters of other scripts stay as they are."""
     return "".join(quote(one) if one in "%#" or one <= " " else one for one in ident)
 
@@ -89,7 +89,7 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
 
 def _topics(path: Path, refuse: Refuse) -> Iterator[tuple[str, str]]:
     seen: dict[str, int] = {}
-    source = _tagged(path) if _beginning(path).lstrip().lower().startswith("<top>") else _tabbed(path)
+    source = _read_tagged(path) if _beginning(path).lstrip().lower().startswith("<top>") else _read_tabbed(path)
     for place in source:
         ident, text = place.value
         if not ident or not text:
@@ -106,14 +106,14 @@ def _beginning(path: Path) -> str:
     return "" if first is None else first.data[:1000].decode(errors="ignore")
 
 
-def _tabbed(path: Path) -> Iterator[Placed]:
+def _read_tabbed(path: Path) -> Iterator[Placed]:
     for line, text in enumerate(read_text(path).split("\n"), start=1):
         if text.strip():
             ident, _, query = text.rstrip("\r").partition("\t")
             yield Placed((ident.strip(), query.strip()), path, line)
 
 
-def _tagged(path: Path) -> Iterator[Placed]:
+def _read_tagged(path: Path) -> Iterator[Placed]:
     text, line, counted = read_text(path), 1, 0
     for start, content in _topics_in(text):
         line += text.count("\n", counted, start)

@@ -94,7 +94,7 @@ class Forgetting:
             rows = self._strike(work, what, found)
             work.meta.put(UNFINISHED, "yes")
         done = Erased(plan=found.plan, rows=dict(rows), files_changed=files.changed)
-        return self._finished(scope, what, found.marks, replace(done, left=files.unreadable))
+        return self._finish_erasure(scope, what, found.marks, replace(done, left=files.unreadable))
 
     def finish(self, scope: Scope) -> Erased:
         """Write the database anew after an erasure that was cut short; does no harm when none was."""
@@ -106,11 +106,11 @@ class Forgetting:
         with self._store.reading(scope) as work:
             return work.meta.get(UNFINISHED) == "yes"
 
-    def _finished(self, scope: Scope, what: Forget, marks: Marks, done: Erased) -> Erased:
+    def _finish_erasure(self, scope: Scope, what: Forget, marks: Marks, done: Erased) -> Erased:
         index = self._indexes.erase(scope)
         self._scrub(scope)
         copies = self._copies(scope, what, marks, delete=what.checkpoints)
-        searched, shared = self._searched(scope, marks, index)
+        searched, shared = self._search_bytes(scope, marks, index)
         return replace(
             done,
             index_deleted=None if index is None else str(index),
@@ -155,7 +155,7 @@ class Forgetting:
                 self._store.erasing.remove_aside(copy)
         return (*(one.id for one in held), *(copy.name for copy in aside))
 
-    def _searched(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[Searched, tuple[str, ...]]:
+    def _search_bytes(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[Searched, tuple[str, ...]]:
         """Look for the bytes. What rows hold that were not to be forgotten is said elsewhere, not left."""
         texts = [*marks.pieces, *marks.names]
         files = [*self._store.erasing.files(), *_files_of(index)]
@@ -177,7 +177,7 @@ def _find(work: Work, what: Forget) -> _Found:
         return _found_everything(work)
     named = Marks(names=what.names)
     if what.memory_ids:
-        memories, versions = _chosen(work, what)
+        memories, versions = _choose_memories(work, what)
     else:
         held = (one for one in _every(work) if _concerns(one, what.writer, named))
         memories, versions = list(held), []
@@ -201,7 +201,7 @@ def _found_everything(work: Work) -> _Found:
     return _Found(memories=memories, merges=(), queries=queries, versions=(), marks=marks)
 
 
-def _chosen(work: Work, what: Forget) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
+def _choose_memories(work: Work, what: Forget) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
     chosen = {one: work.memories.get(one) for one in what.memory_ids}
     sources = {memory.source_id for memory in chosen.values() if memory.source_id is not None}
     related = {one.id: one for source in sources for one in work.memories.by_source(source)}
@@ -226,7 +226,7 @@ def _concerns(memory: MemoryRecord, writer: str | None, named: Marks) -> bool:
     return named.in_value([*texts, list(memory.triggers), list(memory.tags), metadata])
 
 
-def _merged(memory: MemoryRecord) -> list[dict[str, Any]]:
+def _list_merged(memory: MemoryRecord) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = memory.metadata.get(RESERVED, {}).get("merged", [])
     return found
 
@@ -234,7 +234,7 @@ def _merged(memory: MemoryRecord) -> list[dict[str, Any]]:
 def _merges(work: Work, writer: str | None, named: Marks, gone: set[str]) -> Iterator[_Merge]:
     """Merges of a writer's texts, or of texts that name a person, into memories that stay."""
     for memory in _every(work):
-        for entry in _merged(memory) if memory.id not in gone else ():
+        for entry in _list_merged(memory) if memory.id not in gone else ():
             if _entry_concerns(work, entry, writer, named):
                 yield _Merge(memory.id, entry["save_id"])
 
@@ -256,7 +256,7 @@ def _unmerge(work: Work, merges: Iterable[_Merge]) -> int:
         by_memory.setdefault(merge.memory_id, set()).add(merge.save_id)
     for memory_id, save_ids in by_memory.items():
         memory = work.memories.get(memory_id)
-        entries = _merged(memory)
+        entries = _list_merged(memory)
         brought = {trigger for one in entries if one["save_id"] in save_ids for trigger in one.get("triggers", ())}
         own = {**memory.metadata[RESERVED], "merged": [one for one in entries if one["save_id"] not in save_ids]}
         triggers = tuple(trigger for trigger in memory.triggers if trigger not in brought)

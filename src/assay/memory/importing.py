@@ -181,7 +181,7 @@ class _Run:
             read += found.size
             if isinstance(found, ImportProblem):
                 self._problems.append(found)
-            elif (draft := self._wanted(found)) is not None:
+            elif (draft := self._draft_of(found)) is not None:
                 yield draft
             if self._tell is not None:
                 self._tell(min(read, self._source.size), self._source.size)
@@ -230,7 +230,7 @@ class _Run:
             dry_run=self._options.dry_run,
         )
 
-    def _wanted(self, item: ImportItem) -> Draft | None:
+    def _draft_of(self, item: ImportItem) -> Draft | None:
         source_id = str(item.draft.source_id)
         place = _Place(source_id, item.place, item.line)
         if self._options.user is not None and item.user != self._options.user:
@@ -252,9 +252,9 @@ class _Run:
         if self._known.has(source_id, item.draft.source_hash):
             self._counts["unchanged"] += 1
             return None
-        return self._placed(item.draft)
+        return self._place_in_folder(item.draft)
 
-    def _placed(self, draft: Draft) -> Draft:
+    def _place_in_folder(self, draft: Draft) -> Draft:
         top = self._options.folder.strip("/")
         return replace(draft, folder=f"{top}/{draft.folder}".strip("/")) if top else draft
 

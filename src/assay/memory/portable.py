@@ -153,14 +153,14 @@ class Restorer:
                 run.tell_older(line)
             elif fate == "unchanged":
                 run.counts["unchanged"] += 1
-            elif (prepared := self._checked(line, run)) is not None:
+            elif (prepared := self._check_line(line, run)) is not None:
                 checked.append((line, prepared))
         embedded = self._saver.preparer.embedded(scope, [prepared for _, prepared in checked])
         with self._store.writing(scope) as work:
             there = work.memories.by_ids([line.memory.id for line, _ in checked])
             fresh: list[Saved] = []
             for (line, _), prepared in zip(checked, embedded, strict=True):
-                saved = self._saved(line, prepared)
+                saved = self._make_rows(line, prepared)
                 if saved.memory.tier is Tier.CONSTITUTIONAL:
                     # How much room is left depends on those before it.
                     work.memories.add_many(fresh)
@@ -176,7 +176,7 @@ class Restorer:
                 run.chunks += len(saved.chunks)
             work.memories.add_many(fresh)
 
-    def _checked(self, line: _Line, run: _Run) -> Prepared | None:
+    def _check_line(self, line: _Line, run: _Run) -> Prepared | None:
         """The texts of a memory, masked; None when it cannot be kept."""
         memory = line.memory
         given = {name: getattr(memory, name) for name in _TEXTS}
@@ -189,7 +189,7 @@ class Restorer:
         run.masked += len(prepared.masks)
         return prepared
 
-    def _saved(self, line: _Line, prepared: Prepared) -> Saved:
+    def _make_rows(self, line: _Line, prepared: Prepared) -> Saved:
         """The rows of a memory: its fields as the file has them, its texts masked."""
         own = line.memory.metadata.get(RESERVED)
         kept: dict[str, Any] = {name: getattr(prepared.draft, name) for name in _TEXTS}
@@ -286,16 +286,16 @@ class _Run:
                 _check_version(self._path, record)
             elif kind == "memory":
                 self._read["memories"] += 1
-                return _made(MemoryRecord, record)
+                return _make(MemoryRecord, record)
             elif kind == "edge":
                 self._read["edges"] += 1
-                self.edges.append((_made(Edge, record), element.line))
+                self.edges.append((_make(Edge, record), element.line))
             elif kind == "save":
                 self._read["saves"] += 1
-                self.saves.append(_made(SaveRecord, record))
+                self.saves.append(_make(SaveRecord, record))
             elif kind == "learned_term":
                 self._read["learned_terms"] += 1
-                self.terms.append((_made(LearnedTerm, record), element.line))
+                self.terms.append((_make(LearnedTerm, record), element.line))
             elif kind == "end":
                 self._expected = record
             else:
@@ -326,7 +326,7 @@ def _check_version(path: Path, header: Mapping[str, Any]) -> None:
         )
 
 
-def _made(kind: type[Value], record: Mapping[str, Any]) -> Value:
+def _make(kind: type[Value], record: Mapping[str, Any]) -> Value:
     known = {one.name for one in fields(kind)}
     given = {name: _moment(name, value) for name, value in record.items() if name in known}
     return kind(**given)

@@ -81,7 +81,7 @@ class ResearchSpans:
             duration_ms=timed.took_ms,
             attributes={**about, "assay.attempt": timed.attempt, **self._documents(answer, timed)},
             scores=tuple(self._scores(result)),
-            problem=self._told(result.state.value, result.reason) if lost else "",
+            problem=self._describe_missing(result.state.value, result.reason) if lost else "",
         )
 
     def _scores(self, result: CheckpointResult) -> Iterator[Score]:
@@ -93,7 +93,7 @@ class ResearchSpans:
         explanation = (said or result.reason) if self._spans.texts else ""
         yield Score(name=result.checkpoint.value, value=result.score, label=label, explanation=explanation)
 
-    def _told(self, state: str, reason: str) -> str:
+    def _describe_missing(self, state: str, reason: str) -> str:
         """Why something has no score; a reason may quote what was judged, so it goes where texts go."""
         return f"{state}: {reason}" if self._spans.texts and reason else state
 

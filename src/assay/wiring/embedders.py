@@ -48,7 +48,7 @@ def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
         from assay.embedding.local import load_local  # noqa: PLC0415 - see the package's docstring
         from assay.embedding.onnx import OnnxOptions  # noqa: PLC0415 - the same
 
-        folder = _needed(settings.embedder_folder, "embedder.folder", "local")
+        folder = _require(settings.embedder_folder, "embedder.folder", "local")
         return load_local(folder, options=OnnxOptions(threads=threads, run_once=run_once))
     from assay.embedding.bundled import load_bundled  # noqa: PLC0415 - see the package's docstring
 
@@ -76,8 +76,8 @@ def _remote(settings: Settings) -> Embedder:
     from assay.embedding.remote import RemoteEmbedder  # noqa: PLC0415 - the same
     from assay.models.endpoint import Endpoint, EndpointOptions, key_from  # noqa: PLC0415 - the same
 
-    url = _needed(settings.embedder_url, "embedder.url", "remote")
-    name = _needed(settings.embedder_model, "embedder.model", "remote")
+    url = _require(settings.embedder_url, "embedder.url", "remote")
+    name = _require(settings.embedder_model, "embedder.model", "remote")
     key = key_from(os.environ, settings.embedder_key_variable)
     if key:
         hold_to_host(settings.embedder_key_variable, url, os.environ)
@@ -89,7 +89,7 @@ def _remote(settings: Settings) -> Embedder:
     return RemoteEmbedder(endpoint, name=name, dimension=settings.embedder_dimension)
 
 
-def _needed(value: T | None, key: str, kind: str) -> T:
+def _require(value: T | None, key: str, kind: str) -> T:
     if not value:
         raise SettingError(
             f"the embedder {kind} needs the setting {key}", remedy=f"Set {key}, or another embedder.kind."

@@ -58,13 +58,13 @@ class Lessons(NamedTuple):
         """The options with thresholds that people's ratings confirm; those of another kind of evaluator say nothing."""
         if not self.on(THRESHOLDS):
             return own
-        return self._safely(THRESHOLDS, partial(self._tuned, own, by), own)
+        return self._safely(THRESHOLDS, partial(self._tune_options, own, by), own)
 
     def planner(self, inner: Planner) -> Planner:
         """The planner, told of known weaknesses."""
         if not self.on(PATTERNS):
             return inner
-        return self._safely(PATTERNS, partial(self._patterned, inner), inner)
+        return self._safely(PATTERNS, partial(self._add_patterns, inner), inner)
 
     def similar(self) -> SimilarEvaluations | None:
         """Evaluations of earlier questions of the tenant; None: nothing is taken over."""
@@ -76,19 +76,21 @@ class Lessons(NamedTuple):
         by_tenant = _SIMILAR.setdefault(self.engine, {})
         return by_tenant.setdefault(self.scope.tenant, SimilarEvaluations(AlikeQuestions(self.engine.embedder)))
 
-    def _tuned(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
+    def _tune_options(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
         configured = own.panel.thresholds
-        moved = self._found((THRESHOLDS, by, *configured.values()), partial(_moved, configured=configured, by=by))
+        moved = self._find_within_hour(
+            (THRESHOLDS, by, *configured.values()), partial(_find_moved, configured=configured, by=by)
+        )
         return replace(own, panel=replace(own.panel, thresholds={**configured, **moved}))
 
-    def _patterned(self, inner: Planner) -> Planner:
+    def _add_patterns(self, inner: Planner) -> Planner:
         from assay.analysis.cautions import issues_for  # noqa: PLC0415 - see the package's docstring
         from assay.research.patterned_planner import PatternedPlanner  # noqa: PLC0415 - the same
 
-        known = self._found((PATTERNS,), _cautions)
+        known = self._find_within_hour((PATTERNS,), _cautions)
         return PatternedPlanner(inner, partial(issues_for, cautions=known)) if known else inner
 
-    def _found(self, what: tuple[Any, ...], find: Callable[[Work], Made]) -> Made:
+    def _find_within_hour(self, what: tuple[Any, ...], find: Callable[[Work], Made]) -> Made:
         """What was found within the hour, else what is found now."""
         kept, now = _FOUND.setdefault(self.engine, {}), self.engine.clock.now()
         at, found = kept.get((self.scope.tenant, *what), (None, None))
@@ -117,13 +119,13 @@ def lessons_of(engine: Engine, scope: Scope) -> Lessons:
         return Lessons(engine, scope, None)
 
 
-def _moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
+def _find_moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
     from assay.analysis.thresholds import tune  # noqa: PLC0415 - see the package's docstring
 
-    return {one.checkpoint: one.after for one in tune(_rated(work, by), configured) if one.moved}
+    return {one.checkpoint: one.after for one in tune(_read_rated(work, by), configured) if one.moved}
 
 
-def _rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
+def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
     """The newest sessions that somebody rated, judged as questions are judged now."""
     from assay.analysis.offline import newest  # noqa: PLC0415 - see the package's docstring
     from assay.analysis.thresholds import RatedSession  # noqa: PLC0415 - the same

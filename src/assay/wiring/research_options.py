@@ -52,8 +52,8 @@ def research_options(settings: Settings) -> ResearchOptions:
     _refuse_unknown(table(settings, "models"), tuple(DEFAULT_MODELS), "research.models")
     checkpoints = {one: _over(own.checkpoints[one], table(settings, one.value), one.value) for one in Checkpoint}
     simple = {name: given[name] for name in plain if name in given}
-    panel = _checked(partial(_panel, settings, own), "research")
-    return _checked(partial(replace, own, panel=panel, checkpoints=checkpoints, **simple), "research")
+    panel = _check(partial(_panel, settings, own), "research")
+    return _check(partial(replace, own, panel=panel, checkpoints=checkpoints, **simple), "research")
 
 
 def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
@@ -95,7 +95,7 @@ def _custom(name: str, given: Any) -> CustomDimension:
     score = _function(given["python"], where) if "python" in given else None
     prompt = parse_prompt(name, _rubric(given["rubric"], where)) if "rubric" in given else None
     simple = {"checkpoint": "answer", "weight": 0.1, **simple}
-    return _checked(lambda: CustomDimension(name=name, score=score, prompt=prompt, **simple), where)
+    return _check(lambda: CustomDimension(name=name, score=score, prompt=prompt, **simple), where)
 
 
 def _function(named: Any, where: str) -> Callable[..., Any]:
@@ -129,10 +129,10 @@ def evaluated_how(settings: Settings) -> str:
 
 def _over(own: Any, given: Mapping[str, Any], name: str) -> Any:
     _refuse_unknown(given, tuple(one.name for one in fields(own)), f"research.{name}")
-    return _checked(lambda: replace(own, **given), f"research.{name}")
+    return _check(lambda: replace(own, **given), f"research.{name}")
 
 
-def _checked(make: Callable[[], Made], where: str) -> Made:
+def _check(make: Callable[[], Made], where: str) -> Made:
     try:
         return make()
     except BadValue as problem:

@@ -59,7 +59,7 @@ def open_assay(request: SystemRequest) -> System:
         )
     settings = corpus_settings(configuration, dataset)
     if any(case.save is not None for case in dataset.cases):
-        return open_saves(settings, configuration, dataset, request.text, _made_of(settings), on_document)
+        return open_saves(settings, configuration, dataset, request.text, _describe_instrument(settings), on_document)
     engine = open_engine(settings)
     from assay.systems.assay_engine import AssaySystem, take_in  # noqa: PLC0415 - see the package's docstring
 
@@ -68,7 +68,7 @@ def open_assay(request: SystemRequest) -> System:
         take_in(engine, scope, dataset, on_document)
         if engine.embedder is not None and engine.vector_models(scope).active != engine.embedder.model:
             engine.reembed(scope)
-        made_of = _made_of(settings)
+        made_of = _describe_instrument(settings)
         return AssaySystem(
             engine, scope, dataset, configuration, name=request.text, made_of=made_of, close=engine.close
         )
@@ -96,7 +96,7 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
     return loaded.change(db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
 
 
-def _made_of(settings: Settings) -> dict[str, Any]:
+def _describe_instrument(settings: Settings) -> dict[str, Any]:
     """What the numbers of a run of Assay hang on, besides what the store itself tells."""
     from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - see the package's docstring
     from assay.text.terms import ANALYSIS_VERSION  # noqa: PLC0415 - the same
@@ -105,21 +105,21 @@ def _made_of(settings: Settings) -> dict[str, Any]:
         "chunker": CHUNKER_VERSION,
         "analysis": ANALYSIS_VERSION,
         "fusion": settings.search_fusion,
-        **{name: value for name, value in _tuned(settings).items() if value is not None},
+        **{name: value for name, value in _describe_tuning(settings).items() if value is not None},
         "exact_below": settings.index_exact_below,
         "embedder_kind": settings.embedder,
-        **({"channels": added} if (added := _added_channels()) else {}),
+        **({"channels": added} if (added := _list_added_channels()) else {}),
     }
 
 
-def _added_channels() -> dict[str, str]:
+def _list_added_channels() -> dict[str, str]:
     """Channels that packages and programs added, each with a hash of its code."""
     from assay.memory.searching.channels.registering import added_channels  # noqa: PLC0415 - see the docstring
 
     return {entry.channel.value: entry.code for entry in added_channels()}
 
 
-def _tuned(settings: Settings) -> dict[str, Any]:
+def _describe_tuning(settings: Settings) -> dict[str, Any]:
     """What was set instead of what Assay has, None where nothing was."""
     weights = {
         name: getattr(settings, f"search_weights_{name}") for name in ("vector", "fts5", "bm25", "graph", "trigger")

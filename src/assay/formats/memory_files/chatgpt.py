@@ -131,7 +131,7 @@ def _conversation(place: str, element: Element) -> Iterator[ImportItem | ImportP
     own_id = str(record.get("conversation_id") or record.get("id") or hash_of(record)[-32:])
     parts = _parts(turns)
     for number, part in enumerate(parts, start=1):
-        body = "\n\n".join(_written(turn) for turn in part)
+        body = "\n\n".join(_write_turn(turn) for turn in part)
         yield make_item(
             place,
             element._replace(size=element.size // len(parts)),
@@ -200,7 +200,7 @@ def _parts(turns: list[_Turn]) -> list[list[_Turn]]:
     return parts
 
 
-def _written(turn: _Turn) -> str:
+def _write_turn(turn: _Turn) -> str:
     at = read_moment(turn.at)
     when = "" if at is None else f", {at:%Y-%m-%d %H:%M}"
     return f"## {_ROLES[turn.role]}{when}\n\n{_lower_headings(turn.text)}"

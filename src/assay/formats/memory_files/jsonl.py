@@ -55,7 +55,7 @@ def _read_record(place: str, name: str, element: Element) -> ImportItem | Import
     text = record[text_key]
     id_key = next((key for key in IDS if isinstance(record.get(key), (str, int)) and str(record[key]).strip()), None)
     dated = next((key for key in DATES if read_moment(record.get(key)) is not None), None)
-    given = _known(record)
+    given = _pick_known(record)
     rest = {key: value for key, value in record.items() if key not in {text_key, "title", "valid_from", *given}}
     if "assay" in rest:
         rest["imported_assay"] = rest.pop("assay")
@@ -74,6 +74,6 @@ def _read_record(place: str, name: str, element: Element) -> ImportItem | Import
     )
 
 
-def _known(record: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_known(record: Mapping[str, Any]) -> dict[str, Any]:
     lists = {key: labels_of(record[key]) for key in _LISTS if isinstance(record.get(key), list)}
     return lists | {key: record[key] for key in _PLAIN if isinstance(record.get(key), str) and record[key].strip()}

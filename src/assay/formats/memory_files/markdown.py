@@ -83,7 +83,7 @@ def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
             notes.append(note)
     names = _Names(notes)
     for note in notes:
-        yield from _imported(note, names)
+        yield from _import_note(note, names)
 
 
 def _read_note(file: Path, rel_path: str, source_id: str) -> _Note | ImportProblem:
@@ -135,7 +135,7 @@ def _without_code_spans(text: str) -> str:
     return " ".join((*kept, text[at:]))
 
 
-def _imported(note: _Note, names: _Names) -> Iterator[ImportItem | ImportProblem]:
+def _import_note(note: _Note, names: _Names) -> Iterator[ImportItem | ImportProblem]:
     front = note.front
     if front.problem:
         detail = f"{front.problem}; it was imported as text"

@@ -44,14 +44,14 @@ def _elements(path: Path) -> Iterator[Element | ImportProblem]:
         begins = opened.read(64).lstrip()
     if path.suffix.lower() == ".json" and not begins.startswith(b'{"type"'):
         members, entities = read_json_list(path, ("entities",))
-        yield from (one._replace(value=_typed(one.value, "entity")) for one in entities)
+        yield from (one._replace(value=_with_type(one.value, "entity")) for one in entities)
         for one in members.get("relations") or ():
-            yield Element(_typed(one.value, "relation"), one.line, 0)
+            yield Element(_with_type(one.value, "relation"), one.line, 0)
         return
     yield from read_json_lines(path, path.name)
 
 
-def _typed(value: Any, kind: str) -> Any:
+def _with_type(value: Any, kind: str) -> Any:
     return {**value, "type": kind} if isinstance(value, dict) else value
 
 

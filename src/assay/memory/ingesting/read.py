@@ -64,7 +64,7 @@ def _document(file: FoundFile) -> Draft | Skip:
         content = opened.read(LIMIT + 1)
     if len(content) > LIMIT:
         return _skip(file, "size", f"{max(file.size, len(content)):,} bytes; {TOO_LONG}")
-    body = _decoded(file, content)
+    body = _decode(file, content)
     if isinstance(body, Skip):
         return body
     if not body.strip():
@@ -105,7 +105,7 @@ def _heading(body: str) -> str:
     return next(filter(None, names), "")
 
 
-def _decoded(file: FoundFile, content: bytes) -> str | Skip:
+def _decode(file: FoundFile, content: bytes) -> str | Skip:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     elif b"\x00" in content:
@@ -183,7 +183,7 @@ def _record_draft(file: FoundFile, record: Mapping[str, Any], line: bytes, numbe
         return _skip(file, "record", f"no text: give one of {', '.join(_TEXTS)}", line=number)
     id_key = next((key for key in _IDS if isinstance(record.get(key), (str, int))), None)
     own_id = str(record[id_key]) if id_key else str(number)
-    given = _known_fields(record)
+    given = _pick_fields(record)
     taken = {text_key, "title", "valid_from", *given}
     rest = {key: value for key, value in record.items() if key not in taken}
     try:
@@ -203,7 +203,7 @@ def _record_draft(file: FoundFile, record: Mapping[str, Any], line: bytes, numbe
         return _skip(file, "record", str(problem), line=number)
 
 
-def _known_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     lists = {key: tuple(record[key]) for key in _LISTS if isinstance(record.get(key), list)}
     return lists | {key: record[key] for key in _PLAIN if isinstance(record.get(key), str)}
 

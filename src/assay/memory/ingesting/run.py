@@ -201,14 +201,14 @@ class _Run:
 
     def _of(self, file: FoundFile) -> Iterator[Draft]:
         self.seen.add(file.source_id)
-        for one in self._timed(read_file(file)):
+        for one in self._time_reading(read_file(file)):
             if isinstance(one, Skip):
                 self.partly_read.add(file.source_id)
                 self._skipped.append(one)
-            elif self._wanted(file, one):
+            elif self._is_wanted(file, one):
                 yield one
 
-    def _wanted(self, file: FoundFile, draft: Draft) -> bool:
+    def _is_wanted(self, file: FoundFile, draft: Draft) -> bool:
         source = draft.source_id or file.source_id
         if source in self.seen and source != file.source_id:
             told = f"the id of {source!r} stands on an earlier line too"
@@ -220,7 +220,7 @@ class _Run:
         self._fates[Fate.UNCHANGED] += 1
         return False
 
-    def _timed(self, drafts: Iterable[Draft | Skip]) -> Iterator[Draft | Skip]:
+    def _time_reading(self, drafts: Iterable[Draft | Skip]) -> Iterator[Draft | Skip]:
         """The same, with the time it takes to make each counted as reading."""
         source = iter(drafts)
         while True:

@@ -58,7 +58,7 @@ def walk(
 def suggested_root(paths: Sequence[Path]) -> Path:
     """The working folder when it holds every path, else the nearest folder that does, short of the whole disk."""
     here = Path.cwd().resolve()
-    places = [place for place in map(_resolved, paths) if place is not None]
+    places = [place for place in map(_resolve, paths) if place is not None]
     if not places or all(place.is_relative_to(here) for place in places):
         return here
     common = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in places]))
@@ -90,7 +90,7 @@ class _Walk:
         self._passed: set[str] = set()
 
     def over(self, paths: Sequence[Path]) -> Walked:
-        places = [self._named(path) for path in paths]
+        places = [self._check_named(path) for path in paths]
         for place in places:
             if place.is_dir():
                 self._top = self._root if self._follow_links else place
@@ -102,9 +102,9 @@ class _Walk:
             files=tuple(self._files), skipped=tuple(self._skipped), folders=folders, passed=frozenset(self._passed)
         )
 
-    def _named(self, path: Path) -> Path:
+    def _check_named(self, path: Path) -> Path:
         """A path the user wrote: it must be there and inside the root, or nothing is begun."""
-        place = _resolved(path)
+        place = _resolve(path)
         if place is None or not place.exists():
             raise InputError(f"there is no file or folder {path}", remedy="Check the path.")
         if not place.is_relative_to(self._root):
@@ -130,14 +130,14 @@ class _Walk:
         if path.name.startswith("."):
             self._skip(path, "hidden", "the name begins with a dot")
             return
-        place = _resolved(path)
+        place = _resolve(path)
         if place is None:
             self._skip(path, "link", "a loop of links")
         elif not place.is_relative_to(self._top):
             self._skip(path, "outside", self._leads_out(place))
         elif place.is_dir():
             self._folder(place)
-        elif self._wanted(place):
+        elif self._is_wanted(place):
             self._file(place, self._relative(place))
         elif self._globs:
             self._passed.add(self._source_id(self._relative(place)))
@@ -150,7 +150,7 @@ class _Walk:
             return f"the link leads out of the root, to {place}"
         return f"the link leads out of {self._top}, to {place}; --follow-links takes it"
 
-    def _wanted(self, place: Path) -> bool:
+    def _is_wanted(self, place: Path) -> bool:
         if not self._globs:
             return kind_of(place) is not None or place.suffix.lower() in RECORDS
         relative = self._relative(place)
@@ -190,7 +190,7 @@ class _Walk:
         self._skipped.append(Skip(place=relative, reason=reason, detail=detail))
 
 
-def _resolved(path: Path) -> Path | None:
+def _resolve(path: Path) -> Path | None:
     """Where a path leads; None for a loop of links."""
     try:
         return path.resolve(strict=True)

@@ -84,7 +84,7 @@ def references(
         return []
     repeated = [memory_id for memory_id, body in bodies if not _runs(body).isdisjoint(runs)]
     return [
-        watch.event(EventType.REFERENCE, turn.query_id, one, rank_of(one, turn.memory_ids), key=_numbered(key, place))
+        watch.event(EventType.REFERENCE, turn.query_id, one, rank_of(one, turn.memory_ids), key=_number_key(key, place))
         for place, one in enumerate(repeated)
         if (turn := _newest(one, turns)) is not None
     ]
@@ -110,7 +110,7 @@ def _newest(memory_id: str, turns: Sequence[Turn]) -> Turn | None:
     return next((turn for turn in reversed(turns) if turn.query_id and memory_id in turn.memory_ids), None)
 
 
-def _numbered(key: str, place: int) -> str:
+def _number_key(key: str, place: int) -> str:
     return key and (key if place == 0 else f"{key}.{place + 1}")
 
 

@@ -52,7 +52,7 @@ def measure(work: Work, since: datetime) -> Noise:
         return Noise(0, 0, 0)
     evidence = {(one.query_id, one.memory_id, one.term) for one in work.learned_terms.evidence()}
     trials = _trials(terms, work.usage.queries(since=since), evidence)
-    seen = _seen(work, {query for pairs in trials.values() for query, _ in pairs})
+    seen = _read_seen(work, {query for pairs in trials.values() for query, _ in pairs})
     return Noise(len(terms), len(trials), sum(is_noise(pairs, seen) for pairs in trials.values()))
 
 
@@ -79,7 +79,7 @@ def _trials(
     return found
 
 
-def _seen(work: Work, query_ids: Collection[str]) -> Seen:
+def _read_seen(work: Work, query_ids: Collection[str]) -> Seen:
     if not query_ids:
         return Seen((), ())
     below = {pair for pair, grade in work.usage.grades(query_ids).items() if grade < GOOD_GRADE}

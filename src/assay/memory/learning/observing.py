@@ -43,14 +43,14 @@ class Observing:
             turns = self._sessions.history(work, scope, observation.session_id).turns[-TURNS:]
             if observation.memory_id is not None:
                 work.learning.state(observation.memory_id)
-            events = self._derived(work, watch, observation, turns)
-            events += self._asked_again(work, watch, turns, {one.query_id for one in events if one.query_id})
+            events = self._derive_events(work, watch, observation, turns)
+            events += self._find_asked_again(work, watch, turns, {one.query_id for one in events if one.query_id})
         if not events:
             return Observed()
         recorded = self._store.record_feedback(scope, events)
         return Observed(events=tuple(events), new=recorded.new, repeated=recorded.repeated)
 
-    def _derived(
+    def _derive_events(
         self, work: Work, watch: Watch, observation: Observation, turns: Sequence[Turn]
     ) -> list[FeedbackEvent]:
         key = observation.event_key or ""
@@ -64,7 +64,7 @@ class Observing:
             memory_id = read_from(observation.path or "", given)
         return [] if memory_id is None else implicit.read(watch, memory_id, turns, key=key)
 
-    def _asked_again(
+    def _find_asked_again(
         self, work: Work, watch: Watch, turns: Sequence[Turn], chosen: Collection[str]
     ) -> list[FeedbackEvent]:
         if len(turns) < 2:

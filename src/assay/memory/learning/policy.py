@@ -127,24 +127,24 @@ class Policy:
     def _provenance(self, facts: Facts) -> Refusal | None:
         if facts.query is None or facts.rank is None:
             # The rule about the first three needs them: without a query there is no rank to look at.
-            return self._refused(Safeguard.TOP_THREE, "nobody knows which query returned it at which rank")
+            return self._refuse(Safeguard.TOP_THREE, "nobody knows which query returned it at which rank")
         if not facts.session_id or not facts.principal:
-            return self._refused(Safeguard.AUDIT, "nobody knows whose choice it was, in which session")
+            return self._refuse(Safeguard.AUDIT, "nobody knows whose choice it was, in which session")
         return None
 
     def _top_three(self, facts: Facts) -> Refusal | None:
         top = self.limits.top
         if facts.rank is None or facts.rank > top:
             return None
-        return self._refused(Safeguard.TOP_THREE, f"it was at rank {facts.rank}, among the first {top} already")
+        return self._refuse(Safeguard.TOP_THREE, f"it was at rank {facts.rank}, among the first {top} already")
 
     def _age(self, created_at: datetime, now: datetime) -> Refusal | None:
         if now - created_at >= self.limits.age:
             return None
         hours = self.limits.age.total_seconds() / 3_600
-        return self._refused(Safeguard.AGE, f"it is younger than {hours:g} hours")
+        return self._refuse(Safeguard.AGE, f"it is younger than {hours:g} hours")
 
-    def _refused(self, safeguard: Safeguard, said: str) -> Refusal | None:
+    def _refuse(self, safeguard: Safeguard, said: str) -> Refusal | None:
         return Refusal(safeguard, said) if self.holds(safeguard) else None
 
     def offered(self, query: str, written: Collection[str]) -> Offered:
@@ -202,10 +202,10 @@ class Policy:
             return
         if opening.cycles < self.limits.cycles:
             yield Refusal(Safeguard.GATE, f"{opening.cycles} of {self.limits.cycles} evaluation cycles are complete")
-        if not self._approved(opening):
+        if not self._is_approved(opening):
             yield Refusal(Safeguard.GATE, "no person has approved since the shadow period ended")
 
-    def _approved(self, opening: Opening) -> bool:
+    def _is_approved(self, opening: Opening) -> bool:
         """An approval counts if what it approves had been seen: after the shadow, and after the last stop."""
         if opening.approved_at is None or opening.activated_at is None:
             return False

@@ -124,7 +124,7 @@ def _undo(work: Work, memory_id: str, chosen: Sequence[LearningChange]) -> None:
         state = {**one.before, **state}
     for one in later:
         if one.id not in ids:
-            state |= _made_again(work, state, one)
+            state |= _make_again(work, state, one)
     work.learning.adjust(memory_id, state)
     work.learning.mark_undone(ids)
     ballots = [str(one.detail["ballot"]) for one in chosen if one.kind is ChangeKind.VOTE]
@@ -132,7 +132,7 @@ def _undo(work: Work, memory_id: str, chosen: Sequence[LearningChange]) -> None:
         work.learning.remove_votes(memory_id, ballots)
 
 
-def _made_again(work: Work, state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
+def _make_again(work: Work, state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
     """A change that stays, on top of what is left; what it found there and what it made of it are written anew."""
     after = again(state, change)
     work.learning.rebase(change.id, {name: state[name] for name in after}, after)

@@ -98,7 +98,7 @@ class Validating:
             check_readable(memory)
             event = self._event(scope, vote, about, key)
             if work.feedback.record([event]).repeated:
-                return _unmoved(memory, vote, about, key, "it was recorded before", repeated=True)
+                return _leave_unmoved(memory, vote, about, key, "it was recorded before", repeated=True)
             return self._count(work, memory, vote, about, key)
 
     def _event(self, scope: Scope, vote: Vote, about: Origins, key: str) -> FeedbackEvent:
@@ -142,18 +142,18 @@ class Validating:
         shared = self._is_shared(work, tally)
         before = self._votes(tally, memory, useful=vote.useful, shared=shared)
         alone = shared and not _others(tally, memory, work.scope.principal, useful=vote.useful)
-        if alone and self._spent(work):
+        if alone and self._is_spent(work):
             _audit(work, memory, vote, about, {"counted": 0})
-            return _unmoved(memory, vote, about, key, "one principal's votes alone move only so many memories")
+            return _leave_unmoved(memory, vote, about, key, "one principal's votes alone move only so many memories")
         ballot = _ballot(work, vote, about)
         if not work.learning.vote(memory.id, ballot, useful=vote.useful):
             _audit(work, memory, vote, about, {"counted": 0})
-            return _unmoved(memory, vote, about, key, _SAID_BEFORE[about.query_id is not None])
+            return _leave_unmoved(memory, vote, about, key, _SAID_BEFORE[about.query_id is not None])
         tally = work.learning.tally(memory.id)
         steps = self._votes(tally, memory, useful=vote.useful, shared=shared) - before
         if not steps:
             _audit(work, memory, vote, about, {"counted": 0})
-            return _unmoved(memory, vote, about, key, _why_not(work, memory, vote, shared=shared))
+            return _leave_unmoved(memory, vote, about, key, _why_not(work, memory, vote, shared=shared))
         confidence, count = stepped(memory.confidence, vote.useful, steps), memory.validation_count + steps
         work.learning.change(
             memory.id,
@@ -186,7 +186,7 @@ class Validating:
             votes = {principal: min(count, MOST_OF_ONE[useful]) for principal, count in votes.items()}
         return counted(votes, shared=shared)
 
-    def _spent(self, work: Work) -> bool:
+    def _is_spent(self, work: Work) -> bool:
         """Whether the principal's votes have moved as many memories alone as they may."""
         limits = self._policy.limits
         since = self._clock.now() - limits.alone_within
@@ -261,7 +261,7 @@ def _audit(work: Work, memory: MemoryRecord, vote: Vote, about: Origins, what: M
     work.audit.append("learning.validate", memory.id, detail)
 
 
-def _unmoved(
+def _leave_unmoved(
     memory: MemoryRecord, vote: Vote, about: Origins, key: str, reason: str, *, repeated: bool = False
 ) -> Validated:
     return Validated(

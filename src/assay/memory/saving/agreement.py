@@ -149,22 +149,22 @@ def _correspondence(before: Wording, after: Wording) -> tuple[list[_Sentences], 
         return [_Sentences(before.sentences[0], after.sentences[0])], []
     pairs, alone = [], []
     for sentence in after.sentences:
-        best = max(before.sentences, key=lambda old: _shared(old, sentence), default=None)
-        if best is None or _shared(best, sentence) < ALIGNED:
+        best = max(before.sentences, key=lambda old: _share(old, sentence), default=None)
+        if best is None or _share(best, sentence) < ALIGNED:
             alone.append(sentence)
         elif [token.stem for token in best] != [token.stem for token in sentence]:
             pairs.append(_Sentences(best, sentence))
     return pairs, alone
 
 
-def _shared(one: Sentence, other: Sentence) -> float:
+def _share(one: Sentence, other: Sentence) -> float:
     return 2 * len(one.stems & other.stems) / (len(one.stems) + len(other.stems))
 
 
 def _facts(before: Wording, after: Wording, pairs: Sequence[_Sentences]) -> tuple[list[str], list[str]]:
     """Facts only the new text has, and pairs of which each text has one."""
-    gone = _unmatched(before, after)
-    come = _unmatched(after, before)
+    gone = _find_unmatched(before, after)
+    come = _find_unmatched(after, before)
     conflicts = [
         (old, new)
         for old, new in product(gone, come)
@@ -173,12 +173,12 @@ def _facts(before: Wording, after: Wording, pairs: Sequence[_Sentences]) -> tupl
     ]
     taken = {new for _, new in conflicts}
     return (
-        [f"adds {_shown(fact)}" for fact in come if fact not in taken],
-        [f"{_shown(old)} / {_shown(new)}" for old, new in conflicts],
+        [f"adds {_describe_fact(fact)}" for fact in come if fact not in taken],
+        [f"{_describe_fact(old)} / {_describe_fact(new)}" for old, new in conflicts],
     )
 
 
-def _unmatched(one: Wording, other: Wording) -> list[Fact]:
+def _find_unmatched(one: Wording, other: Wording) -> list[Fact]:
     facts = [fact for fact in one.facts if not any(fact.fits(another) for another in other.facts)]
     return [fact for fact in facts if fact.kind != "name" or fact.value not in other.stems]
 
@@ -192,7 +192,7 @@ def _same_slot(old: Fact, new: Fact, pairs: Sequence[_Sentences]) -> bool:
     return len(kinds) == 1 or kinds <= _CALENDAR or kinds == {"number", "version"}
 
 
-def _shown(fact: Fact) -> str:
+def _describe_fact(fact: Fact) -> str:
     counted = fact.kind == "number" and fact.of and fact.of not in _DIMENSIONS
     return f"{fact.shown} ({fact.of})" if counted else fact.shown
 

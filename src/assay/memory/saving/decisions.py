@@ -58,7 +58,7 @@ def decide(
         last = Step("reconsolidation", "off", "rejected before")
         return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, repeated, last), duplicate=duplicate)
     would = next((step.name for step in (quality, repeated) if step.decision == "would_reject"), None)
-    return _reconsolidated(near, policy, (trust, quality, repeated), would, not_compared)
+    return _reconsolidate(near, policy, (trust, quality, repeated), would, not_compared)
 
 
 def _not_asked(why: str) -> tuple[Step, Step]:
@@ -84,7 +84,7 @@ def _quality(prepared: Prepared, policy: Policy, options: SaveOptions) -> Step:
     if found >= options.reject_below:
         return Step(QUALITY, "pass", f"{found:.2f}")
     parts = ", ".join(f"{part.name} {part.value:.2f}" for part in prepared.quality.parts)
-    return Step(QUALITY, _turned_away(policy), f"{found:.2f} is below {options.reject_below:.2f}: {parts}")
+    return Step(QUALITY, _rejection_step(policy), f"{found:.2f} is below {options.reject_below:.2f}: {parts}")
 
 
 def _near_duplicate(duplicate: Neighbour | None, policy: Policy, not_compared: str) -> Step:
@@ -93,14 +93,14 @@ def _near_duplicate(duplicate: Neighbour | None, policy: Policy, not_compared: s
     if duplicate is None:
         return Step(NEAR_DUPLICATE, "pass")
     similarity = duplicate.pair.similarity
-    return Step(NEAR_DUPLICATE, _turned_away(policy), f"{similarity:.3f} like {duplicate.memory.id}, and they agree")
+    return Step(NEAR_DUPLICATE, _rejection_step(policy), f"{similarity:.3f} like {duplicate.memory.id}, and they agree")
 
 
-def _turned_away(policy: Policy) -> str:
+def _rejection_step(policy: Policy) -> str:
     return "reject" if policy.enforced else "would_reject"
 
 
-def _reconsolidated(
+def _reconsolidate(
     near: Sequence[Neighbour], policy: Policy, before: tuple[Step, ...], would: str | None, not_compared: str
 ) -> Decision:
     if not policy.reconsolidate or not_compared:
@@ -113,7 +113,7 @@ def _reconsolidated(
             decision=SaveDecision.STORE,
             steps=(*before, step),
             would_reject=would,
-            held_off="" if not_compared else _held_off(near, policy),
+            held_off="" if not_compared else _describe_held_off(near, policy),
             contradicts=_against_persons(near),
         )
     verdicts = [allowed(one, policy) for one in near]
@@ -121,7 +121,9 @@ def _reconsolidated(
     by_verdict = {
         kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
     }
-    step = Step("reconsolidation", str(chosen), _told(by_verdict[chosen]) if chosen is not Verdict.STORE else "")
+    step = Step(
+        "reconsolidation", str(chosen), _describe_near(by_verdict[chosen]) if chosen is not Verdict.STORE else ""
+    )
     if chosen is Verdict.MERGE:
         into = by_verdict[Verdict.MERGE][0]
         return Decision(decision=SaveDecision.MERGE, steps=(*before, step), would_reject=would, merge_into=into)
@@ -141,7 +143,7 @@ def _against_persons(near: Sequence[Neighbour]) -> tuple[Neighbour, ...]:
     return tuple(one for one in near if one.protected and for_protected(one.verdict) is Verdict.CONTRADICTS)
 
 
-def _held_off(near: Sequence[Neighbour], policy: Policy) -> str:
+def _describe_held_off(near: Sequence[Neighbour], policy: Policy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
         return ""
@@ -166,5 +168,5 @@ def allowed(one: Neighbour, policy: Policy) -> Verdict:
     return for_protected(verdict) if one.protected else verdict
 
 
-def _told(near: Sequence[Neighbour]) -> str:
+def _describe_near(near: Sequence[Neighbour]) -> str:
     return "; ".join(f"{one.memory.id} ({one.pair.similarity:.3f}: {', '.join(one.pair.reasons[:3])})" for one in near)

@@ -48,7 +48,7 @@ def policy_for(
         gate = flags.activate(store, scope, GATE)
     problem = ""
     if reconsolidation.on and reconsolidation.activated_at is None:
-        reconsolidation, problem = _activated(flags, store, scope, reconsolidation)
+        reconsolidation, problem = _activate(flags, store, scope, reconsolidation)
     return Policy(
         gate=gate.enabled(identity),
         enforced=is_enforced(gate, now, warn_only),
@@ -66,7 +66,7 @@ def is_enforced(gate: FlagState, now: datetime, warn_only: timedelta) -> bool:
     return now >= gate.activated_at + warn_only
 
 
-def _activated(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tuple[FlagState, str]:
+def _activate(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tuple[FlagState, str]:
     """The state after its first use; without a checkpoint the save goes on, and says what it left undone."""
     try:
         return flags.activate(store, scope, RECONSOLIDATION), ""

@@ -96,11 +96,11 @@ def _links(work: Work, old_ids: Sequence[str], compared: Collection[str]) -> Ite
             judged_anew = edge.kind is EdgeKind.CONTRADICTS and other in compared
             if edge.kind is EdgeKind.SUPERSEDES or other in old_ids or judged_anew:
                 continue
-            if not _linked_to_successor(work, edge, other, old_id, edges):
+            if not _is_linked_to_successor(work, edge, other, old_id, edges):
                 yield edge
 
 
-def _linked_to_successor(work: Work, edge: Edge, other: str, old_id: str, edges: Iterable[Edge]) -> bool:
+def _is_linked_to_successor(work: Work, edge: Edge, other: str, old_id: str, edges: Iterable[Edge]) -> bool:
     """Whether the other end was superseded, and its successor took the same link over: then that one is enough."""
     successors = {
         one.source_id for one in work.edges.of(other) if one.kind is EdgeKind.SUPERSEDES and one.target_id == other

@@ -87,7 +87,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
     numbers = _owners(view, list(found))
     if not prepared.draft.automated:
         return Nominated(numbers=tuple(sorted(numbers)), position=position)
-    replaced = _replaced(view, mean, model, options) - numbers
+    replaced = _find_replaced(view, mean, model, options) - numbers
     nearest_first = sorted(found.items(), key=lambda passage: (-passage[1], passage[0]))
     return Nominated(
         numbers=tuple(sorted(numbers)),
@@ -97,7 +97,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
     )
 
 
-def _replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
+def _find_replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
     allowed = view.allowed(_EVER)
     return _owners(view, [one.number for one in view.nearest(mean, model=model, limit=options.asked, allowed=allowed)])
 
@@ -156,7 +156,7 @@ class Judge:
             return []
         means = work.vectors.of_memories(list(numbers), self._model)
         ranked = sorted(((_cosine(mean, other), number) for number, other in means.items()), key=_nearest_first)
-        near = self._chosen(self._holding(work, ranked))
+        near = self._choose_nearest(self._holding(work, ranked))
         self._compare(work, near)
         return [self._neighbour(one) for one in near]
 
@@ -195,7 +195,7 @@ class Judge:
             verdict = Verdict.MERGE
         return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=True)
 
-    def _chosen(self, holding: Iterator[_Near]) -> list[_Near]:
+    def _choose_nearest(self, holding: Iterator[_Near]) -> list[_Near]:
         """The nearest; of those that a program may not touch, as many again, so that its own copies hide none."""
         most = self._options.neighbours
         near = list(islice(holding, most))

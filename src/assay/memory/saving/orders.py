@@ -189,7 +189,7 @@ _LOOKALIKES = str.maketrans("аеорсухіѕԁοѵ", "aeopcyxisdov")  # noqa:
 
 def orders(text: str) -> tuple[str, ...]:
     """What a text orders its reader's machine to do; nothing when it is to be taken for a note."""
-    seen = _folded(text)
+    seen = _fold(text)
     plain = [said for said, pattern in _PLAIN.items() if pattern.search(seen)]
     places = sorted((match.start(), said) for said, pattern in _DOUBTFUL.items() for match in pattern.finditer(seen))
     if plain or _stand_close(places):
@@ -203,7 +203,7 @@ def _stand_close(places: Sequence[tuple[int, str]]) -> bool:
     return any(kind != other and later - earlier <= CLOSE for (earlier, kind), (later, other) in pairwise(places))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """As a reader takes it: one width, one case, one space, Latin letters for those that look so."""
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_LOOKALIKES).replace("\u2019", "'")
     return _SPACES.sub(" ", plain)

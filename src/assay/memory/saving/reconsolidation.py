@@ -55,7 +55,7 @@ class Pair:
 def compare(old: Labelled, new: Labelled, similarity: float) -> Pair:
     """What the two checks say of a pair."""
     agreed = agreement.compare(old.body, new.body)
-    about = subject.compare(_shortened(old), _shortened(new), agreed)
+    about = subject.compare(_shorten(old), _shorten(new), agreed)
     return Pair(
         similarity=similarity,
         agrees=agreed.agrees,
@@ -66,7 +66,7 @@ def compare(old: Labelled, new: Labelled, similarity: float) -> Pair:
     )
 
 
-def _shortened(text: Labelled) -> Labelled:
+def _shorten(text: Labelled) -> Labelled:
     """What a text is about shows at its beginning; taking apart a megabyte takes seconds."""
     return replace(text, body=text.body[: agreement.LONGEST]) if len(text.body) > agreement.LONGEST else text
 

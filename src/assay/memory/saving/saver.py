@@ -211,7 +211,7 @@ class Saver:
         left = [place for place in checked if place not in results]
         prepared = self._preparer.embedded(scope, [checked[place] for place in left])
         if prepared:
-            results |= self._committed(scope, dict(zip(left, prepared, strict=True)), policy)
+            results |= self._commit(scope, dict(zip(left, prepared, strict=True)), policy)
         return [results[place] for place in sorted(results)]
 
     def _already_there(self, scope: Scope, checked: dict[int, Prepared]) -> dict[int, Result]:
@@ -221,21 +221,21 @@ class Saver:
             return {}
         with self._store.reading(scope) as work:
             return {
-                place: _unchanged(one, there)
+                place: _unchanged_outcome(one, there)
                 for place, one in sourced.items()
                 if (there := _same(work, one, _current(work, one))) is not None
             }
 
-    def _committed(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> dict[int, Result]:
+    def _commit(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> dict[int, Result]:
         for _ in range(ATTEMPTS):
-            ready = self._nominated(scope, prepared, policy)
+            ready = self._nominate_all(scope, prepared, policy)
             try:
                 return self._write(scope, ready, policy)
             except _OvertakenError:
                 continue
         raise StoreFault("the store was restored again and again during a save", remedy="Save again later.")
 
-    def _nominated(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> list[_Ready]:
+    def _nominate_all(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> list[_Ready]:
         if not policy.compares:
             return [_Ready(place=place, prepared=one) for place, one in prepared.items()]
         with self._store.reading(scope) as work:
@@ -280,11 +280,11 @@ class Saver:
         writing.see_before(prepared, compared=policy.compares)
         there = _current(work, prepared)
         if (same := _same(work, prepared, there)) is not None:
-            return _unchanged(prepared, same)
+            return _unchanged_outcome(prepared, same)
         plan = self._plan(work, ready, policy, there)
         into = plan.decision.merge_into
         if into is not None and merged_before(into.memory, prepared):
-            return _unchanged(prepared, into.memory)
+            return _unchanged_outcome(prepared, into.memory)
         if plan.prepared.draft.tier is Tier.CONSTITUTIONAL:
             # Also one that inherited its tier has to see those of its batch.
             writing.flush()
@@ -299,11 +299,11 @@ class Saver:
         if there is not None:
             # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
             near = [one for one in near if one.protected and one.memory.id != there.id]
-        prepared = self._watched(work, ready, near, policy)
+        prepared = self._watch_writer(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
         spared = there is not None and is_protected(there, prepared.draft)
         predecessor = None if spared else there
-        older = [predecessor] if predecessor is not None else _superseded(near, policy)
+        older = [predecessor] if predecessor is not None else _list_superseded(near, policy)
         update = update_of(work, prepared, older, compared={one.memory.id for one in near})
         decision = decide(update.prepared, near, policy, self._options, not_compared=why)
         if decision.decision is SaveDecision.REJECT or decision.quarantined:
@@ -321,7 +321,7 @@ class Saver:
             links=update.links,
         )
 
-    def _watched(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: Policy) -> Prepared:
+    def _watch_writer(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: Policy) -> Prepared:
         """The draft with one doubt more when it copies what another wrote, or its writer stands beside others often."""
         prepared = ready.prepared
         if self._embedder is None or ready.nominated is None or not (policy.gate and prepared.draft.automated):
@@ -341,7 +341,7 @@ class Saver:
         return near + ready.judge.of_passages(work, ready.nominated.passages, near)
 
 
-def _superseded(near: Sequence[Neighbour], policy: Policy) -> list[MemoryRecord]:
+def _list_superseded(near: Sequence[Neighbour], policy: Policy) -> list[MemoryRecord]:
     """What a draft would supersede, most similar first."""
     if not policy.reconsolidate:
         return []
@@ -374,7 +374,7 @@ def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) ->
     return max((one.version for one in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
 
 
-def _unchanged(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
+def _unchanged_outcome(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
     return SaveOutcome(
         save_id="",
         decision=SaveDecision.STORE,

@@ -133,7 +133,7 @@ def _joining(said: Sequence[str]) -> float:
 def _window(words: _Words, window: slice) -> str:
     if window.stop - window.start < LEAST:
         return ""
-    return _one_word(words, window) or _misplaced(words, window) or _list(words, window)
+    return _one_word(words, window) or _describe_misplaced(words, window) or _list(words, window)
 
 
 def _one_word(words: _Words, window: slice) -> str:
@@ -144,7 +144,7 @@ def _one_word(words: _Words, window: slice) -> str:
     return f"{word!r} is {count} of {length} words" if count > MOST_OF_ONE * length else ""
 
 
-def _misplaced(words: _Words, window: slice) -> str:
+def _describe_misplaced(words: _Words, window: slice) -> str:
     if sum(words.misplaced[window]) < MOST_MISPLACED:
         return ""
     # The first word of a window counts without the one before it, which is outside.

@@ -68,7 +68,7 @@ def compare(old: Labelled, new: Labelled, agreement: Agreement) -> Subject:
     named = _different_names(old, new) or _different_statements(old, new)
     if named is not None:
         return Subject(same=False, distinct=True, reasons=(f"about different things: {named}",))
-    shared = _shared_labels(old, new)
+    shared = _find_shared_labels(old, new)
     if not shared:
         return Subject(same=False, reasons=("no label is shared",))
     if agreement.agrees and not _covers(old, new):
@@ -105,7 +105,7 @@ def _says_otherwise(known: Sentence, sentence: Sentence) -> bool:
     return turned or bool(gone)
 
 
-def _shared_labels(old: Labelled, new: Labelled) -> list[str]:
+def _find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
     found = []
     title = normalised_phrase(new.title)
     if title == normalised_phrase(old.title) and title not in GENERIC:

@@ -95,7 +95,7 @@ def measure_thresholds(pairs: Sequence[LabelledPair], embedder: Embedder) -> Thr
         raise NothingMeasured(
             f"there is no pair labelled {' or '.join(empty)}", remedy="Label some pairs of each of the three kinds."
         )
-    proposed = _proposed(found)
+    proposed = _propose(found)
     return ThresholdReport(
         model=embedder.model,
         spreads={label: _spread(similarities) for label, similarities in found.items()},
@@ -125,7 +125,7 @@ def _similarities(
     return np.asarray(np.clip((first * second).sum(axis=1), -1.0, 1.0).round(6))
 
 
-def _proposed(found: _Found) -> SimilarityProfile:
+def _propose(found: _Found) -> SimilarityProfile:
     kin = np.concatenate([found[PairLabel.SAME], found[PairLabel.CONFLICT]])
     related = _best(kin, found[PairLabel.DIFFERENT], least=0.0)
     merge = _best(found[PairLabel.SAME], found[PairLabel.DIFFERENT], least=related)

@@ -45,11 +45,17 @@ class Doubt(NamedTuple):
 
 def doubts(draft: Draft, masks: Sequence[Mask] = ()) -> tuple[Doubt, ...]:
     """Everything doubtful about a draft whose hidden characters were taken out; `masks` says what they were."""
-    found = (_hidden(masks), _orders(draft), _stuffing(draft), _triggers(draft.triggers), _title(draft.title))
+    found = (
+        _doubt_hidden_text(masks),
+        _orders(draft),
+        _stuffing(draft),
+        _triggers(draft.triggers),
+        _title(draft.title),
+    )
     return tuple(one for one in found if one is not None)
 
 
-def _hidden(masks: Sequence[Mask]) -> Doubt | None:
+def _doubt_hidden_text(masks: Sequence[Mask]) -> Doubt | None:
     for kind, most in MOST_HIDDEN.items():
         count = sum(mask.length for mask in masks if mask.kind == kind)
         if count > most:

@@ -101,7 +101,9 @@ class Writing:
         """Gather what a plan writes, and say what became of the draft."""
         save_id = self._ids.new("sv")
         if plan.decision.decision is SaveDecision.REJECT:
-            return self._told(plan, save_id, plan.decision.duplicate.memory.id if plan.decision.duplicate else None)
+            return self._record_outcome(
+                plan, save_id, plan.decision.duplicate.memory.id if plan.decision.duplicate else None
+            )
         if plan.decision.merge_into is not None:
             return self._merge(plan, save_id, plan.decision.merge_into)
         memory = self._memory(plan)
@@ -122,14 +124,14 @@ class Writing:
         if draft.source_id is not None:
             self._sources.add(draft.source_id)
         self._join(plan, memory, save_id)
-        return self._told(plan, save_id, memory.id)
+        return self._record_outcome(plan, save_id, memory.id)
 
     def _set_apart(self, plan: Plan, save_id: str, memory: MemoryRecord) -> SaveOutcome:
         """Keep the row alone, without passages: what is in quarantine is in no index, and moves no word's frequency."""
         held = quarantine.set_apart(memory, plan.prepared.doubts)
         self._new.append(Saved(memory=held))
         self._work.audit.append("memory.quarantine", held.id, {"save_id": save_id, "for": quarantine.reasons(held)})
-        return self._told(plan, save_id, held.id)
+        return self._record_outcome(plan, save_id, held.id)
 
     def flush(self) -> None:
         """Write everything gathered so far."""
@@ -220,9 +222,9 @@ class Writing:
             )
         )
         self._work.audit.append("memory.merge", memory.id, {"save_id": save_id, "triggers": added})
-        return self._told(plan, save_id, memory.id, {"incoming": incoming(plan.prepared)})
+        return self._record_outcome(plan, save_id, memory.id, {"incoming": incoming(plan.prepared)})
 
-    def _told(
+    def _record_outcome(
         self, plan: Plan, save_id: str, memory_id: str | None, more: Mapping[str, Any] | None = None
     ) -> SaveOutcome:
         outcome = outcome_of(plan, save_id, memory_id)
