@@ -104,7 +104,7 @@ def test_masking_takes_linear_time_whatever_a_secret_begins_with() -> None:
     assert list(filter(None, (steep(masking, text) for text in texts))) == []
 
 
-@pytest.mark.parametrize("letter", ["\u6f22", "\u304b\u306a"])
+@pytest.mark.parametrize("letter", ["\u6f22", "\u304b\u306a", "a\u200d"])
 def test_letters_without_a_break_are_cut_in_linear_time(letter: str) -> None:
     """100,000 of them once took the splitter 2 s: for each passage it looked at every letter up to the next break."""
     chunker = Chunker(len, 256)

@@ -231,7 +231,7 @@ def test_the_tokens_of_a_text_are_counted_once() -> None:
     assert max(asked.values()) == 1
 
 
-@pytest.mark.parametrize("letters", ["\u6f22", "\u304b\u306a", "eyJ", "0123456789", "a\u6f22"])
+@pytest.mark.parametrize("letters", ["\u6f22", "\u304b\u306a", "eyJ", "0123456789", "a\u6f22", "a\u200d"])
 @pytest.mark.parametrize("after", ["", " and then words. " * 40, "\n\n# A heading\n\nwith text under it"])
 def test_letters_without_a_break_are_cut_as_the_splitter_cuts_them(letters: str, after: str) -> None:
     """The splitter is shown a stretch of letters in parts, which saves time and moves no cut."""
