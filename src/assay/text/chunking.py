@@ -41,7 +41,7 @@ BLOCK = 32_000
 """Characters the splitter is given at once; its time grows faster than the text."""
 UNBROKEN = 2_000
 """Letters and joiners in a row that are shown to the splitter in parts: its time for them grows with the square."""
-_UNBROKEN = re.compile(rf"[^\s\x00-/:-@\[-`{{-\x7f\u2010-\u205e\u3000-\u303f\uff01-\uff0f]{{{UNBROKEN}}}")
+_UNBROKEN = re.compile(rf"[^\s\x00-/:-@\[-`{{-\x7f\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f]{{{UNBROKEN}}}")
 
 COUNTED = 64
 """Texts whose tokens are known, those asked for last; none is much longer than a passage."""
