@@ -131,8 +131,8 @@ class HttpPool:
         # New, since a thread of the parent may have held it at the fork; so for the locks inside the clients, which
         # is why those are not closed as usual.
         self._lock = threading.Lock()
-        self._clients.clear()
         self._backend.close_streams()
+        self._clients.clear()
 
     def _client(self, scheme: str) -> httpx.Client:
         with self._lock:
