@@ -5,6 +5,7 @@
 | `verb` | what a verb, a caller and a request are |
 | `fields` | field types that requests share |
 | `faults` | what is wrong with a request, in plain words |
+| `paging` | pages of long lists: cursor, limit, next_cursor |
 | `memory` | save, update, forget, restore, link, why |
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
