@@ -23,7 +23,6 @@ from assay.server.routers import flags as flag_routes
 from assay.server.routers import health as health_routes
 from assay.server.routers import memory as memory_routes
 from assay.server.routers import research as research_routes
-from assay.server.routers import runs as run_routes
 from assay.server.routers import searching
 from assay.server.services import Services
 from assay.testing import note
@@ -138,7 +137,6 @@ TYPED: dict[str, tuple[type, type[BaseModel]]] = {
     "health": (client_module.Health, health_routes.HealthFound),
     "ask": (client_module.Answer, research_routes.AnswerFound),
     "retry_search": (client_module.Answer, research_routes.AnswerFound),
-    "run": (client_module.Run, run_routes.RunDone),
 }
 """By call of the client: what it gives, and what the server sends."""
 UNPACKED: dict[str, tuple[type[BaseModel], set[str]]] = {

@@ -335,6 +335,7 @@ def evaluate(
     k: int | None = None,
     repeats: int = 1,
     sample: float | None = None,
+    max_cases: int | None = None,
     timeout_s: float | None = 60.0,
     name: str = "",
     runs: str | Path | None = None,
@@ -345,6 +346,7 @@ def evaluate(
     `Memory`, or a name as the command line takes it, such as `"assay:mode=quick"`. A case in which it fails is an
     outcome; only a run in which nothing at all could be measured raises. A metric is a name such as `"ndcg@10"`, or a
     function of one case (`assay.extend.CaseView`) that returns a number, or None where the question does not arise.
+    `max_cases` takes a fixed sample of at most that many cases, as the server does; `sample` takes a share of them.
     """
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
@@ -363,7 +365,7 @@ def evaluate(
         spec=system if isinstance(system, str) else "",
     )
     running = Running(runs=None if runs is None else Path(runs))
-    result = run_dataset(given, lambda scored: _open_system(system, scored), options, running)
+    result = run_dataset(given, lambda scored: _open_system(system, scored), options, running, max_cases=max_cases)
     refuse_unmeasured(result)
     return result
 

@@ -32,6 +32,7 @@ from assay.records import (
     AuthorKind,
     Edge,
     EdgeKind,
+    EvalResult,
     ForgottenMemory,
     Intent,
     Mode,
@@ -39,8 +40,16 @@ from assay.records import (
     Tier,
     Why,
 )
+from assay.records.dataset_overview import DatasetOverview
+from assay.records.run_results import ComparisonResult, RunSummary
 from assay.verbs import Verb
+from assay.verbs import datasets as dataset_verbs
+from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
+from assay.verbs import runs as run_verbs
+from assay.verbs.datasets import DatasetList
+from assay.verbs.judgments import JudgmentPage, KeptJudgments
+from assay.verbs.runs import RunPage
 
 DEFAULT_URL = "http://127.0.0.1:8710"
 AGAIN = frozenset({408, 425, 429, 502, 503, 504})
@@ -175,37 +184,6 @@ class ListedMemories:
     by_status: Mapping[str, int]
     next_cursor: str | None
     """Where the next page begins; None on the last."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
-    """One metric of a run; a value that could not be computed is None."""
-
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    worst: float | None
-    """The value if every case without one had come out as badly as possible."""
-    best: float | None
-    """The value if every case without one had come out as well as possible."""
-    scored: int
-    cases: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
-    """What a run measured."""
-
-    run_id: str
-    name: str
-    dataset: str
-    metrics: tuple[Measured, ...]
-    counts: Mapping[str, int]
-    notes: tuple[str, ...]
-    caveats: tuple[Mapping[str, Any], ...]
-    """What must be known beside the numbers, each as `Caveat.as_json` gives it."""
-    result_hash: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -356,13 +334,40 @@ class Client:
         """The whole analysis on demand."""
         return self.post("/api/evaluation/analyze", wanted)
 
-    def run(self, dataset: str, **more: Any) -> Run:
-        """Run Assay over a dataset and measure it; may take minutes, so give the client a long deadline."""
-        return _value(Run, self.post("/api/runs", {"dataset": dataset, **more}))
+    def run(self, dataset: str, **more: Any) -> RunSummary:
+        """Run Assay over a dataset and measure it; may take minutes, so give the client a long deadline.
 
-    def compare(self, control: str, treatment: str, *, seed: int = 0) -> Mapping[str, Any]:
-        """Compare two runs by id."""
-        return self.get("/api/runs/compare", control=control, treatment=treatment, seed=seed)
+        `more` are further fields of the request, such as mode, metrics, k, max_cases or max_seconds.
+        """
+        return self._call(run_verbs.START, dataset=dataset, **more)
+
+    def runs(self, *, limit: int = 50, cursor: str | None = None) -> RunPage:
+        """Return one page of runs, newest first."""
+        return self._call(run_verbs.LIST_RUNS, limit=limit, cursor=cursor)
+
+    def show_run(self, run_id: str) -> EvalResult:
+        """Return one run as the store keeps it: its numbers, and every case's."""
+        return self._call(run_verbs.SHOW, run_id=run_id)
+
+    def compare(self, control: str, treatment: str, *, seed: int = 0) -> ComparisonResult:
+        """Compare two runs over the same cases, each by its id or name."""
+        return self._call(run_verbs.COMPARE, control=control, treatment=treatment, seed=seed)
+
+    def datasets(self) -> DatasetList:
+        """Return the datasets that come with Assay and those that were imported."""
+        return self._call(dataset_verbs.LIST)
+
+    def show_dataset(self, name: str) -> DatasetOverview:
+        """Return what a dataset holds, counted."""
+        return self._call(dataset_verbs.SHOW, name=name)
+
+    def add_judgments(self, judgments: Sequence[Mapping[str, Any]], *, annotator: str = "") -> KeptJudgments:
+        """Keep grades of logged searches: each has a query_id, a memory_id and a relevance of 0 to 3."""
+        return self._call(judgment_verbs.ADD, judgments=list(judgments), annotator=annotator)
+
+    def judgments(self, **filters: Any) -> JudgmentPage:
+        """Return one page of judgments; filters are query_id, source, limit and cursor."""
+        return self._call(judgment_verbs.LIST, **filters)
 
     def flags(self) -> tuple[Mapping[str, Any], ...]:
         """Every flag as it stands."""
@@ -436,7 +441,6 @@ _NESTED: Mapping[tuple[type, str], type] = {
     (FoundMemory, "passages"): FoundPassage,
     (FoundMemory, "contradicts"): OtherView,
     (FoundMemory, "contradicted_by"): OtherView,
-    (Run, "metrics"): Measured,
 }
 """The value each entry of a list is, by who holds the list and the field's name."""
 _READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {

@@ -10,11 +10,12 @@ import pytest
 from tests.evaluation.made import Values, golden, good, level, nothing, poor, reading, run_of
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
-from assay.evaluation.comparing import ListAgreement, Mover, OneSided, compare_readings, compare_two, is_loss
+from assay.evaluation.comparing import compare_readings, compare_two, is_loss
 from assay.evaluation.pairing import latency_changes
-from assay.evaluation.readings import Difference, differing, reading_of
+from assay.evaluation.readings import differing, reading_of
 from assay.metrics.outcomes import not_applicable, system_failed
 from assay.records.caveats import Caveat, CaveatKind
+from assay.records.run_results import Difference, ListAgreement, Mover, OneSided
 
 
 def test_means_are_over_the_cases_both_have() -> None:

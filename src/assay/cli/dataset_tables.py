@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.cli.plain import plain
-from assay.evaluation.datasets import Checked, Finding, Import, Imported, Overview
-from assay.evaluation.datasets.showing import Spread
+from assay.evaluation.datasets import Checked, Finding, Import
 from assay.formats.grid import grid
-from assay.records.datasets import Dataset
+from assay.records.dataset_overview import DatasetOverview, LeastMedianMost
 
 FINDINGS_SHOWN = 20
 """Of each severity; --json has them all."""
@@ -74,7 +73,7 @@ def checked_json(found: Checked, fixed: dict[str, Any] | None) -> dict[str, Any]
     }
 
 
-def overview_lines(seen: Overview) -> Iterator[str]:
+def overview_lines(seen: DatasetOverview) -> Iterator[str]:
     """A dataset in numbers."""
     low, high, level = seen.scale
     best = "" if seen.best_precision_at_5 is None else f"; precision@5 can reach {seen.best_precision_at_5:.3f}"
@@ -101,16 +100,22 @@ def _kinds(counts: Mapping[str, float]) -> str:
     return ", ".join(f"{kind} {count:,g}" for kind, count in counts.items())
 
 
-def _spread(spread: Spread | None) -> str:
+def _spread(spread: LeastMedianMost | None) -> str:
     return "-" if spread is None else f"{spread.least:g}, {spread.median:g}, {spread.most:g}"
 
 
-def bundled_row(one: Dataset) -> tuple[str, ...]:
-    """A line of the list: a dataset that comes with Assay."""
-    sizes = f"{len(one.cases):,}", f"{len(one.documents):,}"
-    return one.name, one.version, *sizes, one.content_hash[:19], "Assay"
-
-
-def imported_row(one: Imported) -> tuple[str, ...]:
-    """A line of the list: an imported dataset."""
-    return one.name, one.version, f"{one.cases:,}", f"{one.documents:,}", one.content_hash[:19], one.imported_from
+def list_lines(datasets: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the table of datasets, as `dataset list --json` has them."""
+    head = ("name", "version", "cases", "documents", "content", "from")
+    rows = (
+        (
+            dataset["name"],
+            dataset["version"],
+            f"{dataset['cases']:,}",
+            f"{dataset['documents']:,}",
+            dataset["content_hash"][:19],
+            dataset.get("imported_from", "Assay"),
+        )
+        for dataset in datasets
+    )
+    return grid([head, *rows])

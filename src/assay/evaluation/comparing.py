@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,53 +18,33 @@ from assay.errors import MissingExtra, NotComparable, NothingMeasured
 from assay.evaluation.caveats import name_few, withhold
 from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
 from assay.evaluation.pairing import (
-    LatencyChange,
     MetricChange,
     latency_changes,
     metric_changes,
     paired,
     shared_metrics,
 )
-from assay.evaluation.readings import METRICS, Difference, Reading, differing, lower_is_better, shared_instrument
+from assay.evaluation.readings import METRICS, Reading, differing, lower_is_better, shared_instrument
 from assay.formats.grid import grid
 from assay.metrics.percentiles import mean
 from assay.records.caveats import Caveat, CaveatKind, caveats_about
 from assay.records.outcome import OutcomeKind
+from assay.records.plain import plain
+from assay.records.run_results import (
+    ComparedMetric,
+    ComparedRun,
+    ComparisonResult,
+    Difference,
+    LatencyChange,
+    ListAgreement,
+    Mover,
+    OneSided,
+)
 from assay.statistics import Pairs, first_of_each_test, rank_agreement
 
 MOST_MOVERS = 10
 ABSENT = "absent"
 """What stands for a case that a run does not have."""
-
-
-class Mover(NamedTuple):
-    """A case whose value changed."""
-
-    case: str
-    query: str
-    metric: str
-    before: float
-    after: float
-
-
-class OneSided(NamedTuple):
-    """A case with a value on one side only, under these metrics."""
-
-    case: str
-    metrics: tuple[str, ...]
-    before: str
-    """An outcome, or `absent`."""
-    after: str
-
-
-class ListAgreement(NamedTuple):
-    """How alike the lists are, on average over the cases both have."""
-
-    cases: int
-    rbo: float
-    jaccard: float
-    top_changed: int
-    """Cases whose first result is another one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -122,23 +102,25 @@ class Compared:
         before, after = self.control.name, self.treatment.name
         return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
+    def result(self) -> ComparisonResult:
+        """Return the comparison as every surface shows it."""
+        return ComparisonResult(
+            control=_named(self.control),
+            treatment=_named(self.treatment),
+            metrics={name: _compared_metric(change) for name, change in self.metrics.items()},
+            movers=self.movers,
+            list_agreement=self.agreement,
+            latency=self.latency,
+            same_host=self.same_host,
+            one_sided=self.one_sided,
+            changed=self.changed,
+            caveats=self.caveats,
+        )
+
     def as_json(self) -> dict[str, object]:
         """Everything, for machines."""
-        return {
-            "control": _named(self.control),
-            "treatment": _named(self.treatment),
-            "metrics": {
-                name: {"before": one.before, "after": one.after, **comparison_json(one.comparison)}
-                for name, one in self._each()
-            },
-            "movers": [one._asdict() for one in self.movers],
-            "list_agreement": None if self.agreement is None else self.agreement._asdict(),
-            "latency": [one._asdict() for one in self.latency],
-            "same_host": self.same_host,
-            "one_sided": [{**one._asdict(), "metrics": list(one.metrics)} for one in self.one_sided],
-            "changed": [one._asdict() for one in self.changed],
-            "caveats": [caveat.as_json() for caveat in self.caveats],
-        }
+        whole: dict[str, object] = plain(self.result())
+        return whole
 
     def _each(self) -> Iterable[tuple[str, MetricChange]]:
         return self.metrics.items()
@@ -336,5 +318,13 @@ def _kind(reading: Reading, metric: str, case: str) -> str:
     return ABSENT if found is None else found.kind.value
 
 
-def _named(reading: Reading) -> dict[str, str]:
-    return {"name": reading.name, "run_id": reading.run_id, "host": reading.host}
+def _named(reading: Reading) -> ComparedRun:
+    return ComparedRun(name=reading.name, run_id=reading.run_id, host=reading.host)
+
+
+def _compared_metric(change: MetricChange) -> ComparedMetric:
+    told: dict[str, Any] = comparison_json(change.comparison)
+    limits = told.pop("interval")
+    return ComparedMetric(
+        before=change.before, after=change.after, interval=None if limits is None else tuple(limits), **told
+    )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.evaluation.readings import Reading, has_direction, lower_is_better
 from assay.metrics.spec import MetricSpec
+from assay.records.run_results import LatencyChange
 from assay.statistics import Comparison, Pairs, Rules, compare_all
 
 PERCENTS = (50, 95, 99)
@@ -84,21 +84,6 @@ def metric_changes(
         name: MetricChange(before=_mean(left), after=_mean(right), comparison=found[name])
         for name, (left, right) in arrays.items()
     }
-
-
-class LatencyChange(NamedTuple):
-    """One percentile of the same cases on two sides, in milliseconds; limits are None where too few were timed."""
-
-    percent: int
-    before: float
-    after: float
-    low: float | None
-    """Of the difference."""
-    high: float | None
-    ratio_low: float | None
-    """Of after / before."""
-    ratio_high: float | None
-    cases: int
 
 
 def latency_changes(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.evaluation.judged_scores import without_spent
 from assay.evaluation.results import RunResult
@@ -21,6 +21,7 @@ from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat
 from assay.records.evaluations import CaseResult
 from assay.records.outcome import Outcome
+from assay.records.run_results import Difference
 from assay.records.runs import CaseRun, CaseStatus
 
 METRICS = "metrics"
@@ -175,17 +176,6 @@ def _case_runs(statuses: Sequence[CaseStatus], times: Sequence[float], waited: S
         yield CaseRun(status=status, total_ms=next(left[status], None) if status in left else None)
 
 
-class Difference(NamedTuple):
-    """A field that is not the same on both sides; None: it is not there at all."""
-
-    field: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.field}: {_short(self.before)} -> {_short(self.after)}"
-
-
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
     """Every field that differs, nested ones by their dotted name, sorted."""
     left, right = dict(_flat(before)), dict(_flat(after))
@@ -220,10 +210,3 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", list(value) if isinstance(value, tuple) else value
-
-
-def _short(value: Any) -> str:
-    text = "nothing" if value is None else str(value)
-    # Of a hash the first digits are enough to see that it is another one.
-    most = 19 if text.startswith("sha256:") else 60
-    return text if len(text) <= most else f"{text[:most]}..."

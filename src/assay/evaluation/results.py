@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from assay.records.caveats import Caveat, CaveatKind, caveats_about, read_caveat
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.outcome import Cause, Outcome, OutcomeKind
 from assay.records.rate import Rate
+from assay.records.run_results import LatencyValues, MetricValue, RateValue, RunSummary
 from assay.records.runs import CaseStatus
 from assay.statistics import Interval
 
@@ -168,6 +169,28 @@ class RunResult:
             "result_hash": self.result_hash,
         }
 
+    def summary(self, notes: Sequence[str] = ()) -> RunSummary:
+        """Return what was measured as every surface shows it; `notes` say what became of the run itself."""
+        return RunSummary(
+            run_id=self.run_id,
+            name=self.name,
+            dataset=self.manifest.dataset,
+            instrument_hash=self.manifest.instrument_hash,
+            result_hash=self.result_hash,
+            metrics=_metric_values(self.aggregates),
+            counts={status.value: count for status, count in self.counts.items()},
+            rates={name: RateValue(**rate_json(rate)) for name, rate in self.rates.items()},
+            latency={stage: _latency_values(summary) for stage, summary in self.latency.items()},
+            breakdowns={
+                label: {value: _metric_values(part) for value, part in parts.items()}
+                for label, parts in self.breakdowns.items()
+            },
+            floors=self.floors,
+            caveats=self.caveats,
+            notes=tuple(notes),
+            manifest=self.manifest,
+        )
+
     def save(self, folder: Path) -> RunResult:
         """Write all three files into a folder of its own; the run as it now stands there."""
         files = RunFolder(folder)
@@ -207,6 +230,18 @@ class RunResult:
         lines = [f"  {spec!s:<{width}}  {shown_value(one)}" for spec, one in self.aggregates.items()]
         ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
         return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
+
+
+def _metric_values(aggregates: Aggregates) -> dict[str, MetricValue]:
+    told: dict[str, Plain] = {str(spec): aggregate.as_json() for spec, aggregate in aggregates.items()}
+    return {
+        name: MetricValue(**{**value, "interval": value["interval"] and tuple(value["interval"])})
+        for name, value in told.items()
+    }
+
+
+def _latency_values(summary: LatencySummary) -> LatencyValues:
+    return LatencyValues(**{**latency_json(summary), "at_least": tuple(summary.at_least)})
 
 
 def shown_value(one: Aggregate) -> str:

@@ -7,7 +7,6 @@ thread; when too many wait already it is refused at once.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from functools import cached_property
@@ -86,8 +85,6 @@ class Services:
         self.live = LiveQuestions(engine.store.ids, peers)
         self.streams = EventStreams()
         """The event streams that are open."""
-        self.measuring = threading.Lock()
-        """Held by whoever measures: two at once would distort each other's times."""
         self.under_way: dict[str, str] = {}
         """Requests being answered: method and route by the request's id."""
         self.interrupted: list[tuple[str, str]] = []

@@ -6,7 +6,10 @@
 | `fields` | field types that requests share |
 | `faults` | what is wrong with a request, in plain words |
 | `paging` | pages of long lists: cursor, limit, next_cursor |
+| `datasets` | which datasets there are, and what one holds |
+| `judgments` | grades of searches: add, list |
 | `memory` | save, update, forget, restore, link, why |
+| `runs` | start a run, list runs, show one, compare two |
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
 client, reference pages and the tests of parity and authority follow from the table.
@@ -17,10 +20,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.verbs import memory
+from assay.verbs import datasets, judgments, memory, runs
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
-FAMILIES: tuple[Family, ...] = (memory.FAMILY,)
+FAMILIES: tuple[Family, ...] = (
+    datasets.FAMILY,
+    judgments.FAMILY,
+    memory.FAMILY,
+    runs.FAMILY,
+)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}
 """Every verb by its name."""
 

@@ -2,9 +2,9 @@
 
 `stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `tuning` what
 is tuned, `keeping` how long what is kept, `online` what runs beside a memory in use, `tracing` spans of what it does,
-`server` a memory that serves others, `shelves` the files that a caller may see, `measuring` a run that others ask for,
-`research` what answers questions. What is heavy or optional is imported inside the function that needs it: the base
-install has no SQLAlchemy, and `assay --help` must not wait for it.
+`server` a memory that serves others, `shelves` the files that a caller may see, `research` what answers questions.
+What is heavy or optional is imported inside the function that needs it: the base install has no SQLAlchemy, and
+`assay --help` must not wait for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 from assay.wiring.embedders import configured_embedder, load_embedder
 from assay.wiring.engines import flags_of, open_engine
 from assay.wiring.keeping import create_checkpoint, delete_checkpoint, restore_archive, run_retention
-from assay.wiring.measuring import Measured, Measurement, measure
 from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
 from assay.wiring.online import interleaved_search, ladder_of, shadow_of, treatment_of
 from assay.wiring.research import open_research
@@ -26,8 +25,6 @@ from assay.wiring.tuning import open_tunable
 
 __all__ = [
     "JudgeChoice",
-    "Measured",
-    "Measurement",
     "claim_files",
     "configured_embedder",
     "corpus_settings",
@@ -40,7 +37,6 @@ __all__ = [
     "list_checkpoints",
     "load_embedder",
     "lookup_of",
-    "measure",
     "open_engine",
     "open_judge",
     "open_judging",

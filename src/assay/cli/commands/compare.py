@@ -9,10 +9,11 @@ import typer
 
 from assay.cli.runs import RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
-from assay.evaluation.comparing import Compared, OneSided, compare_readings
+from assay.evaluation.comparing import Compared, compare_readings
 from assay.evaluation.differences import number
-from assay.evaluation.pairing import LatencyChange
 from assay.formats.grid import grid
+from assay.records.run_results import LatencyChange, OneSided
+from assay.verbs.runs import COMPARE
 
 NamesArgument = Annotated[
     list[str],
@@ -30,7 +31,8 @@ def register(app: typer.Typer) -> None:
         place = lookup(surface, runs)
         readings = [place.either(name) for name in names]
         found = compare_readings(readings, seed=seed)
-        surface.result(found.as_json(), "\n\n".join("\n".join(_lines(one)) for one in found.comparisons))
+        told = {"comparisons": [COMPARE.to_json(compared.result()) for compared in found.comparisons]}
+        surface.result(told, "\n\n".join("\n".join(_lines(one)) for one in found.comparisons))
         surface.caveats([caveat for one in found.comparisons for caveat in one.caveats])
 
 

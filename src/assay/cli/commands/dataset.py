@@ -15,16 +15,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from assay import wiring
 from assay.cli.commands import dataset_building
 from assay.cli.dataset_tables import (
-    bundled_row,
     checked_json,
     checked_lines,
     count,
     imported_json,
     imported_lines,
-    imported_row,
+    list_lines,
     overview_lines,
 )
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, NothingMeasured
@@ -41,11 +39,12 @@ from assay.evaluation.datasets import (
     split_dataset,
 )
 from assay.evaluation.datasets import show as overview
-from assay.evaluation.datasets.bundled import bundled_names
 from assay.evaluation.datasets.export_losses import find_losses
+from assay.evaluation.datasets.showing import list_datasets
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
 from assay.records.owned_files import FileKind
+from assay.verbs import datasets as dataset_verbs
 
 NOT_USABLE = 2
 """The exit code of a check that found errors, and of whatever has no cases."""
@@ -222,18 +221,18 @@ def _register_looks(group: typer.Typer) -> None:
     def show(surface: Surface, name: NameArgument) -> None:
         """Show what a dataset holds: sizes, kinds, grades, version and content hash."""
         seen = overview(_loaded(surface, name))
-        surface.result(plain(seen), "\n".join(overview_lines(seen)))
+        surface.show(dataset_verbs.SHOW, seen, "\n".join(overview_lines(seen)))
 
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List the datasets that come with Assay and those that were imported."""
-        entries = list(wiring.registry_of(surface.settings).entries())
-        bundled = [(name, _loaded(surface, name)) for name in bundled_names()]
-        head = ("name", "version", "cases", "documents", "content", "from")
-        rows = [head, *(bundled_row(one) for _, one in bundled), *(imported_row(one) for one in entries)]
-        listed = [{"name": name, "version": one.version, "bundled": True} for name, one in bundled]
-        listed += [{**plain(one), "bundled": False} for one in entries]
-        surface.result(listed, "\n".join(grid(rows)) if rows[1:] else "No datasets. `assay dataset import` adds one.")
+        cards = list(wiring.registry_of(surface.settings).entries())
+        found = dataset_verbs.DatasetList(datasets=list_datasets(cards))
+        told = dataset_verbs.LIST.to_json(found)
+        # Where a file came from and lies is for whoever sits at this machine only.
+        for dataset, card in zip([entry for entry in told["datasets"] if not entry["bundled"]], cards, strict=True):
+            dataset.update(path=str(card.path), imported_from=card.imported_from)
+        surface.result(told, "\n".join(list_lines(told["datasets"])))
 
 
 def _loaded(surface: Surface, name: str) -> Dataset:

@@ -37,6 +37,7 @@ from assay.records.checked import one_of
 from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.systems.protocol import System
+from assay.verbs.runs import START
 
 if TYPE_CHECKING:
     from assay.storage import Work
@@ -59,6 +60,10 @@ KOption = Annotated[int | None, typer.Option("-k", help="Results to ask for; at 
 RepeatOption = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Ask every case so many times.")]
 SampleOption = Annotated[
     float | None, typer.Option("--sample", metavar="SHARE", help="A share of the cases, the same ones every time.")
+]
+MaxCasesOption = Annotated[
+    int | None,
+    typer.Option("--max-cases", metavar="N", help="At most N cases: a sample, the same ones every time."),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample.")]
 ResumeOption = Annotated[
@@ -94,6 +99,7 @@ class _Given:
     threads: int
     budget: str | None
     asking: str | None
+    max_cases: int | None
 
 
 def register(app: typer.Typer) -> None:
@@ -108,6 +114,7 @@ def register(app: typer.Typer) -> None:
         k: KOption = None,
         repeat: RepeatOption = None,
         sample: SampleOption = None,
+        max_cases: MaxCasesOption = None,
         seed: SeedOption = None,
         resume: ResumeOption = None,
         budget: BudgetOption = None,
@@ -134,6 +141,7 @@ def register(app: typer.Typer) -> None:
             threads=threads,
             budget=budget,
             asking=asking,
+            max_cases=max_cases,
         )
         place = runs or surface.settings.runs_folder or DEFAULT_RUNS
         scored = for_scoring(found, exclude_unresolved=exclude_unresolved)
@@ -198,7 +206,13 @@ class _Doing(NamedTuple):
                         on_case=None if on_case is None else _counting(on_case),
                     )
 
-                return run_dataset(self.scored, lambda scored: self._open(spec, scored), options, start)
+                return run_dataset(
+                    self.scored,
+                    lambda scored: self._open(spec, scored),
+                    options,
+                    start,
+                    max_cases=self.given.max_cases,
+                )
         except (KeyboardInterrupt, AssayError) as problem:
             if begun and (isinstance(problem, KeyboardInterrupt) or problem.exit_code == AssayError.exit_code):
                 sys.stderr.write(f"Cases that ended are kept. Go on with: {self._command(begun[0].run_id)}\n")
@@ -247,7 +261,8 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None, datas
     said += [f"Written to {result.folder}" for result in results]
     channels = channel_table(results)
     shown = "\n".join([table(results, floors), "", *([channels, ""] if channels else []), *filter(None, said)])
-    surface.result({"runs": [_as_json(one) for one in results]}, shown)
+    told = {"runs": [_as_json(result, note) for result, note in zip(results, notes, strict=True)]}
+    surface.result(told, shown)
     for result in results:
         surface.caveats(result.caveats, about=result.name if len(results) > 1 else "")
     for note in filter(None, notes):
@@ -269,10 +284,9 @@ def _write_trec(result: RunResult, trec: Path | None, *, several: bool) -> None:
         result.write_trec(trec.with_name(f"{result.run_id}-{trec.name}") if several else trec)
 
 
-def _as_json(result: RunResult) -> dict[str, Any]:
-    """What `result.json` holds, without the values of every case, and where that file is."""
-    whole = {name: of for name, of in result.as_json().items() if name not in ("per_case", "noise")}
-    return {**whole, "folder": str(result.folder)}
+def _as_json(result: RunResult, note: str | None) -> dict[str, Any]:
+    """Return what every surface says of a run, and where its files are."""
+    return {**START.to_json(result.summary([note] if note else [])), "folder": str(result.folder)}
 
 
 def _stored(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from assay.evaluation.comparing import Compared, Mover, is_loss
+from assay.evaluation.comparing import Compared, is_loss
 from assay.evaluation.differences import number
 from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict, told, word
+from assay.records.run_results import Mover
 
 MARKER = "<!-- assay gate -->"
 """The first line of a comment, by which a workflow finds the one to replace."""

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.evaluation.comparing import Compared, Mover, is_loss, leading, movers
+from assay.evaluation.comparing import Compared, is_loss, leading, movers
 from assay.evaluation.differences import number
 from assay.evaluation.gating.verdict import Status, Verdict
 from assay.hashing import content_hash
+from assay.records.run_results import Mover
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"

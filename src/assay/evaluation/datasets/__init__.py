@@ -15,7 +15,7 @@ from assay.evaluation.datasets.importing import Import, import_dataset, keep_fix
 from assay.evaluation.datasets.loading import export_dataset, load_dataset, load_named
 from assay.evaluation.datasets.registering import DATASET_FORMATS, Source
 from assay.evaluation.datasets.registry import Imported, Registry
-from assay.evaluation.datasets.showing import Overview, show
+from assay.evaluation.datasets.showing import show
 from assay.evaluation.datasets.splitting import split_dataset
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "ForScoring",
     "Import",
     "Imported",
-    "Overview",
     "Registry",
     "Relocation",
     "Severity",

@@ -1,66 +1,26 @@
-"""What a dataset holds, counted: kinds, lengths, grades, and the best that its judgments allow."""
+"""What datasets hold, counted: kinds, lengths, grades, and the best that judgments allow; and the list of them."""
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
+from assay.evaluation.datasets.bundled import bundled_names
 from assay.evaluation.datasets.labels import label_sources
+from assay.evaluation.datasets.loading import load_dataset
+from assay.evaluation.datasets.registry import Imported
+from assay.records.dataset_overview import DatasetOverview, LeastMedianMost, ListedDataset
 from assay.records.datasets import Dataset
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spread:
-    """Least, middle and most of something."""
-
-    least: float
-    median: float
-    most: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Overview:
-    """One dataset in numbers."""
-
-    name: str
-    version: str
-    description: str
-    tag_hint: str
-    content_hash: str
-    corpus_hash: str
-    scale: tuple[int, int, int]
-    """Lowest grade, highest grade, the lowest that is relevant."""
-    ranked_unit: str
-    floors: Mapping[str, float]
-    documents: int
-    words: Spread | None
-    """Of a document; None where there are no documents."""
-    entity_types: Mapping[str, int]
-    formats: Mapping[str, int]
-    cases: int
-    categories: Mapping[str, int]
-    difficulties: Mapping[str, int]
-    unanswerable: int
-    anchored: int
-    """Cases whose gold is a place in a file."""
-    judgments: int
-    grades: Mapping[int, int]
-    label_sources: Mapping[str, int]
-    """How many grades each source gave: `manual`, `validated`, `implicit`, `bootstrapped`, `llm_judge`."""
-    relevant: Spread | None
-    """Documents that are relevant to a case; None where nothing is judged."""
-    best_precision_at_5: float | None
-    """What precision@5 would be if everything relevant came first: a floor above it cannot be met."""
-
-
-def show(dataset: Dataset) -> Overview:
+def show(dataset: Dataset) -> DatasetOverview:
     """Count what a dataset holds."""
     labels = [one.labels for one in dataset.cases if one.grades]
     relevant = [sum(grade >= dataset.relevance_level for grade in row.values()) for row in labels]
     grades = Counter(grade for row in labels for grade in row.values())
-    return Overview(
+    return DatasetOverview(
         name=dataset.name,
         version=dataset.version,
         description=dataset.description,
@@ -93,10 +53,43 @@ def _best_precision(relevant: list[int]) -> float | None:
     return statistics.fmean(counted) if counted else None
 
 
-def _spread(numbers: Iterable[float]) -> Spread | None:
+def _spread(numbers: Iterable[float]) -> LeastMedianMost | None:
     found = list(numbers)
-    return Spread(least=min(found), median=statistics.median(found), most=max(found)) if found else None
+    return LeastMedianMost(least=min(found), median=statistics.median(found), most=max(found)) if found else None
 
 
 def _counted(kinds: Iterable[str]) -> dict[str, int]:
     return dict(Counter(one for one in kinds if one).most_common())
+
+
+def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
+    """Return the datasets that come with Assay, then the imported ones."""
+    return (
+        *map(_bundled, bundled_names()),
+        *(
+            ListedDataset(
+                name=card.name,
+                version=card.version,
+                bundled=False,
+                documents=card.documents,
+                cases=card.cases,
+                content_hash=card.content_hash,
+                imported_at=card.imported_at,
+            )
+            for card in imported
+        ),
+    )
+
+
+@functools.cache
+def _bundled(name: str) -> ListedDataset:
+    """Count a dataset that comes with Assay; read once in a process, since nobody changes it."""
+    dataset = load_dataset(name)
+    return ListedDataset(
+        name=name,
+        version=dataset.version,
+        bundled=True,
+        documents=len(dataset.documents),
+        cases=len(dataset.cases),
+        content_hash=dataset.content_hash,
+    )

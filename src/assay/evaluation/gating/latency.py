@@ -7,12 +7,14 @@ when the interval of the ratio, over the cases both answered, excludes what is a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.gating.question import Question
 from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
-from assay.evaluation.pairing import FEWEST_TIMED, LatencyChange
+from assay.evaluation.pairing import FEWEST_TIMED
+from assay.records.run_results import LatencyChange
 
 RULE = "latency"
 PERCENT = 95
@@ -53,14 +55,14 @@ def _judge(found: LatencyChange, low: float, allowed: float, *, lower_bound: boo
             about=ABOUT,
             status=Status.INCONCLUSIVE,
             sentence=f"{moved}, {limit}: cases ran out of time, so it may be more; wait longer (--timeout)",
-            evidence=found._asdict(),
+            evidence=asdict(found),
         )
     return RuleVerdict(
         rule=RULE,
         about=ABOUT,
         status=Status.FAIL if rose else Status.PASS,
         sentence=f"{moved}, {limit}",
-        evidence=found._asdict(),
+        evidence=asdict(found),
     )
 
 
@@ -77,5 +79,5 @@ def _outside(sentence: str, found: LatencyChange | None = None) -> RuleVerdict:
         about=ABOUT,
         status=Status.NOT_APPLICABLE,
         sentence=sentence,
-        evidence={} if found is None else found._asdict(),
+        evidence={} if found is None else asdict(found),
     )

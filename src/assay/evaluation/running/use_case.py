@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from assay.errors import AssayError, NothingMeasured
+from assay.errors import AssayError, BadValue, NothingMeasured
 from assay.evaluation.datasets.fixing import ForScoring, for_scoring
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
@@ -52,10 +52,22 @@ def run_dataset(
     scored = dataset if isinstance(dataset, ForScoring) else for_scoring(dataset)
     chosen = options or RunOptions()
     chosen = replace(chosen, instrument={**chosen.instrument, **scored.instrument})
+    if max_cases is not None:
+        _check_max_cases(max_cases, chosen)
     if max_cases is not None and len(scored.dataset.cases) > max_cases:
         chosen = replace(chosen, sample=max_cases / len(scored.dataset.cases))
     with open_system(scored.dataset) as system:
         return run(scored.dataset, system, chosen, running() if callable(running) else running)
+
+
+def _check_max_cases(max_cases: int, options: RunOptions) -> None:
+    if max_cases < 1:
+        raise BadValue(f"max_cases {max_cases} is below 1", remedy="Give 1 or more.")
+    if options.sample is not None:
+        raise BadValue(
+            f"there are both a sample of {options.sample} and at most {max_cases} cases",
+            remedy="Give one of the two; a run that goes on keeps its sample.",
+        )
 
 
 def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.mcp.tool import Tool
-from assay.mcp.tools import evaluating, keeping, learning, loading, managing, searching, tasks
+from assay.mcp.tools import keeping, learning, loading, managing, searching, tasks
 from assay.mcp.verb_tools import TOOLS as OF_VERBS
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
@@ -17,6 +17,5 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     *learning.TOOLS,
     *tasks.TOOLS,
     *keeping.TOOLS,
-    *evaluating.TOOLS,
 )
 BY_NAME: Mapping[str, Tool[Any, Any]] = {one.name: one for one in TOOLS}

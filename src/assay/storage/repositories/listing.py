@@ -5,13 +5,14 @@ Only the columns a list shows are read: the rows of a run hold every query's val
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Any
 
 from sqlalchemy import Column, Select, Table, select
 
 from assay.records import LoggedQuery, Origin
 from assay.records.evidence import Judgment, JudgmentSource
+from assay.records.run_results import ListedRun
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row
 from assay.storage.tables import eval_judgments, eval_queries, eval_results
@@ -19,30 +20,19 @@ from assay.storage.tables import eval_judgments, eval_queries, eval_results
 LARGEST = 500
 
 
-class RunLine(NamedTuple):
-    """A run as a list shows it."""
-
-    id: int
-    run_id: str
-    run_type: str
-    feature_id: str | None
-    query_count: int
-    created_at: datetime
-    mrr_at_10: float | None
-    ndcg_at_10: float | None
-    recall_at_10: float | None
-    avg_latency_ms: float | None
-
-
 class Lists(Repository):
     """Pages of one tenant's rows. `before` is the id of the last row of the page before; 0: the first page."""
 
-    def runs(self, *, before: int = 0, limit: int = 50) -> list[RunLine]:
-        """Results of runs."""
+    def runs(self, *, before: int = 0, limit: int = 50) -> list[tuple[int, ListedRun]]:
+        """Results of runs, each with the number of its row."""
         table = eval_results
-        columns = (table.c[name] for name in RunLine._fields)
+        names = [field.name for field in fields(ListedRun)]
+        columns = (table.c[name] for name in ("id", *names))
         wanted = self._page(select(*columns).where(self._mine(table)), table, before, limit)
-        return [RunLine(*row) for row in self._connection.execute(wanted)]
+        return [
+            (int(number), ListedRun(**dict(zip(names, values, strict=True))))
+            for number, *values in self._connection.execute(wanted)
+        ]
 
     def queries(
         self, *, before: int = 0, limit: int = 50, origin: Origin | None = None

@@ -1,0 +1,233 @@
+"""What a run measured and how runs compare, as every surface shows it: Python, `--json`, HTTP and MCP.
+
+The evaluation makes these from its own values (`RunResult.summary`, `Compared.result`), which need numpy; whoever only
+reads results, such as the HTTP client, needs no more than this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assay.records.caveats import Caveat
+from assay.records.evaluations import RunManifest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricValue:
+    """One metric over the cases of a run."""
+
+    metric: str
+    value: float | None
+    """The mean of the scored cases; None: nothing could be computed, which is not 0."""
+    scored: int
+    others: Mapping[str, int]
+    """How many cases ended without a value, by how they ended."""
+    worst: float | None
+    """The value if every case without one had come out as badly as possible."""
+    best: float | None
+    """The value if every case without one had come out as well as possible."""
+    interval: tuple[float | None, float | None] | None
+    interval_level: float | None
+    interval_method: str | None
+    fingerprint: str
+    """A hash of how the metric was measured: equal, or not comparable."""
+
+    @property
+    def cases(self) -> int:
+        """Every case, scored or not."""
+        return self.scored + sum(self.others.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LatencyValues:
+    """How long one stage took, in milliseconds."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    mean: float | None
+    timed: int
+    left_out: Mapping[str, int]
+    timed_out: int
+    at_least: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateValue:
+    """How often something happened."""
+
+    value: float | None
+    hits: int
+    of: int
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunSummary:
+    """What a run measured, without the values of every case."""
+
+    run_id: str
+    name: str
+    dataset: str
+    instrument_hash: str
+    """What it was measured with, as one hash: runs with the same can be compared. `manifest` has the whole."""
+    result_hash: str
+    """Of case ids, rankings, outcomes and values; not of times."""
+    metrics: Mapping[str, MetricValue]
+    counts: Mapping[str, int]
+    """Cases by how they ended."""
+    rates: Mapping[str, RateValue]
+    latency: Mapping[str, LatencyValues]
+    """By stage, `total` first."""
+    breakdowns: Mapping[str, Mapping[str, Mapping[str, MetricValue]]]
+    """By label such as `category`, then by its value."""
+    floors: Mapping[str, float]
+    """What the dataset demands, by metric."""
+    caveats: tuple[Caveat, ...]
+    """What a reader must know beside the numbers."""
+    notes: tuple[str, ...] = ()
+    """What became of the run itself, such as that it could not be stored."""
+    manifest: RunManifest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedRun:
+    """A run as a list shows it."""
+
+    run_id: str
+    run_type: str
+    feature_id: str | None
+    query_count: int
+    created_at: datetime
+    mrr_at_10: float | None
+    ndcg_at_10: float | None
+    recall_at_10: float | None
+    avg_latency_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedRun:
+    """One side of a comparison."""
+
+    name: str
+    run_id: str
+    host: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedMetric:
+    """One metric on two sides, over the cases that have a value on both."""
+
+    before: float | None
+    after: float | None
+    verdict: str
+    sentence: str
+    """The verdict in words."""
+    n: int
+    units: int
+    """Independent units among the cases: cases that belong together count as one."""
+    delta: float | None
+    interval: tuple[float | None, float | None] | None
+    """Of the difference."""
+    interval_method: str | None
+    p: float | None
+    p_adjusted: float | None
+    """Corrected by Holm for the number of metrics."""
+    p_floor: float | None
+    """The smallest p-value that this many cases could have given."""
+    wins: int
+    ties: int
+    losses: int
+    minimum_detectable_effect: float | None
+    queries_needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A case whose value changed."""
+
+    case: str
+    query: str
+    metric: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OneSided:
+    """A case with a value on one side only, under these metrics."""
+
+    case: str
+    metrics: tuple[str, ...]
+    before: str
+    """An outcome, or `absent`."""
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListAgreement:
+    """How alike the lists are, on average over the cases both have."""
+
+    cases: int
+    rbo: float
+    jaccard: float
+    top_changed: int
+    """Cases whose first result is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyChange:
+    """One percentile of the same cases on two sides, in milliseconds; limits are None where too few were timed."""
+
+    percent: int
+    before: float
+    after: float
+    low: float | None
+    """Of the difference."""
+    high: float | None
+    ratio_low: float | None
+    """Of after / before."""
+    ratio_high: float | None
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field that is not the same on both sides; None: it is not there at all."""
+
+    field: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: {_shorten(self.before)} -> {_shorten(self.after)}"
+
+
+def _shorten(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    # Of a hash the first digits are enough to see that it is another one.
+    most = 19 if text.startswith("sha256:") else 60
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparisonResult:
+    """What changed between two runs over the same cases."""
+
+    control: ComparedRun
+    treatment: ComparedRun
+    metrics: Mapping[str, ComparedMetric]
+    movers: tuple[Mover, ...]
+    """The cases that changed most, the biggest first."""
+    list_agreement: ListAgreement | None
+    """None: one side did not keep its lists."""
+    latency: tuple[LatencyChange, ...]
+    same_host: bool
+    """Whether the times were taken on one machine; others say little of each other."""
+    one_sided: tuple[OneSided, ...]
+    changed: tuple[Difference, ...]
+    """What differs in what was measured."""
+    caveats: tuple[Caveat, ...]

@@ -1,0 +1,275 @@
+"""Verbs on runs: start one, list them, show one, compare two.
+
+A caller names a dataset and a run by name, never by a path, and the system is always Assay over a store of its own: no
+file is opened and no code or address is called because a caller said so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import ConfigDict, Field
+
+from assay.access import acts
+from assay.clock import Clock
+from assay.errors import RunFailed, RunNotFound, ServerBusy
+from assay.records import EvalResult, Mode
+from assay.records.run_results import ComparisonResult, ListedRun, RunSummary
+from assay.verbs.fields import NAME, NO_PATH, Whole
+from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
+from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Progress, Request, Verb
+
+if TYPE_CHECKING:
+    from assay.evaluation.running.runner import Running
+    from assay.records.datasets import Dataset
+    from assay.systems.protocol import System
+
+LIST = "runs"
+MOST_CASES = 1_000
+LONGEST_S = 600
+ONE_RUN = threading.Lock()
+"""Held by whoever measures in this process: two runs at once would distort each other's times."""
+
+
+class StartRunRequest(Request):
+    """What to measure."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"dataset": "hotel", "metrics": ["ndcg@10", "mrr"]}]})
+
+    dataset: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="A bundled dataset (hotel, vault, agent-memory) or one imported by `assay dataset import`, by "
+            "its name; never a path.",
+        ),
+    ]
+    mode: Annotated[Mode, Field(description="How Assay searches; auto decides by the query.")] = Mode.AUTO
+    metrics: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+        Field(max_length=20, description="Up to 20, such as ndcg@10, recall@5, mrr; the dataset's own if left out."),
+    ] = ()
+    k: Annotated[Whole | None, Field(ge=1, le=1_000, description="Results to ask for, 1 to 1,000.")] = None
+    max_cases: Annotated[
+        Whole,
+        Field(ge=1, le=MOST_CASES, description=f"At most this many cases, up to {MOST_CASES:,}: a fixed sample."),
+    ] = 200
+    max_seconds: Annotated[
+        Whole,
+        Field(ge=1, le=LONGEST_S, description=f"Stop after this many seconds, up to {LONGEST_S}; what ended counts."),
+    ] = 120
+    name: Annotated[str, Field(max_length=200, description="What to call the run, up to 200 characters.")] = ""
+
+
+class ListRunsRequest(Request):
+    """Which page of runs."""
+
+    cursor: PageCursor = None
+    limit: PageLimit = 50
+
+
+class ShowRunRequest(Request):
+    """Which run."""
+
+    run_id: Annotated[
+        str, Field(min_length=1, max_length=128, pattern=NAME, description="The run's id, as the list of runs has it.")
+    ]
+
+
+class CompareRunsRequest(Request):
+    """Which runs to compare."""
+
+    control: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run to compare with, by its id or name; not a path.",
+        ),
+    ]
+    treatment: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run to look at, by its id or name, or latest; not a path.",
+        ),
+    ]
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunPage:
+    """Runs, newest first."""
+
+    runs: tuple[ListedRun, ...]
+    next_cursor: str | None
+    """Where the next page begins; None on the last."""
+
+
+def start(caller: Caller, request: StartRunRequest) -> RunSummary:
+    """Run Assay over a dataset, keep the run and a row of it; raises `NothingMeasured` when nothing was scored."""
+    if not ONE_RUN.acquire(blocking=False):
+        raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
+    try:
+        return _run(caller, request)
+    finally:
+        ONE_RUN.release()
+
+
+def _run(caller: Caller, request: StartRunRequest) -> RunSummary:
+    # All of this needs numpy and the store, which a client of another machine's server does without.
+    from assay.evaluation.running.budget import Budget  # noqa: PLC0415
+    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415
+    from assay.evaluation.running.runner import Running  # noqa: PLC0415
+    from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset  # noqa: PLC0415
+    from assay.metrics.spec import parse_specs  # noqa: PLC0415
+    from assay.wiring import open_system  # noqa: PLC0415
+
+    clock, shelf = caller.engine.clock, caller.shelf
+    time = _TimeLimit(clock, clock.monotonic() + request.max_seconds)
+    dataset = shelf.load_dataset(request.dataset)
+    spec = "assay" if request.mode is Mode.AUTO else f"assay:mode={request.mode.value}"
+    options = RunOptions(
+        metrics=parse_specs(list(request.metrics)) if request.metrics else None,
+        k=request.k,
+        name=request.name,
+        spec=spec,
+    )
+
+    def begin() -> Running:
+        return Running(
+            runs=shelf.runs_folder,
+            budget=Budget(seconds=time.left()),
+            clock=clock,
+            on_start=lambda manifest, _: shelf.claim_run(manifest.run_id),
+            on_case=lambda done, of, _: caller.progress(done, of, "cases"),
+        )
+
+    def open_assay(scored: Dataset) -> AbstractContextManager[System]:
+        return closing(open_system(spec, scored, on_document=time.watch(caller.progress)))
+
+    result = run_dataset(dataset, open_assay, options, begin, max_cases=request.max_cases)
+    note = keep_row(result, dataset, lambda: caller.engine.store.writing(caller.scope))
+    refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
+    return result.summary([note] if note else [])
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeLimit:
+    """How long a call may still take."""
+
+    clock: Clock
+    end: float
+
+    def left(self) -> float:
+        """Return the seconds left; a little when there are none, so that the budget can say so."""
+        return max(self.end - self.clock.monotonic(), 0.001)
+
+    def watch(self, progress: Progress) -> Callable[[int, int], None]:
+        """Return a function that is told of each document and stops the work when the time is over."""
+
+        def on_document(done: int, of: int) -> None:
+            progress(done, of, "documents")
+            if self.clock.monotonic() > self.end:
+                raise RunFailed(
+                    f"the time was over with {done} of {of} documents taken in",
+                    remedy="Ask again: it goes on where it stopped. Or give a larger max_seconds.",
+                )
+
+        return on_document
+
+
+def list_runs(caller: Caller, request: ListRunsRequest) -> RunPage:
+    """Read one page of the rows of runs."""
+    before = read_cursor(LIST, request.cursor, row_number, 0)
+    with caller.engine.store.reading(caller.scope) as work:
+        rows = work.lists.runs(before=before, limit=request.limit + 1)
+    shown, following = cut_page(LIST, rows, request.limit, lambda numbered: numbered[0])
+    return RunPage(runs=tuple(run for _, run in shown), next_cursor=following)
+
+
+def show(caller: Caller, request: ShowRunRequest) -> EvalResult:
+    """Read the row of one run."""
+    with caller.engine.store.reading(caller.scope) as work:
+        rows = work.results.of(request.run_id)
+    if not rows:
+        raise RunNotFound(f"there is no run {request.run_id!r}", remedy="Name a run as the list of runs has it.")
+    return rows[-1]
+
+
+def compare(caller: Caller, request: CompareRunsRequest) -> ComparisonResult:
+    """Compare two finished runs of this tenant."""
+    from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy only when comparing
+
+    shelf = caller.shelf
+    control, treatment = shelf.read_run(request.control), shelf.read_run(request.treatment)
+    return compare_two(control, treatment, seed=request.seed).result()
+
+
+START = Verb(
+    name="run.start",
+    summary="Run Assay over a dataset with known answers and measure how well it finds them, with intervals.",
+    act=acts.RUN_START,
+    request=StartRunRequest,
+    result=RunSummary,
+    call=start,
+    http=HttpRoute("POST", "/api/runs", (404,)),
+    tool=McpTool(
+        name="eval_run",
+        title="Measure retrieval",
+        description="Run Assay over a dataset with known answers and measure how well it finds them, with intervals. "
+        "Never touches the memory itself. Tells progress; may take minutes.",
+        masked=frozenset({"breakdowns", "manifest"}),
+    ),
+    command="run",
+    client="run",
+    python="evaluate",
+)
+LIST_RUNS = Verb(
+    name="run.list",
+    summary="List runs, newest first, page by page.",
+    act=acts.RUN_READ,
+    request=ListRunsRequest,
+    result=RunPage,
+    call=list_runs,
+    http=HttpRoute("GET", "/api/runs"),
+    client="runs",
+)
+SHOW = Verb(
+    name="run.show",
+    summary="Show one run as the store keeps it: its numbers, and every case's.",
+    act=acts.RUN_READ,
+    request=ShowRunRequest,
+    result=EvalResult,
+    call=show,
+    http=HttpRoute("GET", "/api/runs/{run_id}", (404,)),
+    client="show_run",
+)
+COMPARE = Verb(
+    name="run.compare",
+    summary="Compare two runs over the same cases: differences with intervals, and the cases that moved most.",
+    act=acts.RUN_READ,
+    request=CompareRunsRequest,
+    result=ComparisonResult,
+    call=compare,
+    http=HttpRoute("GET", "/api/runs/compare", (404, 409)),
+    tool=McpTool(
+        name="eval_compare",
+        title="Compare two runs",
+        description="Compare two runs over the same cases: differences with intervals, and the cases that moved most.",
+    ),
+    command="compare",
+    client="compare",
+    python="compare",
+)
+
+FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE))
