@@ -69,7 +69,7 @@ def test_runs_of_another_tenant_cannot_be_compared(tmp_path: Path) -> None:
         done = [await told(client, "eval_run", dataset="alphasecret", name="ALPHARUN") for _ in range(2)]
         made.extend(run["run_id"] for run in done)
         found = await told(client, "eval_compare", control=made[0], treatment="latest")
-        assert (found["control"], found["treatment"]) == ("ALPHARUN", "ALPHARUN")
+        assert (found["control"]["name"], found["treatment"]["name"]) == ("ALPHARUN", "ALPHARUN")
 
     async def as_stranger(client: Client) -> None:
         said = []

@@ -181,7 +181,7 @@ def test_a_memory_is_forgotten_to_the_last_byte(client: TestClient) -> None:
 def test_datasets_are_listed_and_counted_and_a_path_is_none(client: TestClient) -> None:
     names = [one["name"] for one in client.get("/api/datasets").json()["datasets"]]
     assert {"hotel", "vault"} <= set(names)
-    assert client.get("/api/datasets/hotel").json()["overview"]["cases"] > 50
+    assert client.get("/api/datasets/hotel").json()["cases"] > 50
     assert client.get("/api/datasets/.hidden").status_code == 422
     assert client.get("/api/datasets/nope").status_code == 404
     assert client.post("/api/runs", json={"dataset": "../etc"}).status_code == 422

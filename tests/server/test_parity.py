@@ -74,9 +74,13 @@ def test_one_evaluation_is_one_result_on_every_surface(folder: Path, capsys: pyt
         compared = client.get(f"/api/runs/compare?control={http['run_id']}&treatment={mcp.run_id}").json()
     hashes = {python.result_hash, shell["result_hash"], http["result_hash"], mcp.result_hash}
     assert len(hashes) == 1
-    values = {one["metric"]: one["value"] for one in http["metrics"]}
+    values = {name: metric["value"] for name, metric in http["metrics"].items()}
     assert values == {str(spec): one.value for spec, one in python.aggregates.items()}
-    assert values == {one.metric: one.value for one in mcp.metrics}
+    assert values == {name: metric.value for name, metric in mcp.metrics.items()}
+    assert (
+        len({python.manifest.instrument_hash, shell["instrument_hash"], http["instrument_hash"], mcp.instrument_hash})
+        == 1
+    )
     assert {mcp.run_id, http["run_id"]} <= {one["run_id"] for one in listed}
     assert {one["delta"] for one in compared["metrics"].values()} == {0.0}
     assert load_run(folder / "runs" / http["run_id"]).result_hash == http["result_hash"]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.records import Scope
+from assay.evaluation.manual_grades import keep_grades
+from assay.records import Judgment, JudgmentSource, Scope, SearchRequest
 
 Prepare = Callable[[Any, Scope, Any], Mapping[str, str]]
 
@@ -39,6 +40,36 @@ def forget_tea(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     """Forget the note on tea."""
     engine.saver.forget(scope, notes.ids["tea"], automated=True)
     return {}
+
+
+def keep_rows(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Keep rows of the runs."""
+    notes.files.keep_rows(engine, scope)
+    return {}
+
+
+def search_oven(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Search, so that there is something to grade."""
+    return {"query": engine.searcher.search(scope, SearchRequest(query="polled oven")).query_id}
+
+
+def grade_oven(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Search, and have two people grade what was found."""
+    found = search_oven(engine, scope, notes)
+    grades = [
+        Judgment(
+            query_id=found["query"],
+            memory_id=notes.ids[name],
+            relevance=2,
+            source=JudgmentSource.MANUAL,
+            annotator=annotator,
+            created_at=engine.clock.now(),
+        )
+        for name in ("oven", "router")
+        for annotator in ("ada", "ben")
+    ]
+    keep_grades(engine.store, scope, grades)
+    return found
 
 
 SAVE_BODY = "The kettle is descaled with citric acid on the first Monday of a month."
@@ -138,4 +169,115 @@ MEMORY = (
         ),
     ),
 )
-EXAMPLES: Mapping[str, Examples] = {examples.of: examples for examples in (*MEMORY,)}
+DATASETS = (
+    Examples("dataset.list", (Example(given={}, argv=("dataset", "list")),)),
+    Examples(
+        "dataset.show",
+        (
+            Example(given={"name": "tiny"}, argv=("dataset", "show", "tiny")),
+            Example(given={"name": "hotel"}, argv=("dataset", "show", "hotel")),
+            Example(given={"name": "tiny@1.0.0"}, argv=("dataset", "show", "tiny@1.0.0")),
+            Example(given={"name": "no-such"}, argv=("dataset", "show", "no-such")),
+        ),
+    ),
+)
+GRADED = {"query_id": "<query>", "memory_id": "<oven>", "relevance": 3}
+JUDGMENTS = (
+    Examples(
+        "judgment.add",
+        (
+            Example(given={"judgments": [GRADED]}, argv=None, prepare=search_oven),
+            Example(
+                given={
+                    "judgments": [{**GRADED, "confidence": 0.5}, {**GRADED, "memory_id": "<tea>", "relevance": 0}],
+                    "annotator": "ada",
+                },
+                argv=None,
+                prepare=search_oven,
+            ),
+            Example(given={"judgments": [GRADED | {"relevance": 4}]}, argv=None, prepare=search_oven),
+            Example(given={"judgments": [GRADED | {"memory_id": "m_none"}]}, argv=None, prepare=search_oven),
+            Example(given={"judgments": []}, argv=None),
+        ),
+    ),
+    Examples(
+        "judgment.list",
+        (
+            Example(given={}, argv=None),
+            Example(given={"limit": 1, "source": "manual"}, argv=None, prepare=grade_oven),
+            Example(given={"query_id": "<query>"}, argv=None, prepare=grade_oven),
+            Example(given={"cursor": "nowhere"}, argv=None),
+            Example(given={"limit": 0}, argv=None),
+        ),
+    ),
+)
+RUNS = (
+    Examples(
+        "run.start",
+        (
+            Example(given={"dataset": "tiny"}, argv=("run", "tiny")),
+            Example(
+                given={
+                    "dataset": "tiny",
+                    "mode": "quick",
+                    "metrics": ["ndcg@5", "recall@5"],
+                    "k": 7,
+                    "max_cases": 2,
+                    "name": "quick two",
+                },
+                argv=(
+                    *("run", "tiny"),
+                    *("--system", "assay:mode=quick"),
+                    *("--metrics", "ndcg@5,recall@5"),
+                    *("-k", "7"),
+                    *("--max-cases", "2"),
+                    *("--name", "quick two"),
+                ),
+            ),
+            Example(given={"dataset": "no-such"}, argv=("run", "no-such")),
+            Example(given={"dataset": "tiny", "metrics": ["ndgc@5"]}, argv=("run", "tiny", "--metrics", "ndgc@5")),
+            Example(given={"dataset": "tiny", "k": 2}, argv=("run", "tiny", "-k", "2")),
+            Example(given={"dataset": "tiny", "k": 0}, argv=("run", "tiny", "-k", "0")),
+            Example(given={"dataset": "tiny", "max_cases": 0}, argv=("run", "tiny", "--max-cases", "0")),
+        ),
+    ),
+    Examples(
+        "run.list",
+        (
+            Example(given={}, argv=None, prepare=keep_rows),
+            Example(given={"limit": 2}, argv=None, prepare=keep_rows),
+            Example(given={"cursor": "nowhere"}, argv=None),
+            Example(given={"limit": 201}, argv=None),
+        ),
+    ),
+    Examples(
+        "run.show",
+        (
+            Example(given={"run_id": "<auto>"}, argv=None, prepare=keep_rows),
+            Example(given={"run_id": "<auto>"}, argv=None),
+            Example(given={"run_id": "run_none"}, argv=None),
+        ),
+    ),
+    Examples(
+        "run.compare",
+        (
+            Example(
+                given={"control": "<auto>", "treatment": "<poor>"},
+                argv=("compare", "<auto>", "<poor>"),
+            ),
+            Example(
+                given={"control": "auto", "treatment": "poor one", "seed": 7},
+                argv=("compare", "auto", "poor one", "--seed", "7"),
+            ),
+            Example(
+                given={"control": "<auto>", "treatment": "<deep>"},
+                argv=("compare", "<auto>", "<deep>"),
+            ),
+            Example(
+                given={"control": "run_none", "treatment": "<poor>"},
+                argv=("compare", "run_none", "<poor>"),
+            ),
+        ),
+    ),
+)
+EXAMPLES: Mapping[str, Examples] = {examples.of: examples for examples in (*DATASETS, *JUDGMENTS, *MEMORY, *RUNS)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tests.verbs.files import Files
+
 from assay.records import EdgeKind, Scope, make_draft
 
 TEXTS = {
@@ -18,13 +20,15 @@ class Notes(NamedTuple):
     """What was saved, by name."""
 
     ids: Mapping[str, str]
+    files: Files
 
 
-def fill(engine: Any, scope: Scope) -> Notes:
+def fill(engine: Any, scope: Scope, files: Files) -> Notes:
     """Save the notes as a program's, so that every caller may change them."""
+    files.claim(engine, scope)
     ids = {}
     for name, (title, body) in TEXTS.items():
         draft = make_draft(title=title, body=body, tags=("house",), written_with="test", automated=True)
         ids[name] = str(engine.saver.save(scope, draft).memory_id)
     engine.link(scope, ids["router"], EdgeKind.CAUSED, ids["oven"], strength=0.5, evidence="it drops pushes")
-    return Notes(ids)
+    return Notes(ids | {name: run.run_id for name, run in files.runs.items()}, files)

@@ -35,7 +35,7 @@ def compare(place: Place, verb: Verb[Any, Any], report: Report) -> None:
         if example.programs:
             groups.append(dict(_answers(place, verb, example, person=False)))
         for group in groups:
-            _note(f"{verb.name} #{number}", group, report)
+            _note(verb, f"{verb.name} #{number}", group, report)
 
 
 def _answers(place: Place, verb: Verb[Any, Any], example: Example, *, person: bool) -> Iterator[tuple[str, Answer]]:
@@ -53,17 +53,30 @@ def _given(example: Example, tenant: Tenant) -> Given:
 
 
 def _filled(value: Any, tenant: Tenant) -> Any:
+    if isinstance(value, list):
+        return [_filled(inner, tenant) for inner in value]
+    if isinstance(value, dict):
+        return {name: _filled(inner, tenant) for name, inner in value.items()}
     if isinstance(value, str) and value.startswith("<") and value.endswith(">"):
         return tenant.ids[value[1:-1]]
     return value
 
 
-def _note(what: str, answers: dict[str, Answer], report: Report) -> None:
-    (first, expected), *others = answers.items()
+def _note(verb: Verb[Any, Any], what: str, answers: dict[str, Answer], report: Report) -> None:
+    (first, whole), *others = answers.items()
     for name, answer in others:
         report.comparisons += 1
+        expected = _masked(verb, whole) if name.startswith("mcp") else whole
         if answer != expected:
             report.differences.append(f"{what}: {name} says {answer}, {first} says {expected}")
+
+
+def _masked(verb: Verb[Any, Any], answer: Answer) -> Answer:
+    """Return an answer without what an agent is not shown."""
+    if verb.tool is None or not isinstance(answer.result, dict):
+        return answer
+    shown = {name: value for name, value in answer.result.items() if name not in verb.tool.masked}
+    return Answer(shown, answer.error)
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import anyio
 from starlette.testclient import TestClient
 from tests.server.serving import HERE, served, settings_at
+from tests.verbs.files import Files, make_files
 from tests.verbs.notes import Notes, fill
 
 import assay
@@ -34,17 +35,45 @@ from assay.mcp.server import build_server
 from assay.records import Scope
 from assay.server.application import build
 from assay.server.services import Services
-from assay.settings import Settings
+from assay.settings import CONFIG_VARIABLE, Settings
 from assay.verbs import Verb
 from mcp import Client as McpClient
 
 BOUND_S = 60.0
 PRINCIPAL = "token:parity"
 """Who a caller is that shows a token named `parity`; at the command line and in Python it is `local`."""
+PERCENTILES = {"p50", "p95", "p99", "mean"}
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
 ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
 """Arguments that only choose the verb, where a method of Python and the client does more than one."""
+
+
+FUNCTIONS: Mapping[str, Callable[[Given], Any]] = {
+    "run.start": lambda given: _evaluate(**given),
+    "run.compare": lambda given: _compare(**given),
+}
+"""Verbs that in Python are functions: how each is called, with its result as the other surfaces give it."""
+
+
+def _evaluate(dataset: str, mode: str = "", **more: Any) -> Any:
+    return assay.evaluate(dataset, f"assay:mode={mode}" if mode else "assay", **more).summary()
+
+
+def _compare(control: str, treatment: str, **more: Any) -> Any:
+    return assay.compare(control, treatment, **more).comparisons[0].result()
+
+
+PRINTED: Mapping[str, Callable[[Any], Any]] = {
+    "run.start": lambda told: _without(told["runs"][0], "folder"),
+    "run.compare": lambda told: told["comparisons"][0],
+    "dataset.list": lambda told: {"datasets": [_without(one, "path", "imported_from") for one in told["datasets"]]},
+}
+"""What of a printed document is the result, where a command can do several at once or tells where files lie."""
+
+
+def _without(told: Given, *names: str) -> Given:
+    return {name: value for name, value in told.items() if name not in names}
 
 
 class Answer(NamedTuple):
@@ -61,6 +90,7 @@ class Place:
     folder: Path
     settings: Settings
     services: Services
+    files: Files
     http: TestClient
     address: str
     _tenants: list[str] = field(default_factory=list)
@@ -70,7 +100,7 @@ class Place:
         name = f"t{len(self._tenants)}"
         self._tenants.append(name)
         scope = Scope(tenant=name, principal=PRINCIPAL)
-        notes = fill(self.services.engine, scope)
+        notes = fill(self.services.engine, scope, self.files)
         more = {} if prepare is None else dict(prepare(self.services.engine, scope, notes))
         self.services.engine.store.log.flush()
         return Tenant(self, scope, {**notes.ids, **more})
@@ -96,9 +126,14 @@ class Tenant:
 
 def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {name: _plain(inner, names, seen) for name, inner in value.items()}
+        # How long a step took differs from call to call.
+        times = PERCENTILES if value.keys() >= PERCENTILES else ()
+        return {
+            name: "<ms>" if name.endswith("_ms") or name in times else _plain(_hide_cursor(name, inner), names, seen)
+            for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_plain(inner, names, seen) for inner in value]
+        return [_plain(inner, names, seen) for inner in value if not _is_about_times(inner)]
     if not isinstance(value, str):
         return round(value, 6) if isinstance(value, float) else value
     if value in {PRINCIPAL, "local"}:
@@ -109,11 +144,26 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
     return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
 
 
+def _hide_cursor(name: str, value: Any) -> Any:
+    """Replace a cursor: it holds the ids of the rows behind which it goes on."""
+    return "<cursor>" if name == "next_cursor" and value is not None else value
+
+
+def _is_about_times(value: Any) -> bool:
+    """Tell whether a value is a caveat on times, such as that the first search of a run was a cold one."""
+    return isinstance(value, Mapping) and value.get("kind") == "latency" and "sentence" in value
+
+
 Call = Callable[[Tenant, "Verb[Any, Any]", Given, list[str]], Answer]
 
 
 def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
     """Call the public Python method."""
+    if verb.name in FUNCTIONS:
+        try:
+            return Answer(verb.to_json(FUNCTIONS[verb.name](given)))
+        except AssayError as problem:
+            return Answer(error=problem.code)
     _, _, method = verb.python.partition(".")
     with assay.Memory(tenant.place.settings.db, embedder="none", tenant=tenant.scope.tenant) as memory:
         try:
@@ -135,7 +185,9 @@ def by_command(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[st
     ):
         main([*argv, *place, *config])
     told = json.loads(out.getvalue() or err.getvalue())
-    return Answer(error=told["error"]["code"]) if isinstance(told, dict) and "error" in told else Answer(told)
+    if isinstance(told, dict) and "error" in told:
+        return Answer(error=told["error"]["code"])
+    return Answer(PRINTED.get(verb.name, lambda whole: whole)(told))
 
 
 @contextmanager
@@ -206,12 +258,17 @@ def surfaces_of(verb: Verb[Any, Any], *, person: bool) -> dict[str, Call]:
 @contextmanager
 def place_at(folder: Path, db: str) -> Iterator[Place]:
     """Open a store, and a server before it, that every surface reaches."""
-    (folder / "assay.toml").write_text('[embedder]\nkind = "none"\n')
-    settings = settings_at(folder).change(db=db, embedder="none")
-    with wiring.serving(settings) as engine:
+    toml = '[embedder]\nkind = "none"\n[runs]\nfolder = "{0}/runs"\n[datasets]\nfolder = "{0}/datasets"\n'
+    (folder / "assay.toml").write_text(toml.format(folder))
+    with _unchanged_environment(), ExitStack() as opened:
+        # Systems under test read the settings anew.
+        os.environ[CONFIG_VARIABLE] = str(folder / "assay.toml")
+        settings = settings_at(folder).change(db=db, embedder="none")
+        files = make_files(folder)
+        engine = opened.enter_context(wiring.serving(settings))
         services = Services(engine, settings)
         with (
             TestClient(build(services, open_to_this_machine=False), base_url=HERE) as http,
             served(services, local=False) as address,
         ):
-            yield Place(folder, settings, services, http, address)
+            yield Place(folder, settings, services, files, http, address)

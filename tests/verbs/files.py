@@ -1,0 +1,76 @@
+"""A dataset and two runs over it that every tenant of the tests of parity has.
+
+They lie in the folders that the settings name, as the command line leaves them, and each tenant has a claim to them: so
+every surface finds the same files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import assay
+from assay.evaluation.datasets import Registry
+from assay.evaluation.results import RunResult
+from assay.evaluation.running.use_case import keep_row
+from assay.evaluation.shelf import file_key
+from assay.records import Scope
+from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.owned_files import FileKind
+from assay.testing import FixedClock
+
+NAME = "tiny"
+TEXTS = (
+    "Makefiles are indented with tabs.",
+    "Ovens are polled every 5 s.",
+    "Tabs of the browser stay open.",
+    "The harbour is closed on Mondays.",
+)
+QUERIES = ("indent makefiles", "polling ovens", "browser tabs", "harbour mondays")
+
+
+class Files(NamedTuple):
+    """What lies in the folders of the settings."""
+
+    dataset: Dataset
+    dataset_path: Path
+    runs: dict[str, RunResult]
+    """By the name that stands for their id in examples."""
+
+    def claim(self, engine: Any, scope: Scope) -> None:
+        """Say that they belong to a tenant too."""
+        with engine.store.writing(scope) as work:
+            work.owned_files.claim(FileKind.DATASET, file_key(self.dataset_path))
+            for run in self.runs.values():
+                work.owned_files.claim(FileKind.RUN, run.run_id)
+
+    def keep_rows(self, engine: Any, scope: Scope) -> None:
+        """Keep a row of each run."""
+        for run in self.runs.values():
+            assert not keep_row(run, self.dataset, lambda: engine.store.writing(scope))
+
+
+def make_files(folder: Path) -> Files:
+    """Import the dataset and run two systems over it; the settings must name the folders already."""
+    dataset = Dataset(
+        name=NAME,
+        version="1.0.0",
+        documents=tuple(
+            Document(id=f"d{number}", title=f"Note {number}", text=text) for number, text in enumerate(TEXTS)
+        ),
+        cases=tuple(
+            Case(id=f"c{number}", query=query, grades=(Grade(document_id=f"d{number}", grade=3),))
+            for number, query in enumerate(QUERIES)
+        ),
+    )
+    card, _ = Registry(folder / "datasets").add(dataset, origin="test", clock=FixedClock())
+    runs = {
+        "auto": assay.evaluate(NAME, "assay", name="auto", runs=folder / "runs"),
+        "poor": assay.evaluate(NAME, _give_two, name="poor one", runs=folder / "runs"),
+        "deep": assay.evaluate(NAME, "assay", name="deep", k=20, runs=folder / "runs"),
+    }
+    return Files(dataset, card.path, runs)
+
+
+def _give_two(query: str, k: int) -> list[str]:
+    return ["d1", "d2"][:k]
