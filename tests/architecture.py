@@ -140,6 +140,7 @@ LAYERS = (
         "verbs",
         "the table of verbs: request, result, policy and call of everything a user can do",
         *_USE_CASES,
+        "metrics",
         "settings",
         "wiring",
     ),

@@ -45,7 +45,9 @@ def test_machines_get_everything(run: Run, small: str) -> None:
     shown = run("dataset", "show", "small", "--json").json
     assert shown["content_hash"] == told["content_hash"] == graded().content_hash
     assert run("dataset", "check", "small", "--json").json["usable"] is True
-    assert [one["name"] for one in run("dataset", "list", "--json").json if not one["bundled"]] == ["small"]
+    listed = run("dataset", "list", "--json").json["datasets"]
+    [imported] = [dataset for dataset in listed if not dataset["bundled"]]
+    assert (imported["name"], imported["imported_from"], imported["path"]) == ("small", small, told["path"])
 
 
 def test_another_version_is_asked_for_when_content_changes(run: Run, small: str) -> None:
