@@ -23,6 +23,7 @@ from assay.cli.dataset_tables import (
     list_lines,
     overview_lines,
 )
+from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, NothingMeasured
