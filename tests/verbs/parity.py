@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.verbs.examples import EXAMPLES, Example
-from tests.verbs.surfaces import Answer, Given, Place, Tenant, place_at, surfaces_of
+from tests.verbs.surfaces import Answer, Given, Place, Tenant, configured_at, place_at, surfaces_of
 
 from assay.verbs import VERBS, Verb
 
@@ -44,7 +44,8 @@ def _answers(place: Place, verb: Verb[Any, Any], example: Example, *, person: bo
             continue
         tenant = place.tenant(example.prepare)
         argv = [_filled(part, tenant) for part in example.argv or ()]
-        answer = call(tenant, verb, _given(example, tenant), argv)
+        with configured_at(place.folder):
+            answer = call(tenant, verb, _given(example, tenant), argv)
         yield f"{name} ({'person' if person else 'program'})", Answer(tenant.plain(answer.result), answer.error)
 
 

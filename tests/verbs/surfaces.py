@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -191,6 +191,14 @@ def by_command(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[st
 
 
 @contextmanager
+def configured_at(folder: Path) -> Iterator[None]:
+    """Name the settings of a place in the environment: systems under test and functions of Python read them anew."""
+    with _unchanged_environment():
+        os.environ[CONFIG_VARIABLE] = str(folder / "assay.toml")
+        yield
+
+
+@contextmanager
 def _unchanged_environment() -> Iterator[None]:
     """Take back what a command puts into the environment of its process."""
     before = dict(os.environ)
@@ -260,12 +268,10 @@ def place_at(folder: Path, db: str) -> Iterator[Place]:
     """Open a store, and a server before it, that every surface reaches."""
     toml = '[embedder]\nkind = "none"\n[runs]\nfolder = "{0}/runs"\n[datasets]\nfolder = "{0}/datasets"\n'
     (folder / "assay.toml").write_text(toml.format(folder))
-    with _unchanged_environment(), ExitStack() as opened:
-        # Systems under test read the settings anew.
-        os.environ[CONFIG_VARIABLE] = str(folder / "assay.toml")
+    with configured_at(folder):
         settings = settings_at(folder).change(db=db, embedder="none")
         files = make_files(folder)
-        engine = opened.enter_context(wiring.serving(settings))
+    with wiring.serving(settings) as engine:
         services = Services(engine, settings)
         with (
             TestClient(build(services, open_to_this_machine=False), base_url=HERE) as http,
