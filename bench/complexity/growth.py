@@ -16,6 +16,8 @@ from typing import NamedTuple
 from assay.errors import AssayError
 from assay.server.errors import Refused
 
+MOST_SECONDS = 2.0
+"""A suspect that takes longer is not measured with more input."""
 ALLOWED = 1.2
 """The highest exponent that counts as linear: 1 is linear, 2 is quadratic."""
 FLOOR = 0.004
@@ -73,15 +75,19 @@ def confirm(work: Work, make: Make, size: int, *, most: int = 1_000_000) -> Grow
     """Measure a suspect: the input grows until an eighth of it takes long enough; the least of three counts.
 
     What takes a fixed time, or begins at a length (a text that no longer fits one passage), is then small beside it.
+    Work that is steep inside blocks of a bounded size is linear beyond them, so a steep suspect is measured again with
+    eight times the input; what is quadratic stays so.
     """
     while size * 2 <= most and run_once(work, make(size // 8)) < FLOOR:
         size *= 2
     found = measure_growth(work, make, size)
     for tries in (5, 7):
         # A measurement that takes seconds is not noise.
-        if found.exponent <= ALLOWED or found.seconds > 2:
+        if found.exponent <= ALLOWED or found.seconds > MOST_SECONDS:
             break
         found = min(found, measure_growth(work, make, size, tries=tries))
+    if found.exponent > ALLOWED and size * 8 <= most and found.seconds <= MOST_SECONDS:
+        return measure_growth(work, make, size * 8)
     return found
 
 

@@ -26,7 +26,7 @@ from assay.records import Format, heading_path
 from assay.text.flattening import blocks
 from assay.text.markdown import MAX_HEADING, Section, sections
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 """Changes whenever the same text would be cut otherwise or embedded with another context."""
 MAX_TITLE = 80
 MAX_CONTEXT = 160
