@@ -16,7 +16,7 @@ import typer.main
 from tests.architecture import LAYERS, OPEN_TO_ALL
 
 import assay
-from assay import errors, statistics, testing
+from assay import errors, extend, statistics, testing
 from assay.access import ACTS, Policy
 from assay.access.policies import PUBLIC
 from assay.cli.main import app
@@ -182,8 +182,11 @@ def _tables() -> str:
 
 
 def _python() -> str:
-    lines = [f"# Python\n\n{MADE}\n", "The public names of `assay`, of `assay.statistics` and of `assay.testing`.\n"]
-    for module in (assay, statistics, testing):
+    lines = [
+        f"# Python\n\n{MADE}\n",
+        "The public names of `assay`, `assay.extend`, `assay.statistics` and `assay.testing`.\n",
+    ]
+    for module in (assay, extend, statistics, testing):
         lines.append(f"## {module.__name__}\n")
         lines += [_entry(name, getattr(module, name)) for name in module.__all__]
         lines.append("")

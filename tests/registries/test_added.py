@@ -13,6 +13,7 @@ import pytest
 import assay
 from assay.errors import BadValue, ExtensionFailed, InputError, NameTaken, NotComparable, UnknownMetric, UnknownSystem
 from assay.evaluation.datasets import DATASET_FORMATS, Source, export_dataset, load_dataset
+from assay.evaluation.gating import GateOptions
 from assay.evaluation.gating import judge as gate_judge
 from assay.evaluation.gating.registering import GATE_RULES
 from assay.evaluation.readings import reading_of
@@ -394,3 +395,13 @@ def test_a_channel_that_nobody_registered_is_refused(notes: assay.Memory) -> Non
     with pytest.raises(BadValue, match="nobodys"):
         notes.search("stripes", channels=["nobodys"])
     assert CHANNELS.names() == ("vector", "fts5", "bm25", "trigger", "graph")
+
+
+def test_a_metric_of_the_whole_run_can_be_a_floor() -> None:
+    result = reading_of(assay.evaluate(DOCS, search, metrics="recall@1,suite_time", name="now"))
+    slow = gate_judge(result, None, GateOptions(floors={"suite_time": 3600.0, "recall@1": 0.5}))
+    assert slow.status is Status.PASS
+    (said,) = [rule for rule in slow.rules if rule.about == "suite_time"]
+    assert "within the ceiling" in said.sentence
+    unknown = gate_judge(result, None, GateOptions(floors={"chunk_tokens": 1.0, "recall@1": 0.5}))
+    assert unknown.status is Status.INCONCLUSIVE

@@ -84,6 +84,7 @@ def test_a_package_that_cannot_be_loaded_is_one_line_and_breaks_nothing(installe
     assert done.returncode == 0
     (line,) = [line for line in done.stdout.splitlines() if "assay-shop" in line]
     assert "The package assay-shop 0.1.0 cannot add the metric 'answer_words': ModuleNotFoundError" in line
+    assert line.removesuffix(".").removeprefix("The ") in assay(broken, tmp_path, "doctor", "--json").stdout
     refused = assay(broken, tmp_path, "metrics", "answer_words")
     assert refused.returncode == 3
     assert "assay-shop 0.1.0" in refused.stderr

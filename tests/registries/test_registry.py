@@ -167,3 +167,12 @@ def test_a_name_that_is_not_there_is_answered_with_close_ones() -> None:
     words.add("hello", "entry", thing=hello)
     assert words.explain_missing("helo") == "no word is called 'helo'; close names: hello"
     assert words.explain_missing("xyzzy") == "no word is called 'xyzzy'"
+
+
+def test_a_name_is_looked_up_and_never_imported(module: Make) -> None:
+    """A settings file or a request may name anything; only what is installed or registered is loaded."""
+    module("tempting", "raise AssertionError('imported')\n")
+    words = Shelf().words
+    for name in ("tempting:word", "tempting.word", "tempting"):
+        assert words.find(name) is None
+    assert "tempting" not in sys.modules

@@ -20,6 +20,7 @@ from assay.errors import AssayError, MissingExtra, ModelDamaged, StoreNotFound
 from assay.extras import EXTRAS, install_command, missing_modules
 from assay.settings import Settings, fit_to_show
 from assay.wiring import list_checkpoints, open_store, scope_of
+from assay.wiring.extensions import extension_problems
 
 if TYPE_CHECKING:
     from assay.storage import Work
@@ -70,6 +71,17 @@ _FEATURES = {
     "strict tables": "CREATE TABLE strict_one (x INTEGER) STRICT",
     "upsert": "INSERT INTO strict_one VALUES (1) ON CONFLICT DO NOTHING",
 }
+
+
+def _extensions(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one shape for all looks
+    for problem in extension_problems():
+        yield Finding(
+            "package",
+            "note",
+            problem,
+            "What it adds cannot be used; everything else can.",
+            "Repair or uninstall that package.",
+        )
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:
@@ -232,4 +244,5 @@ _LOOKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _store,
     _embedder,
     _extras,
+    _extensions,
 )

@@ -15,8 +15,8 @@ from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.datasets import Dataset
 
-OPERATIONS = "operations"
-"""The family of latencies, costs and failure rates: what says nothing of quality."""
+NOT_QUALITY = frozenset({"operations", "indexing"})
+"""The families of latencies, costs, failure rates and the index: what says nothing of the quality of results."""
 
 
 def floors_of(dataset: Dataset) -> dict[str, float]:
@@ -37,7 +37,7 @@ def asks_quality(metric: str, floor: float) -> bool:
     """Whether a floor can be missed by bad results: not one of a latency or rate, nor one that every value reaches."""
     entry = MetricSpec.parse(metric).entry
     worst = entry.highest if entry.better is Better.LOWER else entry.lowest
-    return entry.family != OPERATIONS and floor != worst
+    return entry.family not in NOT_QUALITY and floor != worst
 
 
 def _check(spec: MetricSpec, floor: Any) -> float:

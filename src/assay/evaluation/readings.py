@@ -41,6 +41,8 @@ class Reading:
     host: str = ""
     outcomes: Mapping[str, Mapping[str, Outcome]]
     """By metric, then by case."""
+    of_run: Mapping[str, float] = field(default_factory=dict)
+    """Values of metrics of the whole run that were asked for; not known of a baseline."""
     noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By metric and case: how much the value varies between repeats (standard deviation); empty without repeats."""
     statuses: Mapping[str, tuple[CaseStatus, ...]]
@@ -123,6 +125,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         subject=without_spent(manifest.subject),
         host=manifest.host,
         outcomes={str(spec): dict(cases) for spec, cases in run.scores.items()},
+        of_run={str(spec): found.value for spec, found in run.run_metrics.items() if found.value is not None},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
         statuses={case: tuple(one.status for one in results) for case, results in given.items()},
         times={case: times for case, results in given.items() if (times := _times(results))},

@@ -8,8 +8,10 @@ flag as `flags.NAME`.
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +121,19 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
             yield f"{before}{name}", str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _load_added_channels(named: str) -> None:
+    """Let channels of packages be found by name, where one is named."""
+    builtin = {channel.value for channel in Channel}
+    if any(name.strip() not in builtin for name in named.split("+") if name) and find_spec("sqlalchemy") is not None:
+        importlib.import_module("assay.memory.searching.channels.registering")
+
+
 def _read(given: Mapping[str, str]) -> Configuration:
     rest = dict(given)
     mode = one_of(Mode)(rest.pop("mode", Mode.AUTO), "mode")
     folder_mode = one_of(FolderMode)(rest.pop("folder_mode", FolderMode.OFF), "folder_mode")
     named = rest.pop("channels", "")
+    _load_added_channels(named)
     channels = tuple(one_of(Channel)(one.strip(), "channels") for one in named.split("+")) if named else None
     flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
     settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}

@@ -62,9 +62,9 @@ def _judge(run: Reading, spec: MetricSpec, floor: float) -> RuleVerdict:
 
 
 def value_of(run: Reading, spec: MetricSpec) -> float | None:
-    """What the run reached; percentiles come from its times."""
+    """What the run reached; percentiles come from its times, other metrics of a run only where they were asked for."""
     if spec.name not in PERCENTILES:
-        return run.mean(str(spec))
+        return run.of_run.get(str(spec)) if spec.is_of_run else run.mean(str(spec))
     if spec.parameters:
         return None
     found: float | None = getattr(run.latency(), spec.name.removesuffix("_latency"))
