@@ -74,6 +74,8 @@ MAY_LISTEN = {
     "testing/fault_server.py": {"socket"},
 }
 """These take connections and open none."""
+MAY_ASK_SIBLINGS = {"server/peers.py": {"socket"}}
+"""Serving processes that ask each other over Unix sockets, which never leave this machine; a test below holds it."""
 MAY_REACH_THE_STORE = {"storage/checkpoints/postgres_tables.py": {"psycopg"}}
 """The store's own address is a configured one."""
 
@@ -97,7 +99,7 @@ def test_no_module_opens_connections_beside_the_gatekeeper() -> None:
         used = connecting(set(imports_of(path)))
         if used:
             found[path.relative_to(SOURCE).as_posix()] = used
-    assert found == {**MAY_CONNECT, **MAY_LISTEN, **MAY_REACH_THE_STORE}
+    assert found == {**MAY_CONNECT, **MAY_LISTEN, **MAY_ASK_SIBLINGS, **MAY_REACH_THE_STORE}
 
 
 @pytest.mark.parametrize("name", sorted(MAY_LISTEN))
@@ -108,6 +110,15 @@ def test_what_listens_never_connects(name: str) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
     assert calls & {"connect", "connect_ex", "create_connection", "sendto", "open_connection"} == set()
+
+
+@pytest.mark.parametrize("name", sorted(MAY_ASK_SIBLINGS))
+def test_siblings_are_asked_over_unix_sockets_alone(name: str) -> None:
+    tree = ast.parse((SOURCE / name).read_text(encoding="utf-8"))
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "socket"]
+    assert {node.attr for node in used} == {"socket", "AF_UNIX"}
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "socket.socket"]
+    assert [ast.unparse(node.args[0]) for node in made] == ["socket.AF_UNIX"] * len(made)
 
 
 @pytest.mark.parametrize("name", sorted(MAY_CONNECT))
