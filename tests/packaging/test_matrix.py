@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +50,7 @@ def _check_gate_files(base_folder: Path) -> None:
 def _check_report(in_base: list[Outcome], base_folder: Path) -> None:
     """The report says what it lacks."""
     shown = next(one.stdout for one in in_base if one.row.line == "report poor --html --name page")
-    page = (base_folder / "reports" / "page.html").read_text(encoding="utf-8")
+    page = html.unescape((base_folder / "reports" / "page.html").read_text(encoding="utf-8"))
     for text in (shown, page):
         assert "pip install 'assay[report]'" in text
 
