@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.clock import SystemClock
@@ -99,8 +100,6 @@ def _require(value: T | None, key: str, kind: str) -> T:
 
 def _profile(settings: Settings, embedder: Embedder) -> SimilarityProfile:
     """What similarities mean: as the settings say, else as the embedder does."""
-    from dataclasses import replace  # noqa: PLC0415 - nowhere else
-
     own = {
         "duplicate": settings.similarity_duplicate,
         "merge": settings.similarity_merge,

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.clock import Clock, SystemClock
+from assay.memory import retention
+from assay.memory.retention import BroughtBack, RetentionPolicy, RetentionReport
 from assay.settings import Settings, default_db, fit_to_show
+from assay.storage import Checkpoint, Store
 from assay.wiring.stores import open_store, scope_of, short_hash
-
-if TYPE_CHECKING:
-    from assay.memory.retention import BroughtBack, RetentionPolicy, RetentionReport
-    from assay.storage import Checkpoint, Store
 
 
 def run_retention(settings: Settings, *, dry_run: bool = False, clock: Clock | None = None) -> RetentionReport:
     """Archive and remove what is older than the settings allow, or say what would be."""
-    from assay.memory import retention  # noqa: PLC0415 - see the package's docstring
-
     clock = clock or SystemClock()
     policy = retention_policy(settings)
     with open_store(settings, clock=clock, create=False) as store:
@@ -29,8 +25,6 @@ def run_retention(settings: Settings, *, dry_run: bool = False, clock: Clock | N
 
 def restore_archive(settings: Settings, path: Path, *, clock: Clock | None = None) -> BroughtBack:
     """Bring the rows of an archive back into the store."""
-    from assay.memory import retention  # noqa: PLC0415 - see the package's docstring
-
     with open_store(settings, clock=clock, create=False) as store:
         return retention.bring_back(store, scope_of(settings), path)
 
@@ -49,8 +43,6 @@ def delete_checkpoint(settings: Settings, wanted: str, *, clock: Clock | None = 
 
 def retention_policy(settings: Settings) -> RetentionPolicy:
     """How long the settings keep what."""
-    from assay.memory.retention import RetentionPolicy  # noqa: PLC0415 - see the package's docstring
-
     return RetentionPolicy(query_days=settings.retention_query_days, shadow_days=settings.retention_shadow_days)
 
 

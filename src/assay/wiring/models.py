@@ -11,18 +11,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
+import numpy as np
+
 from assay.clock import Clock, SystemClock
-from assay.errors import SettingError
+from assay.errors import BadValue, SettingError
+from assay.judging.judge import JudgeOptions, LlmJudge
+from assay.judging.registering import JUDGES, JudgeRequest, find_judge
+from assay.judging.rubric import load_rubric
+from assay.models.budget import NANO, BudgetedModel, Limits, Prices
+from assay.models.cached import CachedModel
+from assay.models.endpoint import Endpoint, EndpointOptions, key_from
+from assay.models.endpoint_chat import EndpointChat
+from assay.models.fingerprints import digest_of, refuse_floating
+from assay.models.limited import LimitedModel
 from assay.settings import Settings
 from assay.wiring.key_hosts import hold_to_host
 from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
     from assay.judging.any_judge import Judging
-    from assay.judging.judge import LlmJudge
-    from assay.models.budget import Prices
     from assay.models.chat import ChatModel
-    from assay.models.endpoint import EndpointOptions
     from assay.records import Scope
     from assay.records.judging import RubricKind
     from assay.storage import Store
@@ -58,8 +66,6 @@ def open_model(
 ) -> ChatModel:
     """The model the settings name, or another at the same address; its replies and its costs are kept in the store."""
     from assay.judging.keeping import StoredReplies  # noqa: PLC0415 - see the package's docstring
-    from assay.models.cached import CachedModel  # noqa: PLC0415 - the same
-    from assay.models.limited import LimitedModel  # noqa: PLC0415 - the same
 
     clock = clock or SystemClock()
     asked = _with_budget(settings, store, scope, _endpoint_chat(settings, name or settings.model_name, clock), clock)
@@ -71,9 +77,7 @@ def open_judge(
     settings: Settings, store: Store, scope: Scope, *, rubric: str, model: str = "", clock: Clock | None = None
 ) -> LlmJudge:
     """A judge by the name of its rubric, or by the path of one."""
-    from assay.judging.judge import JudgeOptions, LlmJudge  # noqa: PLC0415 - see the package's docstring
     from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
-    from assay.judging.rubric import load_rubric  # noqa: PLC0415 - the same
 
     found = load_rubric(rubric)
     asked = open_model(settings, store, scope, name=model or settings.judge_model, clock=clock)
@@ -82,12 +86,6 @@ def open_judge(
 
 
 def _endpoint_chat(settings: Settings, name: str, clock: Clock) -> ChatModel:
-    import numpy as np  # noqa: PLC0415 - see the package's docstring
-
-    from assay.models.endpoint import Endpoint  # noqa: PLC0415 - the same
-    from assay.models.endpoint_chat import EndpointChat  # noqa: PLC0415 - the same
-    from assay.models.fingerprints import digest_of, refuse_floating  # noqa: PLC0415 - the same
-
     options = _options(settings)
     if not name:
         raise SettingError("model.url is set and model.name is not", remedy="Set model.name, such as qwen3:14b.")
@@ -100,8 +98,6 @@ def _endpoint_chat(settings: Settings, name: str, clock: Clock) -> ChatModel:
 
 
 def _options(settings: Settings) -> EndpointOptions:
-    from assay.models.endpoint import EndpointOptions, key_from  # noqa: PLC0415 - see the package's docstring
-
     settings.refuse_withheld(*MODEL_KEYS)
     if not settings.model_url:
         raise SettingError(
@@ -125,8 +121,6 @@ def model_prices(settings: Settings) -> Prices | None:
     """What tokens of the model cost; None unless the settings say both prices."""
     if settings.model_price_in is None or settings.model_price_out is None:
         return None
-    from assay.models.budget import Prices  # noqa: PLC0415 - see the package's docstring
-
     return Prices.per_million(settings.model_price_in, settings.model_price_out)
 
 
@@ -134,7 +128,6 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
     if settings.model_budget_usd is None and settings.model_budget_tokens is None:
         return model
     from assay.judging.keeping import StoredSpending  # noqa: PLC0415 - see the package's docstring
-    from assay.models.budget import NANO, BudgetedModel, Limits, Prices  # noqa: PLC0415 - the same
 
     price_in, price_out = settings.model_price_in, settings.model_price_out
     if settings.model_budget_usd is not None and (price_in is None or price_out is None):
@@ -153,8 +146,6 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
 
 def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKind, choice: JudgeChoice) -> Judging:
     """Open the judge that was named; else the model the settings name, else what is built in."""
-    from assay.judging.registering import JudgeRequest, find_judge  # noqa: PLC0415 - see the package's docstring
-
     name = _judge_name(settings, choice)
     if not choice.name and name == BUILTIN_JUDGE and about.value == "correctness":
         raise SettingError(
@@ -168,9 +159,6 @@ def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKi
 
 def judged_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKind, ...]:
     """Return everything that the chosen judge can judge."""
-    from assay.errors import BadValue  # noqa: PLC0415 - see the package's docstring
-    from assay.judging.registering import JUDGES  # noqa: PLC0415 - the same
-
     name = _judge_name(settings, choice)
     entry = JUDGES.find(name)
     if entry is None:

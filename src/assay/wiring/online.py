@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from assay.memory.engine import Engine
+from assay.online.interleaving import InterleavedSearch
+from assay.online.ladder import Ladder
+from assay.online.shadow import Shadow, ShadowOptions, Treatment
 from assay.records import Origin, Scope, SearchRequest, SearchResult
 from assay.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from assay.memory.engine import Engine
-    from assay.online.interleaving import InterleavedSearch
-    from assay.online.ladder import Ladder
-    from assay.online.shadow import Shadow, Treatment
 
 
 def ladder_of(engine: Engine) -> Ladder:
     """The ladder of an engine's flags."""
-    from assay.online.ladder import Ladder  # noqa: PLC0415 - see the package's docstring
 
     def surfacing(scope: Scope) -> float | None:
         with engine.store.reading(scope) as work:
@@ -44,8 +39,6 @@ def treatment_of(engine: Engine, feature_id: str, *, on: bool) -> Treatment:
 
 def shadow_of(engine: Engine, settings: Settings) -> Shadow:
     """Shadow runs behind an engine, of every flag whose shadow is on: each as what it is not now. Close it first."""
-    from assay.online.shadow import Shadow, ShadowOptions  # noqa: PLC0415 - see the package's docstring
-
     known: dict[tuple[str, bool], Treatment] = {}
 
     def features(scope: Scope) -> Mapping[str, Treatment]:
@@ -68,8 +61,6 @@ def shadow_of(engine: Engine, settings: Settings) -> Shadow:
 
 def interleaved_search(engine: Engine, feature_id: str) -> InterleavedSearch:
     """The engine's search with a flag's two sides in one list."""
-    from assay.online.interleaving import InterleavedSearch  # noqa: PLC0415 - see the package's docstring
-
     return InterleavedSearch(
         store=engine.store,
         searcher=engine.searcher.with_flags(engine.flags.forced(feature_id, on=False)),

@@ -14,25 +14,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from assay.errors import SettingError
+from assay.judging.builtin.evidence import Evidence
+from assay.judging.escalation import ModelReviewer
+from assay.judging.keeping import guard_of
+from assay.judging.panel import Panel
+from assay.judging.prompts import PLANNER, REVIEWER, SYNTHESISER
+from assay.judging.roles import builtin_members, model_members
+from assay.judging.splitting import Dealt, dealt
+from assay.memory.engine import Engine
+from assay.models.chat import ChatModel
+from assay.records import Scope
+from assay.records.research import Checkpoint, Role
+from assay.records.research_log import EvaluatedBy
+from assay.research.checkpoints import Checkpoints
+from assay.research.custom import CustomDimension, with_custom
+from assay.research.model_planner import ModelPlanner
+from assay.research.model_synthesiser import ModelSynthesiser
+from assay.research.options import ResearchOptions
+from assay.research.pipeline import ResearchPipeline
+from assay.research.planner import RulePlanner
+from assay.research.running import Parts
+from assay.research.searching import MemorySearch
+from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.settings import Settings
 from assay.wiring.models import has_model, open_model
 from assay.wiring.research_learning import lessons_of
 from assay.wiring.research_options import DEFAULT_MODELS, custom_dimensions, evaluated_how, research_options, table
 from assay.wiring.tracing import research_observer
-
-if TYPE_CHECKING:
-    from assay.judging.splitting import Dealt
-    from assay.memory.engine import Engine
-    from assay.models.chat import ChatModel
-    from assay.records import Scope
-    from assay.records.research_log import EvaluatedBy
-    from assay.research.custom import CustomDimension
-    from assay.research.options import ResearchOptions
-    from assay.research.pipeline import ResearchPipeline
-    from assay.research.running import Parts
 
 
 class Choice(NamedTuple):
@@ -52,8 +63,6 @@ def open_research(
     custom: tuple[CustomDimension, ...] = (),
 ) -> ResearchPipeline:
     """A pipeline over a memory. Models are asked where `model.url` is set, else rules do everything."""
-    from assay.research.pipeline import ResearchPipeline  # noqa: PLC0415 - see the package's docstring
-
     choice = choice or Choice()
     custom = (*custom_dimensions(settings), *custom)
 
@@ -72,11 +81,6 @@ def open_research(
 
 
 def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -> Parts:
-    from assay.judging.panel import Panel  # noqa: PLC0415 - see the package's docstring
-    from assay.research.checkpoints import Checkpoints  # noqa: PLC0415 - the same
-    from assay.research.running import Parts  # noqa: PLC0415 - the same
-    from assay.research.searching import MemorySearch  # noqa: PLC0415 - the same
-
     settings, engine, scope = seats.settings, seats.engine, seats.scope
     options = _with_custom(research_options(settings), custom)
     lessons = lessons_of(engine, scope)
@@ -122,8 +126,6 @@ class _Seats:
     @property
     def judged_by(self) -> EvaluatedBy:
         """What sessions of such a panel say of themselves."""
-        from assay.records.research_log import EvaluatedBy  # noqa: PLC0415 - see the package's docstring
-
         return EvaluatedBy.MODEL if self._by_model else EvaluatedBy.BUILTIN
 
     def _model(self, seat: str) -> ChatModel:
@@ -137,19 +139,12 @@ class _Seats:
     @cached_property
     def dealt(self) -> Dealt:
         """What models are told: the versions in use, or what was dealt to the question."""
-        from assay.judging.splitting import dealt  # noqa: PLC0415 - see the package's docstring
-
         with self.engine.store.reading(self.scope) as work:
             splits = () if self._question is None else work.prompts.running_splits()
             return dealt(self._question or "", work.prompts.versions(), splits)
 
     def members(self, custom: tuple[CustomDimension, ...]) -> Any:
         """Every seat of the panel."""
-        from assay.judging.keeping import guard_of  # noqa: PLC0415 - see the package's docstring
-        from assay.judging.roles import builtin_members, model_members  # noqa: PLC0415 - the same
-        from assay.records.research import Role  # noqa: PLC0415 - the same
-        from assay.research.custom import with_custom  # noqa: PLC0415 - the same
-
         if not self._by_model:
             seated = builtin_members(self.engine.embedder)
         else:
@@ -166,25 +161,12 @@ class _Seats:
         """Who is asked when the panel is unsure; nobody without a model."""
         if not self._by_model:
             return None
-        from assay.judging.escalation import ModelReviewer  # noqa: PLC0415 - see the package's docstring
-        from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
-        from assay.judging.prompts import REVIEWER  # noqa: PLC0415 - the same
-
         guard = guard_of(self.engine.store, self.scope)
         most = self.settings.model_max_tokens
         return ModelReviewer(self._model("escalation"), self.dealt.prompts[REVIEWER], guard=guard, max_tokens=most)
 
     def makers(self, options: ResearchOptions) -> tuple[Any, Any]:
         """Who plans and who answers."""
-        from assay.judging.builtin.evidence import Evidence  # noqa: PLC0415 - see the package's docstring
-        from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
-        from assay.judging.prompts import PLANNER, SYNTHESISER  # noqa: PLC0415 - the same
-        from assay.records.research import Checkpoint  # noqa: PLC0415 - the same
-        from assay.research.model_planner import ModelPlanner  # noqa: PLC0415 - the same
-        from assay.research.model_synthesiser import ModelSynthesiser  # noqa: PLC0415 - the same
-        from assay.research.planner import RulePlanner  # noqa: PLC0415 - the same
-        from assay.research.synthesiser import ExtractiveSynthesiser  # noqa: PLC0415 - the same
-
         rules = ExtractiveSynthesiser(partial(Evidence, embedder=self.engine.embedder))
         if not self.asks_models:
             return RulePlanner(), rules

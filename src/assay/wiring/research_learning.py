@@ -13,21 +13,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from assay.analysis.cautions import Caution
-    from assay.analysis.thresholds import RatedSession
-    from assay.flags import FlagStates
-    from assay.memory.engine import Engine
-    from assay.records import Scope
-    from assay.records.research import Checkpoint
-    from assay.records.research_log import EvaluatedBy
-    from assay.research.options import ResearchOptions
-    from assay.research.planner import Planner
-    from assay.research.similar import SimilarEvaluations
-    from assay.storage import Work
+from assay.analysis.cautions import Caution, cautions_of, issues_for
+from assay.analysis.offline import newest
+from assay.analysis.patterns import find_patterns
+from assay.analysis.thresholds import RatedSession, tune
+from assay.flags import FlagStates
+from assay.judging.builtin.alike import AlikeQuestions
+from assay.memory.engine import Engine
+from assay.records import Scope
+from assay.records.research import Checkpoint
+from assay.records.research_log import EvaluatedBy
+from assay.research.options import ResearchOptions
+from assay.research.patterned_planner import PatternedPlanner
+from assay.research.planner import Planner
+from assay.research.rating import rating_of
+from assay.research.similar import SimilarEvaluations
+from assay.storage import Work
 
 THRESHOLDS, PATTERNS, SIMILAR = "threshold_tuning", "pattern_planning", "similar_evaluations"
 """The flags."""
@@ -70,9 +74,6 @@ class Lessons(NamedTuple):
         """Evaluations of earlier questions of the tenant; None: nothing is taken over."""
         if not self.on(SIMILAR):
             return None
-        from assay.judging.builtin.alike import AlikeQuestions  # noqa: PLC0415 - see the package's docstring
-        from assay.research.similar import SimilarEvaluations  # noqa: PLC0415 - the same
-
         by_tenant = _SIMILAR.setdefault(self.engine, {})
         return by_tenant.setdefault(self.scope.tenant, SimilarEvaluations(AlikeQuestions(self.engine.embedder)))
 
@@ -84,9 +85,6 @@ class Lessons(NamedTuple):
         return replace(own, panel=replace(own.panel, thresholds={**configured, **moved}))
 
     def _add_patterns(self, inner: Planner) -> Planner:
-        from assay.analysis.cautions import issues_for  # noqa: PLC0415 - see the package's docstring
-        from assay.research.patterned_planner import PatternedPlanner  # noqa: PLC0415 - the same
-
         known = self._find_within_hour((PATTERNS,), _cautions)
         return PatternedPlanner(inner, partial(issues_for, cautions=known)) if known else inner
 
@@ -120,17 +118,11 @@ def lessons_of(engine: Engine, scope: Scope) -> Lessons:
 
 
 def _find_moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
-    from assay.analysis.thresholds import tune  # noqa: PLC0415 - see the package's docstring
-
     return {one.checkpoint: one.after for one in tune(_read_rated(work, by), configured) if one.moved}
 
 
 def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
     """The newest sessions that somebody rated, judged as questions are judged now."""
-    from assay.analysis.offline import newest  # noqa: PLC0415 - see the package's docstring
-    from assay.analysis.thresholds import RatedSession  # noqa: PLC0415 - the same
-    from assay.research.rating import rating_of  # noqa: PLC0415 - the same
-
     if not work.feedback.count():
         return
     for session in newest(work, None, RATED):
@@ -144,15 +136,9 @@ def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
 
 
 def _scores(retrieval: float | None, answer: float | None) -> dict[Checkpoint, float]:
-    from assay.records.research import Checkpoint  # noqa: PLC0415 - see the package's docstring
-
     found = {Checkpoint.RETRIEVAL: retrieval, Checkpoint.ANSWER: answer}
     return {key: score for key, score in found.items() if score is not None}
 
 
 def _cautions(work: Work) -> tuple[Caution, ...]:
-    from assay.analysis.cautions import cautions_of  # noqa: PLC0415 - see the package's docstring
-    from assay.analysis.offline import newest  # noqa: PLC0415 - the same
-    from assay.analysis.patterns import find_patterns  # noqa: PLC0415 - the same
-
     return cautions_of(find_patterns(newest(work, None, LOOKED_AT)))

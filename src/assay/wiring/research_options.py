@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from assay.errors import BadValue, SettingError
+from assay.judging.panel_options import PanelOptions
+from assay.judging.prompts import parse_prompt
+from assay.records.research import Checkpoint, Dimension
+from assay.research.custom import CustomDimension
+from assay.research.options import ResearchOptions
 from assay.settings import Settings
-
-if TYPE_CHECKING:
-    from assay.judging.panel_options import PanelOptions
-    from assay.research.custom import CustomDimension
-    from assay.research.options import ResearchOptions
 
 Made = TypeVar("Made")
 
@@ -43,9 +43,6 @@ _REMEDY = "See docs/concepts/research.md for what [research] holds."
 
 def research_options(settings: Settings) -> ResearchOptions:
     """The options the settings file gives, over the defaults; a key that does not exist is an error."""
-    from assay.records.research import Checkpoint  # noqa: PLC0415 - see the package's docstring
-    from assay.research.options import ResearchOptions  # noqa: PLC0415 - the same
-
     given, own = settings.research, ResearchOptions()
     plain = [one.name for one in fields(own) if one.name not in ("panel", "checkpoints")]
     _refuse_unknown(given, ("evaluate", *plain, *_TABLES), "research")
@@ -57,8 +54,6 @@ def research_options(settings: Settings) -> ResearchOptions:
 
 
 def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
-    from assay.records.research import Checkpoint, Dimension  # noqa: PLC0415 - see the package's docstring
-
     known = tuple(one.value for one in Dimension)
     for name in ("weights", "bars"):
         _refuse_unknown(table(settings, name), known, f"research.{name}")
@@ -84,9 +79,6 @@ def custom_dimensions(settings: Settings) -> tuple[CustomDimension, ...]:
 
 
 def _custom(name: str, given: Any) -> CustomDimension:
-    from assay.judging.prompts import parse_prompt  # noqa: PLC0415 - see the package's docstring
-    from assay.research.custom import CustomDimension  # noqa: PLC0415 - the same
-
     where = f"research.custom.{name}"
     if not isinstance(given, Mapping):
         raise SettingError(f"{where} is no table", remedy=_REMEDY)

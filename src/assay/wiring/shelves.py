@@ -9,34 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.shelf import FilePlaces, Shelf, file_key
 from assay.records import Scope
 from assay.settings import Settings, default_db
 from assay.wiring.stores import open_store, scope_of
 
 if TYPE_CHECKING:
-    from assay.evaluation.shelf import FilePlaces, Shelf
     from assay.memory.engine import Engine
     from assay.records.owned_files import FileKind
 
 
 def shelf_of(settings: Settings, engine: Engine, scope: Scope) -> Shelf:
     """Return the runs, datasets and labels that a caller may see."""
-    from assay.evaluation.shelf import Shelf  # noqa: PLC0415 - see the package's docstring
-
     return Shelf(store=engine.store, scope=scope, places=file_places(settings), clock=engine.clock)
 
 
 def file_places(settings: Settings) -> FilePlaces:
     """Return where the settings' own tenant keeps its files, and beside it the folders of other tenants."""
-    from assay.evaluation.shelf import FilePlaces  # noqa: PLC0415 - see the package's docstring
-
     return FilePlaces(own_tenant=settings.tenant, runs=runs_folder(settings), datasets=datasets_folder(settings))
 
 
 def runs_folder(settings: Settings) -> Path:
     """Return where the settings' own tenant keeps its runs."""
-    from assay.evaluation.running.folder import DEFAULT_RUNS  # noqa: PLC0415 - see the package's docstring
-
     return settings.runs_folder or DEFAULT_RUNS
 
 
@@ -52,8 +47,6 @@ def claim_files(settings: Settings, kind: FileKind, paths: Iterable[Path]) -> st
     """
     if not _has_store(settings):
         return ""
-    from assay.evaluation.shelf import file_key  # noqa: PLC0415 - see the package's docstring
-
     try:
         with open_store(settings, create=False) as store, store.writing(scope_of(settings)) as work:
             for path in paths:

@@ -8,20 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.clock import SystemClock
+from assay.evaluation.simulating.rounds import Place, SimulatedClock
+from assay.memory.engine import Engine
+from assay.memory.learning import Learning, Policy
+from assay.memory.learning.standing import FLAG
 from assay.records import MemoryRecord, MemoryStatus, Scope
+from assay.records.datasets import Dataset
+from assay.records.learning import Safeguard
+from assay.systems.assay_engine import OnDocument
+from assay.systems.specs import Configuration
 from assay.wiring.engines import open_engine
 from assay.wiring.learning import learning_policy
 from assay.wiring.stores import scope_of
 from assay.wiring.systems import corpus_settings, open_system
-
-if TYPE_CHECKING:
-    from assay.evaluation.simulating.rounds import Place
-    from assay.memory.engine import Engine
-    from assay.records.datasets import Dataset
-    from assay.systems.assay_engine import OnDocument
 
 
 @contextmanager
@@ -29,12 +30,6 @@ def open_simulation(
     dataset: Dataset, *, unsafe: bool = False, on_document: OnDocument | None = None
 ) -> Iterator[Place]:
     """A memory that holds a dataset's documents and learns, with safeguards or, to see what they are for, without."""
-    from assay.evaluation.simulating.rounds import Place, SimulatedClock  # noqa: PLC0415 - see the package's docstring
-    from assay.memory.learning import Learning, Policy  # noqa: PLC0415 - the same
-    from assay.memory.learning.standing import FLAG  # noqa: PLC0415 - the same
-    from assay.records.learning import Safeguard  # noqa: PLC0415 - the same
-    from assay.systems.specs import Configuration  # noqa: PLC0415 - the same
-
     open_system("assay", dataset, on_document=on_document).close()
     filled = corpus_settings(Configuration(), dataset)
     with tempfile.TemporaryDirectory(prefix="assay-simulate-") as folder:

@@ -7,8 +7,11 @@ from pathlib import Path
 from assay.extras import need_extra
 from assay.network import Gatekeeper
 from assay.settings import load_settings
+from assay.systems.http_service import open_service
 from assay.systems.protocol import System
+from assay.systems.python_function import load_function
 from assay.systems.registering import SystemRequest, add_builtin
+from assay.systems.run_file import RunFile
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.systems import open_assay
 
@@ -24,16 +27,12 @@ def open_assay_kind(request: SystemRequest) -> System:
 @add_builtin("python", summary="A function of query and k.", example="python:my_module:search")
 def open_python(request: SystemRequest) -> System:
     """Open a function that a module has."""
-    from assay.systems.python_function import load_function  # noqa: PLC0415 - see the package's docstring
-
     return load_function(request.target, request.folder)
 
 
 @add_builtin("http", summary="A service that a TOML file describes.", example="http:service.toml")
 def open_http(request: SystemRequest) -> System:
     """Open a service."""
-    from assay.systems.http_service import open_service  # noqa: PLC0415 - see the package's docstring
-
     return open_service(Path(request.target).expanduser(), request.dataset, gate=_gate())
 
 
@@ -49,8 +48,6 @@ def open_mcp(request: SystemRequest) -> System:
 @add_builtin("run", summary="Rankings that were made before, as a TREC run.", example="run:file.trec")
 def open_run_file(request: SystemRequest) -> System:
     """Open a run file."""
-    from assay.systems.run_file import RunFile  # noqa: PLC0415 - see the package's docstring
-
     return RunFile(Path(request.target).expanduser())
 
 

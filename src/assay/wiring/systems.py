@@ -7,37 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import NothingMeasured
+from assay.evaluation.datasets import Registry
+from assay.evaluation.lookup import Lookup
 from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, load_settings
+from assay.systems.registering import SystemRequest
+from assay.systems.specs import Configuration, parse_spec, read_configuration
+from assay.text.terms import ANALYSIS_VERSION
 from assay.wiring.engines import ENGINE_MODULES, open_engine
 from assay.wiring.saves import open_saves
 from assay.wiring.shelves import datasets_folder, runs_folder
 from assay.wiring.stores import scope_of
 
 if TYPE_CHECKING:
-    from assay.evaluation.datasets import Registry
-    from assay.evaluation.lookup import Lookup
     from assay.records.datasets import Dataset
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
-    from assay.systems.registering import SystemRequest
-    from assay.systems.specs import Configuration
 
 
 def registry_of(settings: Settings) -> Registry:
     """Where imported datasets are kept."""
-    from assay.evaluation.datasets import Registry  # noqa: PLC0415 - see the package's docstring
-
     return Registry(datasets_folder(settings))
 
 
 def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> System:
     """The system under test that a spec such as `assay:mode=quick` names, ready for a dataset's questions."""
-    from assay.systems.registering import SystemRequest  # noqa: PLC0415 - see the package's docstring
-    from assay.systems.specs import parse_spec  # noqa: PLC0415 - the same
-
     folder = Path.cwd()
     spec = parse_spec(text, folder)
     return spec.entry.open(
@@ -48,8 +44,6 @@ def open_system(text: str, dataset: Dataset, *, on_document: OnDocument | None =
 def open_assay(request: SystemRequest) -> System:
     """Assay over a dataset's documents, in a store of their own: never the user's."""
     need_extra("memory", *ENGINE_MODULES)
-    from assay.systems.specs import read_configuration  # noqa: PLC0415 - see the package's docstring
-
     dataset, on_document = request.dataset, request.on_document
     configuration = read_configuration(request.target, request.folder)
     if not dataset.documents:
@@ -99,7 +93,6 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
 def _describe_instrument(settings: Settings) -> dict[str, Any]:
     """What the numbers of a run of Assay hang on, besides what the store itself tells."""
     from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - see the package's docstring
-    from assay.text.terms import ANALYSIS_VERSION  # noqa: PLC0415 - the same
 
     return {
         "chunker": CHUNKER_VERSION,
@@ -134,6 +127,4 @@ def _describe_tuning(settings: Settings) -> dict[str, Any]:
 
 def lookup_of(settings: Settings, *, runs: Path | None = None) -> Lookup:
     """Where finished runs and their datasets are looked for."""
-    from assay.evaluation.lookup import Lookup  # noqa: PLC0415 - see the package's docstring
-
     return Lookup(runs=runs or runs_folder(settings), registry=registry_of(settings))

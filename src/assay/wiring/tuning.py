@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from assay.errors import InputError
+from assay.evaluation.tuning import FusionChoice
+from assay.evaluation.tuning.choices import choice_of
+from assay.records.datasets import Dataset
+from assay.systems.assay_engine import AssaySystem, OnDocument
+from assay.systems.specs import parse_spec
 from assay.wiring.engines import search_options
 from assay.wiring.systems import corpus_settings, open_system
-
-if TYPE_CHECKING:
-    from assay.evaluation.tuning import FusionChoice
-    from assay.records.datasets import Dataset
-    from assay.systems.assay_engine import AssaySystem, OnDocument
 
 
 class Tunable(NamedTuple):
@@ -26,10 +26,6 @@ class Tunable(NamedTuple):
 
 def open_tunable(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> Tunable:
     """The system a spec such as `assay` or `assay:embedder.kind=static` names, with the fusion in force."""
-    from assay.evaluation.tuning.choices import choice_of  # noqa: PLC0415 - see the package's docstring
-    from assay.systems.assay_engine import AssaySystem  # noqa: PLC0415 - the same
-    from assay.systems.specs import parse_spec  # noqa: PLC0415 - the same
-
     spec = parse_spec(text, Path.cwd())
     if spec.configuration is None:
         raise InputError(f"{text} does not tell what its channels found", remedy="Fusion is tuned for assay[:...].")

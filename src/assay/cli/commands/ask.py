@@ -17,7 +17,6 @@ from assay.records.plain import plain
 from assay.records.researched import ResearchAnswer
 from assay.research.events import StageEvent
 from assay.research.export import export
-from assay.wiring.research import Choice, open_research
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")]
 ExportOption = Annotated[Path | None, typer.Option("--export", metavar="DIR", help="Write the whole record there.")]
@@ -48,6 +47,8 @@ def register(app: typer.Typer) -> None:
         retry: RetryOption = False,
     ) -> None:
         """Answer a question from the memory, with citations or an honest "not answered", and score every step."""
+        from assay.wiring.research import Choice, open_research  # noqa: PLC0415 - the extra "memory"
+
         choice = Choice(builtin=builtin, evaluate=not no_evaluation)
         with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
             research = open_research(surface.settings, engine, surface.scope, choice=choice)

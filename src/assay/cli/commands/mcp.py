@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
-from assay.access import Everybody, OneToken, StoredTokens
+from assay.access import Access, Everybody, Grant, OneToken
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
-from assay.mcp.policies import Access, Grant
 
 if TYPE_CHECKING:
     from assay.mcp.host import Host
@@ -73,6 +72,7 @@ def _over_stdio(surface: Surface, *, read_only: bool) -> None:
 def _over_http(surface: Surface, address: str, port: int, names: list[str], *, read_only: bool) -> None:
     import anyio  # noqa: PLC0415 - the extra "mcp"
 
+    from assay.access import StoredTokens  # noqa: PLC0415 - the extra "memory"
     from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
     from assay.mcp.server import build_server  # noqa: PLC0415 - the extra "mcp"
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay import wiring
-from assay.access import Tokens
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
@@ -17,6 +16,7 @@ from assay.formats.grid import grid
 from assay.records.access import Access, AccessToken
 
 if TYPE_CHECKING:
+    from assay.access import Tokens
     from assay.access.sign_ins import ListedSignIn
     from assay.storage import Store
 
@@ -115,14 +115,13 @@ def _session_as_json(listed: ListedSignIn) -> dict[str, Any]:
     return {**shown, "token_name": listed.token_name, "is_open": listed.is_open}
 
 
-def _tokens(surface: Surface) -> AbstractContextManager[Tokens]:
-    @contextmanager
-    def opened() -> Iterator[Tokens]:
-        clock = SystemClock()
-        with wiring.open_store(surface.settings, clock=clock) as store:
-            yield Tokens(store, clock)
+@contextmanager
+def _tokens(surface: Surface) -> Iterator[Tokens]:
+    from assay.access import Tokens  # noqa: PLC0415 - the extra "memory"
 
-    return opened()
+    clock = SystemClock()
+    with wiring.open_store(surface.settings, clock=clock) as store:
+        yield Tokens(store, clock)
 
 
 def _row(one: AccessToken) -> tuple[str, ...]:
