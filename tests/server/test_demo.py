@@ -50,4 +50,5 @@ def test_every_page_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             for entry in MENU:
                 page = client.get(entry.address)
                 assert page.status_code == 200
-                assert 'class="empty"' not in page.text or entry.name == "patterns"
+                # Nobody signs in to a demo on this machine, and a dozen questions make no pattern.
+                assert 'class="empty"' not in page.text or entry.name in {"patterns", "sign-ins"}
