@@ -230,7 +230,7 @@ class _Town:
         if chance.random() < 0.1:
             self._by_tool(tenant, query)
         elif chance.random() < 0.1:
-            self._looked(tenant, "POST", "/api/memory/context", {"query": query, "budget": 2_000})
+            self._looked(tenant, "POST", "/api/memory/context", {"query": query, "token_budget": 2_000})
         else:
             self._looked(tenant, "POST", "/api/memory/search", {"query": query, **_options(chance)})
         if chance.random() < 0.02:

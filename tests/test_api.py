@@ -64,7 +64,7 @@ def test_documents_flags_and_health(place: Path, tmp_path: Path) -> None:
         assert memory.flag("mmr").on
         assert not memory.flag("mmr", "off").on
         assert not memory.flag("mmr").on
-        assert {line.name for line in memory.health().lines} >= {"vector", "bm25", "fts5", "trigger", "graph"}
+        assert {line.name for line in memory.health().parts} >= {"vector", "bm25", "fts5", "trigger", "graph"}
 
 
 def test_settings_are_given_by_their_names_and_a_typo_is_told(place: Path) -> None:
@@ -86,7 +86,7 @@ def test_settings_are_given_by_their_names_and_a_typo_is_told(place: Path) -> No
         ({"mode": "wild"}, "wild"),
         ({"channels": ["smell"]}, "smell"),
         ({"tiers": ["vital"]}, "vital"),
-        ({"k": 0}, "k 0"),
+        ({"k": 0}, "k: input .*, not 0"),
     ],
 )
 def test_a_wrong_word_of_a_search_names_itself(place: Path, wrong: dict[str, Any], named: str) -> None:

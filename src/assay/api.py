@@ -19,26 +19,26 @@ from assay.records import (
     Edge,
     EdgeKind,
     Erased,
-    Filters,
+    ErasedMemory,
+    FolderCounts,
     FolderMode,
     Forget,
     ForgottenMemory,
     Format,
     Intent,
-    MemoryFilter,
-    MemoryList,
+    MemoryPage,
     MemoryStatus,
     Mode,
+    PackedContext,
     SaveOutcome,
-    SearchRequest,
     SearchResult,
+    ShownMemory,
     Tier,
     Why,
 )
 from assay.records import datasets as records_of_datasets
-from assay.records.checked import one_of
 from assay.settings import KNOWN, Settings, load_settings
-from assay.verbs import Caller, Surface, Verb
+from assay.verbs import Caller, Surface, Verb, health, reading, searching, usage
 from assay.verbs import memory as memory_verbs
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
     from assay.flags import FlagState
-    from assay.memory.health import HealthReport
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.portable import Exported
-    from assay.memory.showing import ShownMemory
+    from assay.records.health import HealthReport
+    from assay.records.learning import RecordedEvents, Validated
     from assay.records.research_log import StoredResearch
     from assay.records.researched import ResearchAnswer
     from assay.research.custom import CustomDimension
@@ -186,40 +186,57 @@ class Memory:
         as_of: datetime | None = None,
         include_superseded: bool = False,
         channels: Sequence[Channel | str] | None = None,
-        session: str | None = None,
-        budget: int | None = None,
+        session_id: str | None = None,
+        token_budget: int | None = None,
         explain: bool = False,
     ) -> SearchResult:
-        """Find memories: hits with score, title and text, and with `explain` every number behind the score."""
-        filters = Filters(
+        """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps."""
+        return self._call(
+            searching.SEARCH,
+            query=query,
+            k=k,
+            mode=mode,
+            intent=intent,
             folder=folder,
-            tiers=tuple(one_of(Tier)(one, "tiers") for one in tiers),
-            tags=tuple(tags),
+            folder_mode=folder_mode,
+            tiers=tiers,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
             include_superseded=include_superseded,
-        )
-        request = SearchRequest(
-            query=query,
-            k=self.settings.search_k if k is None else k,
-            mode=one_of(Mode)(mode, "mode"),
-            intent=None if intent is None else one_of(Intent)(intent, "intent"),
-            filters=filters,
-            folder_mode=one_of(FolderMode)(folder_mode, "folder_mode"),
-            channels=None if channels is None else tuple(one_of(Channel)(one, "channels") for one in channels),
-            session_id=session,
-            token_budget=budget,
+            channels=channels,
+            session_id=session_id,
+            token_budget=token_budget,
             explain=explain,
-            tool_name="assay.Memory",
         )
-        found = self.engine.searcher.search(self.scope, request)
-        self.engine.keep_up(self.scope)
-        return found
 
-    def show(self, memory_id: str) -> ShownMemory:
-        """A memory with its chunks, edges, versions and the saves behind it."""
-        return self.engine.show(self.scope, memory_id)
+    def context(
+        self,
+        query: str,
+        *,
+        token_budget: int = 2_000,
+        k: int = 20,
+        folder: str | None = None,
+        session_id: str | None = None,
+    ) -> PackedContext:
+        """Pack everything to know for a task into a token budget: standing rules first, then what is relevant."""
+        return self._call(
+            searching.CONTEXT, query=query, token_budget=token_budget, k=k, folder=folder, session_id=session_id
+        )
+
+    def match_triggers(self, text: str, *, k: int | None = None, session_id: str | None = None) -> SearchResult:
+        """Find memories one of whose trigger phrases stands in a text word for word."""
+        return self._call(searching.TRIGGERS, text=text, k=k, session_id=session_id)
+
+    def show(
+        self, memory_id: str, *, session_id: str | None = None, offset: int = 0, limit: int | None = None
+    ) -> ShownMemory:
+        """A memory with its chunks, edges, versions and the saves behind it; in a session, that counts as a read.
+
+        `offset` and `limit` choose a part of the body, in characters.
+        """
+        return self._call(reading.SHOW, memory_id=memory_id, session_id=session_id, offset=offset, limit=limit)
 
     def link(
         self, source_id: str, kind: EdgeKind | str, target_id: str, *, strength: float = 1.0, evidence: str = ""
@@ -247,17 +264,23 @@ class Memory:
         status: MemoryStatus | str | None = None,
         since: datetime | None = None,
         limit: int = 50,
-        after: str | None = None,
-    ) -> MemoryList:
-        """One page of memories, newest first, with how many there are; `after` is `next_after` of the page before."""
-        wanted = MemoryFilter(
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """One page of memories, newest first, with how many there are; `cursor` is `next_cursor` of the page before."""
+        return self._call(
+            reading.LIST_MEMORIES,
             folder=folder,
-            tags=tuple(tags),
-            tier=None if tier is None else one_of(Tier)(tier, "tier"),
-            status=None if status is None else one_of(MemoryStatus)(status, "status"),
+            tags=tags,
+            tier=tier,
+            status=status,
             since=since,
+            limit=limit,
+            cursor=cursor,
         )
-        return self.engine.list_memories(self.scope, wanted, after=after, limit=limit)
+
+    def folders(self) -> FolderCounts:
+        """Every folder and how many current memories are in it."""
+        return self._call(reading.FOLDERS)
 
     def update(self, memory_id: str, *, automated: bool = False, **changes: Any) -> SaveOutcome:
         """Save a new version of a memory that takes its place.
@@ -273,13 +296,42 @@ class Memory:
             return self._call(memory_verbs.FORGET, memory_id=memory_id)
         return self.engine.forget(self.scope, Forget(memory_ids=(memory_id,), versions=versions))
 
+    def erase(self, memory_id: str, *, versions: bool = False) -> ErasedMemory:
+        """Erase a memory to the last byte, as `forget` does, and count what was erased."""
+        return self._call(reading.ERASE, memory_id=memory_id, versions=versions)
+
     def restore(self, memory_id: str) -> SaveOutcome:
         """Bring back a forgotten, quarantined or superseded memory, or take a merge apart."""
         return self._call(memory_verbs.RESTORE, memory_id=memory_id)
 
+    def validate(
+        self,
+        memory_id: str,
+        was_useful: bool,
+        *,
+        query_id: str | None = None,
+        session_id: str | None = None,
+        note: str = "",
+        event_key: str | None = None,
+    ) -> Validated:
+        """Say whether a memory was useful: it moves how much the memory is trusted and where it ranks."""
+        return self._call(
+            usage.VALIDATE,
+            memory_id=memory_id,
+            was_useful=was_useful,
+            query_id=query_id,
+            session_id=session_id,
+            note=note,
+            event_key=event_key,
+        )
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> RecordedEvents:
+        """Record what was read or written; an event has a session_id, and one of memory_id, path and wrote."""
+        return self._call(usage.RECORD, events=events)
+
     def health(self) -> HealthReport:
-        """Whether every channel finds what it should."""
-        return self.engine.health(self.scope)
+        """Whether every channel finds what it should, and how everything around it is."""
+        return self._call(health.HEALTH)
 
     def flag(self, name: str, value: str | bool | int | None = None) -> FlagState:
         """How a flag stands; with a value (`on`, `off`, a percentage), after switching it."""

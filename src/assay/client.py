@@ -29,20 +29,27 @@ from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
 from assay.network import Gatekeeper
 from assay.records import (
-    AuthorKind,
     Edge,
     EdgeKind,
+    ErasedMemory,
     EvalResult,
+    FolderCounts,
     ForgottenMemory,
-    Intent,
+    MemoryLine,
+    MemoryPage,
     Mode,
+    PackedContext,
     SaveOutcome,
+    SearchResult,
+    ShownMemory,
     Tier,
     Why,
 )
 from assay.records.dataset_overview import DatasetOverview
+from assay.records.health import HealthReport
+from assay.records.learning import RecordedEvents, Validated
 from assay.records.run_results import ComparisonResult, RunSummary
-from assay.verbs import Verb
+from assay.verbs import Verb, health, reading, searching, usage
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
@@ -57,133 +64,6 @@ PAGE = 200
 
 Value = TypeVar("Value")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundPassage:
-    """One passage that matched."""
-
-    position: int
-    text: str
-    heading_path: str
-    tokens: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenBy:
-    """Who wrote a memory."""
-
-    name: str
-    kind: AuthorKind
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OtherView:
-    """Another memory that says otherwise."""
-
-    memory_id: str
-    author: WrittenBy
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundMemory:
-    """One memory that was found."""
-
-    memory_id: str
-    rank: int
-    score: float
-    title: str
-    passages: tuple[FoundPassage, ...]
-    tier: Tier
-    folder: str
-    rel_path: str
-    tags: tuple[str, ...]
-    channels: tuple[str, ...]
-    updated_at: datetime
-    superseded_at: datetime | None
-    """When another memory took its place; None: it is current."""
-    author: WrittenBy
-    """Who wrote it, and whether a person or a program."""
-    contradicts: tuple[OtherView, ...]
-    """Current memories that it was saved against."""
-    contradicted_by: tuple[OtherView, ...]
-    """Current memories that were saved against it."""
-    explanation: Mapping[str, Any] | None
-    """Every number behind the score, if the search asked to `explain`."""
-
-    @property
-    def text(self) -> str:
-        """The passages in document order."""
-        return "\n\n".join(one.text for one in self.passages)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PinnedMemory:
-    """A constitutional memory: it comes with every answer."""
-
-    memory_id: str
-    title: str
-    body: str
-    tokens: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HeldBackMemory:
-    """A result named without its text: the session was given the text a few searches ago."""
-
-    memory_id: str
-    title: str
-    score: float
-    tokens: int
-    given_by: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """The answer of a search."""
-
-    query_id: str
-    trace_id: str
-    hits: tuple[FoundMemory, ...]
-    pinned: tuple[PinnedMemory, ...]
-    mode: Mode
-    intent: Intent
-    fusion: str
-    weights: Mapping[str, float]
-    degraded: tuple[str, ...]
-    """What could not be asked, and why."""
-    chosen_folders: tuple[str, ...] | None
-    excluded_folders: tuple[str, ...]
-    cold_start: bool
-    held_back: tuple[HeldBackMemory, ...]
-    """Memories that matched and that this session has in view already."""
-    tokens_saved: int
-    latency_ms: float
-    stages: tuple[Mapping[str, Any], ...] | None
-    """Every step and how long it took, if the search asked to `explain`."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The memories found, best first."""
-        return tuple(one.memory_id for one in self.hits)
-
-    def __iter__(self) -> Iterator[FoundMemory]:
-        return iter(self.hits)
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListedMemories:
-    """One page of a list of memories, newest first."""
-
-    memories: tuple[Mapping[str, Any], ...]
-    total: int
-    """Of all pages."""
-    by_status: Mapping[str, int]
-    next_cursor: str | None
-    """Where the next page begins; None on the last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,15 +85,6 @@ class Answer:
     evaluation_ms: float
     kept: bool
     """Whether the record is in the store."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Health:
-    """Every part of the memory and how it is."""
-
-    ok: bool
-    at: datetime
-    parts: tuple[Mapping[str, Any], ...]
 
 
 class Client:
@@ -246,9 +117,17 @@ class Client:
             pool=self._pool,
         )
 
-    def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> Found:
+    def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> SearchResult:
         """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
-        return _value(Found, self.post("/api/memory/search", {"query": query, "k": k, "mode": mode, **more}))
+        return self._call(searching.SEARCH, query=query, k=k, mode=mode, **more)
+
+    def context(self, query: str, *, token_budget: int = 2_000, **more: Any) -> PackedContext:
+        """Pack everything to know for a task into a token budget. `more` are k, folder and session_id."""
+        return self._call(searching.CONTEXT, query=query, token_budget=token_budget, **more)
+
+    def match_triggers(self, text: str, *, k: int | None = None, session_id: str | None = None) -> SearchResult:
+        """Find memories one of whose trigger phrases stands in a text word for word."""
+        return self._call(searching.TRIGGERS, text=text, k=k, session_id=session_id)
 
     def save(self, title: str, body: str, *, tier: Tier | None = None, **more: Any) -> SaveOutcome:
         """Save a memory. `more` are further fields of the request, such as tags or source_id.
@@ -257,17 +136,27 @@ class Client:
         """
         return self._call(memory_verbs.SAVE, title=title, body=body, tier=tier, **more)
 
-    def memory(self, memory_id: str, *, session_id: str | None = None) -> Mapping[str, Any]:
-        """One memory as a whole; with a session, that counts as a read."""
-        return self.get(f"/api/memory/{_part(memory_id)}", session_id=session_id)
+    def memory(self, memory_id: str, **more: Any) -> ShownMemory:
+        """One memory as a whole; with a session_id, that counts as a read. `more` are session_id, offset and limit."""
+        return self._call(reading.SHOW, memory_id=memory_id, **more)
 
-    def memories(self, **filters: Any) -> Iterator[Mapping[str, Any]]:
-        """Every memory, newest first, page after page; filters are folder, tag, tier, status and since."""
-        return self._pages("/api/memory", "memories", **filters)
+    def memories(self, **filters: Any) -> Iterator[MemoryLine]:
+        """Every memory, newest first, page after page; filters are folder, tags, tier, status and since."""
+        cursor: str | None = None
+        while True:
+            page = self.list(limit=PAGE, cursor=cursor, **filters)
+            yield from page.memories
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
-    def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> ListedMemories:
+    def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> MemoryPage:
         """One page of memories, newest first, with how many there are; filters as for `memories`."""
-        return _value(ListedMemories, self.get("/api/memory", limit=limit, cursor=cursor, **filters))
+        return self._call(reading.LIST_MEMORIES, limit=limit, cursor=cursor, **filters)
+
+    def folders(self) -> FolderCounts:
+        """Every folder and how many current memories are in it."""
+        return self._call(reading.FOLDERS)
 
     def update(self, memory_id: str, **changes: Any) -> SaveOutcome:
         """Save a new version of a memory that takes its place; fields that are not given stay."""
@@ -279,19 +168,23 @@ class Client:
 
     def forget(
         self, memory_id: str, *, reversible: bool = False, versions: bool = False
-    ) -> ForgottenMemory | Mapping[str, Any]:
+    ) -> ForgottenMemory | ErasedMemory:
         """Erase a memory to the last byte; with `reversible`, hide it from every search until it is restored."""
         if reversible:
             return self._call(memory_verbs.FORGET, memory_id=memory_id)
-        return self._asked("DELETE", f"/api/memory/{_part(memory_id)}?{urlencode({'versions': versions})}")
+        return self.erase(memory_id, versions=versions)
 
-    def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Mapping[str, Any]:
-        """Tell whether a memory was useful."""
-        return self.post(f"/api/memory/{_part(memory_id)}/validate", {"was_useful": was_useful, **more})
+    def erase(self, memory_id: str, *, versions: bool = False) -> ErasedMemory:
+        """Erase a memory to the last byte; with `versions`, the other versions of its source too."""
+        return self._call(reading.ERASE, memory_id=memory_id, versions=versions)
 
-    def record(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Tell what was read or written."""
-        return self.post("/api/memory/events", {"events": list(events)})
+    def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Validated:
+        """Say whether a memory was useful. `more` are query_id, session_id, note and event_key."""
+        return self._call(usage.VALIDATE, memory_id=memory_id, was_useful=was_useful, **more)
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> RecordedEvents:
+        """Record what was read or written; an event has a session_id, and one of memory_id, path and wrote."""
+        return self._call(usage.RECORD, events=list(events))
 
     def link(self, source_id: str, kind: EdgeKind | str, target_id: str, **more: Any) -> Edge:
         """Link two memories: the first caused, enabled, supports, ... the second."""
@@ -301,9 +194,9 @@ class Client:
         """Show what stands behind a memory."""
         return self._call(memory_verbs.WHY, memory_id=memory_id)
 
-    def health(self) -> Health:
-        """Whether every way of searching finds what it must."""
-        return _value(Health, self.get("/api/memory/health"))
+    def health(self) -> HealthReport:
+        """Whether every way of searching finds what it must, and how everything around it is."""
+        return self._call(health.HEALTH)
 
     def ask(self, question: str, **more: Any) -> Answer:
         """Answer a question from the memory, with citations or an honest "not answered"."""
@@ -430,29 +323,9 @@ class Client:
         self.close()
 
 
-def _read_author(told: Mapping[str, Any]) -> WrittenBy:
-    return WrittenBy(name=told["name"], kind=AuthorKind(told["kind"]))
-
-
-_NESTED: Mapping[tuple[type, str], type] = {
-    (Found, "hits"): FoundMemory,
-    (Found, "pinned"): PinnedMemory,
-    (Found, "held_back"): HeldBackMemory,
-    (FoundMemory, "passages"): FoundPassage,
-    (FoundMemory, "contradicts"): OtherView,
-    (FoundMemory, "contradicted_by"): OtherView,
-}
+_NESTED: Mapping[tuple[type, str], type] = {}
 """The value each entry of a list is, by who holds the list and the field's name."""
-_READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {
-    (FoundMemory, "tier"): Tier,
-    (FoundMemory, "updated_at"): datetime.fromisoformat,
-    (FoundMemory, "superseded_at"): datetime.fromisoformat,
-    (FoundMemory, "author"): _read_author,
-    (OtherView, "author"): _read_author,
-    (Found, "mode"): Mode,
-    (Found, "intent"): Intent,
-    (Health, "at"): datetime.fromisoformat,
-}
+_READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {}
 """How a field that is not a plain JSON value is read; null stays None."""
 
 

@@ -17,7 +17,6 @@ from assay.records import (
     Boost,
     Channel,
     Explanation,
-    Filters,
     FusionMethod,
     HeldBack,
     Hit,
@@ -27,13 +26,13 @@ from assay.records import (
     PassageScore,
     Pinned,
     Pressure,
-    SearchRequest,
     SearchResult,
     Telemetry,
     Tier,
     Vote,
 )
 from assay.testing.clock import START
+from assay.verbs.searching import MemorySearchRequest
 
 TELEMETRY = Telemetry(
     total_latency_ms=12.3,
@@ -128,7 +127,7 @@ def result(*hits: Hit, **changed: Any) -> SearchResult:
 def printed(found: SearchResult, query: str = "cookie hours", *, terminal: bool = False, **asked: Any) -> str:
     out = StringIO()
     console = Console(file=out, force_terminal=terminal, width=200, highlight=False, markup=False)
-    console.print(shown(found, SearchRequest(query=query, **asked)), soft_wrap=True)
+    console.print(shown(found, MemorySearchRequest(query=query, **asked)), soft_wrap=True)
     return out.getvalue()
 
 
@@ -188,7 +187,7 @@ def test_pinned_memories_come_first_and_superseded_ones_say_so() -> None:
     ("changed", "asked", "hint"),
     [
         ({}, {}, "--mode deep"),
-        ({}, {"filters": Filters(folder="x")}, "without the filters"),
+        ({}, {"folder": "x"}, "without the filters"),
         ({}, {"channels": (Channel.TRIGGER,)}, "without --channel"),
         ({"held_back": (HELD,)}, {"session_id": "s"}, "was given earlier in this session"),
     ],

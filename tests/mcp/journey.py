@@ -16,7 +16,7 @@ async def journey(client: Client) -> None:
     assert [one["memory_id"] for one in found["hits"]] == [memory_id]
     assert found["hits"][0]["explanation"]["passages"]
     loaded = await told(client, "memory_load", memory_id=memory_id, session_id="s1", limit=10)
-    assert loaded["text"] == LESSON["body"][:10]
+    assert loaded["memory"]["body"] == LESSON["body"][:10]
     assert loaded["next_offset"] == 10
     judged = await told(
         client, "memory_validate", memory_id=memory_id, was_useful=True, query_id=found["query_id"], session_id="s1"

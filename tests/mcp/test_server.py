@@ -112,7 +112,7 @@ def test_an_answer_is_framed_and_structured_content_is_exact(tmp_path: Path) -> 
         assert text.endswith("</assay-data>")
         assert "&lt;/assay-data>" in text
         assert "<b>deploy</b>" in text
-        assert answer.structured_content["hits"][0]["text"] == hostile
+        assert answer.structured_content["hits"][0]["passages"][0]["text"] == hostile
 
     asking(tmp_path, talk)
 
@@ -229,17 +229,18 @@ def test_constitutional_memories_come_first_in_a_context_and_count(tmp_path: Pat
         for number in range(6):
             body = f"Deploy step {number}: " + f"run the part {number} of the deployment with care. " * 8
             await told(client, "memory_save", title=f"Deploy step {number}", body=body)
-        roomy = await told(client, "memory_context", query="deploy steps", budget=5_000)
-        tight = await told(client, "memory_context", query="deploy steps", budget=150)
+        roomy = await told(client, "memory_context", query="deploy steps", token_budget=5_000)
+        tight = await told(client, "memory_context", query="deploy steps", token_budget=150)
         assert [one["title"] for one in roomy["pinned"]] == ["No Friday deploys"]
         assert roomy["tokens"] <= 5_000
         assert roomy["over_budget"] == 0
         assert len(tight["hits"]) < len(roomy["hits"])
         assert tight["pinned"] == roomy["pinned"]
-        given = sum(one["tokens"] for one in (*tight["pinned"], *tight["hits"]))
+        passages = [passage for hit in tight["hits"] for passage in hit["passages"]]
+        given = sum(part["tokens"] for part in (*tight["pinned"], *passages))
         assert tight["tokens"] == given
         assert tight["over_budget"] == max(given - 150, 0)
-        text = text_of(await client.call_tool("memory_context", {"query": "deploy steps", "budget": 5_000}))
+        text = text_of(await client.call_tool("memory_context", {"query": "deploy steps", "token_budget": 5_000}))
         assert text.index("No Friday deploys") < text.index("Deploy step")
 
     asking(tmp_path, talk)
@@ -344,16 +345,17 @@ def test_a_task_is_measured_from_before_to_after(tmp_path: Path) -> None:
         begun = await told(client, "task_preflight", **numbers, knowledge=0.2, session_id="s1", goal="Fix the build")
         assert begun["session_id"] == "s1"
         await told(client, "memory_search", query="tabs in makefiles", session_id="s1")
-        seen = await told(client, "memory_observe", session_id="s1", memory_id=memory_id)
-        assert [(one["kind"], one["memory_id"]) for one in seen["events"]] == [("read_after_search", memory_id)]
-        again = await told(client, "memory_observe", session_id="s1", memory_id=memory_id)
+        read = {"session_id": "s1", "memory_id": memory_id}
+        [seen] = (await told(client, "memory_observe", events=[read]))["recorded"]
+        assert [(one["event_type"], one["memory_id"]) for one in seen["events"]] == [("read_after_search", memory_id)]
+        again = await told(client, "memory_observe", events=[read])
         assert (again["new"], again["repeated"]) == (0, 1)
         ended = await told(client, "task_postflight", **numbers, knowledge=0.8, useful=[])
         assert ended["knowledge_delta"] == pytest.approx(0.6)
         assert [one["memory_id"] for one in ended["to_validate"]] == [memory_id]
         problem = await refused(client, "task_postflight", **{**numbers, "task_id": "t2"}, knowledge=0.5)
         assert "t2" in problem["message"]
-        problem = await refused(client, "memory_observe", session_id="s1")
+        problem = await refused(client, "memory_observe", events=[{"session_id": "s1"}])
         assert "exactly one" in problem["remedy"]
 
     asking(tmp_path, talk)
@@ -381,7 +383,7 @@ def test_a_read_only_server_loads_a_memory_without_a_trace(tmp_path: Path) -> No
 
     async def talk(client: Client) -> None:
         loaded = await told(client, "memory_load", memory_id=str(saved.memory_id), session_id="s1")
-        assert loaded["text"] == "Ada is on call in May."
+        assert loaded["memory"]["body"] == "Ada is on call in May."
 
     asking(tmp_path, talk, read_only=True)
     with host_at(tmp_path) as host:
@@ -432,8 +434,8 @@ def test_a_memory_of_another_tenant_is_refused_in_the_words_of_one_that_never_wa
                 problem = await refused(client, name, **filled)
                 said.append(json.dumps(problem).replace(memory_id, "ID"))
             assert said[0] == said[1], name
-        seen = await told(client, "memory_observe", session_id="s", memory_id=own)
-        assert seen["events"] == []
+        seen = await told(client, "memory_observe", events=[{"session_id": "s", "memory_id": own}])
+        assert seen["recorded"][0]["events"] == []
         contents = (await told(client, "memory_health"))["parts"][0]
         assert contents["reason"].startswith("1 memories")
 

@@ -47,7 +47,7 @@ def test_what_is_known_of_a_memory_is_shown(home: Home, scope: Scope) -> None:
 
         shown = engine.show(scope, new)
 
-        assert [one.id for one in shown.versions] == [old, new]
+        assert [one.memory_id for one in shown.versions] == [old, new]
         assert [one.edge.kind for one in shown.edges] == [EdgeKind.SUPERSEDES]
         assert shown.edges[0].other_title == "Tea"
         assert [one.decision for one in shown.saves]

@@ -10,8 +10,9 @@ import pytest
 from tests.memory.searching.shelf import Shelf
 
 from assay.index import Indexes, IndexOptions
-from assay.memory.health import Condition, Health, HealthReport
+from assay.memory.health import Health
 from assay.records import EdgeKind, Origin, Scope
+from assay.records.health import Condition, HealthReport
 from assay.storage import Store
 from assay.testing import NOTES, FixedClock, HashedEmbedder
 
@@ -35,7 +36,7 @@ def checked(shelf: Shelf, **given: Any) -> HealthReport:
 
 
 def states(report: HealthReport) -> dict[str, str]:
-    return {line.name: str(line.state) for line in report.lines}
+    return {line.name: str(line.state) for line in report.parts}
 
 
 def test_a_memory_in_order_is_ok_in_every_line(shelf: Shelf) -> None:
@@ -91,7 +92,7 @@ def test_without_an_embedder_or_with_another_the_vector_line_says_why(shelf: She
     assert (states(report)["vector"], states(report)["embedding"]) == ("degraded", "degraded")
     other = HashedEmbedder(model="another")
     report = checked(shelf, embedder=other, searcher=shelf.searching(embedder=other))
-    lines = {line.name: line for line in report.lines}
+    lines = {line.name: line for line in report.parts}
     assert lines["embedding"].state is Condition.DEGRADED
     assert "0 of 3 passages have a vector of another" in lines["embedding"].reason
     assert lines["vector"].state is Condition.DEGRADED
@@ -101,7 +102,7 @@ def test_the_gate_tells_its_day_and_what_it_would_have_rejected(shelf: Shelf, cl
     flags = shelf.flags()
 
     def gate() -> str:
-        return next(line.reason for line in checked(shelf, flags=flags).lines if line.name == "save gate")
+        return next(line.reason for line in checked(shelf, flags=flags).parts if line.name == "save gate")
 
     assert gate() == "on, not used yet"
     flags.activate(shelf.store, shelf.scope, "save_quality_gate")
@@ -112,11 +113,11 @@ def test_the_gate_tells_its_day_and_what_it_would_have_rejected(shelf: Shelf, cl
     flags.review(shelf.store, shelf.scope, "save_quality_gate")
     assert gate().startswith("enforced; ")
     assert "off" in next(
-        line.reason for line in checked(shelf, flags=shelf.flags(save_quality_gate=0)).lines if line.name == "save gate"
+        line.reason for line in checked(shelf, flags=shelf.flags(save_quality_gate=0)).parts if line.name == "save gate"
     )
 
 
 def test_what_failed_in_this_process_is_told(shelf: Shelf) -> None:
     shelf.searcher.failures.count("bm25", TypeError())
-    line = next(line for line in checked(shelf).lines if line.name == "failures")
+    line = next(line for line in checked(shelf).parts if line.name == "failures")
     assert (line.state, line.reason) == (Condition.DEGRADED, "bm25 TypeError 1")

@@ -10,8 +10,8 @@ from tests.memory.engines import engine_at
 from tests.storage.homes import Home
 
 from assay.memory.engine import Engine
-from assay.memory.health import Condition
 from assay.records import SaveDecision, SaveOutcome, Scope, make_draft
+from assay.records.health import Condition
 from assay.verbs.memory import SAVE
 
 MONDAY = make_draft(title="Release day", body="Releases go out on Monday at 10:00.")
@@ -55,7 +55,7 @@ def test_without_a_checkpoint_save_flag_and_health_say_the_same(blocked: Engine,
     assert "taken" in state.held_off
     assert new.superseded == ()
     assert new.held_off == f"would have superseded {old.memory_id}, but reconsolidation is held off: {state.held_off}"
-    [line] = [one for one in blocked.health(scope).lines if one.name == "reconsolidation"]
+    [line] = [one for one in blocked.health(scope).parts if one.name == "reconsolidation"]
     assert (line.state, line.reason) == (Condition.DEGRADED, f"on, but held off: {state.held_off}")
     with blocked.store.reading(scope) as work:
         assert [one.action for one in work.audit.entries(target="reconsolidation")] == ["flag.held_off"]
@@ -76,4 +76,4 @@ def test_what_was_held_off_goes_on_once_a_checkpoint_can_be_taken(
         assert engine.flag_states(scope)["reconsolidation"].held_off
         assert engine.saver.save(scope, TUESDAY).superseded
         assert engine.flag_states(scope)["reconsolidation"].held_off == ""
-        assert "reconsolidation" not in [one.name for one in engine.health(scope).lines]
+        assert "reconsolidation" not in [one.name for one in engine.health(scope).parts]

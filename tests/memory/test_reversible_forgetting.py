@@ -77,7 +77,7 @@ def test_a_forgotten_memory_is_found_in_no_way_and_restored_whole(home: Home, sc
             assert work.edges.of(boiler) == []
         assert engine.folders(scope) == {"": 1}
         assert engine.why(scope, boiler).chain.behind == ()
-        assert "1 memories" in engine.health(scope).lines[0].reason
+        assert "1 memories" in engine.health(scope).parts[0].reason
         assert engine.health(scope).ok
         assert engine.saver.forget(scope, kettle).unchanged
         clock.advance(days=1)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.online.conftest import Online
 
-from assay.memory.health import Condition
 from assay.online.health import online_lines
 from assay.records import EvalResult, LoggedQuery, RunType
+from assay.records.health import Condition
 from assay.records.online import VoteKind
 
 

@@ -359,7 +359,7 @@ def found_by(memory: assay.Memory, query: str, **more: Any) -> dict[str, tuple[s
 
 
 def add_nicknames(memory: assay.Memory, score: float = 1.0) -> None:
-    ids = {one.title: one.id for one in memory.list().memories}
+    ids = {line.title: line.memory_id for line in memory.list().memories}
 
     @channel("nicknames", weight=0.5)
     def find_nicknames(ask: Ask) -> list[tuple[str, float]]:

@@ -40,7 +40,7 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
     "feature_id": lambda _: FLAG,
     "flag": lambda _: FLAG,
     "folder": lambda has: has.canary("folder"),
-    "tag": lambda has: has.canary("tag"),
+    "tags": lambda has: has.canary("tag"),
     "control": lambda has: has.run_id,
     "treatment": lambda has: has.run_id,
     "actor": lambda has: has.canary("token"),
@@ -75,6 +75,9 @@ BODIES: Mapping[str, Example] = {
     "POST /api/prompts/{prompt_id}/split": lambda _: {"version": 0},
     "POST /api/memory/search": lambda has: {
         "query": f"ledger {has.canary('body')}", "session_id": has.session_id, "explain": True
+    },
+    "POST /api/memory/match-triggers": lambda has: {
+        "text": f"ledger {has.canary('body')}", "session_id": has.session_id
     },
     "POST /api/memory/context": lambda has: {"query": f"ledger {has.canary('body')}", "session_id": has.session_id},
     "POST /api/memory/{memory_id}/validate": lambda has: {"was_useful": True, "query_id": has.query_id},

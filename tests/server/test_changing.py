@@ -76,26 +76,27 @@ def test_a_list_is_the_same_everywhere(services: Services, run: Run) -> None:
     python = assay.Memory(services.settings.db, embedder="none")
     with python, reaching(services) as http, served(services, local=False) as address:
         page = python.list()
-        assert ([one.id for one in page.memories], dict(page.by_status), page.total) == (ids, counts, 2)
+        assert ([line.memory_id for line in page.memories], dict(page.by_status), page.total) == (ids, counts, 2)
         told = http.get("/api/memory").json()
         assert ([one["memory_id"] for one in told["memories"]], told["by_status"], told["total"]) == (ids, counts, 2)
         assert [one["status"] for one in told["memories"]] == ["current", "forgotten"]
         client = assay.Client(address, services.tokens.create(OWN, "c", Access.READ).text)
-        assert [one["memory_id"] for one in client.memories(tag=["kitchen", "shop"])] == [sugar]
+        assert [line.memory_id for line in client.memories(tags=["kitchen", "shop"])] == [sugar]
         listed = client.list(limit=1)
-        assert ([one["memory_id"] for one in listed.memories], listed.total) == ([sugar], 2)
+        assert ([line.memory_id for line in listed.memories], listed.total) == ([sugar], 2)
         after = client.list(limit=1, cursor=listed.next_cursor)
-        assert ([one["memory_id"] for one in after.memories], after.next_cursor) == ([tea], None)
+        assert ([line.memory_id for line in after.memories], after.next_cursor) == ([tea], None)
         mcp = call(services, "memory_list", {"status": "forgotten"})
         assert [(one.memory_id, one.status) for one in mcp.memories] == [(tea, MemoryStatus.FORGOTTEN)]
         assert http.get("/api/memory?folder=house&status=forgotten").json()["total"] == 1
         assert http.get("/api/memory?status=lost").status_code == 422
     shell = run("list", "--json").json
-    assert ([one["id"] for one in shell["memories"]], shell["by_status"], shell["total"]) == (ids, counts, 2)
+    assert ([one["memory_id"] for one in shell["memories"]], shell["by_status"], shell["total"]) == (ids, counts, 2)
     shown = run("list", "--tag", "kitchen", "--limit", "1")
     assert "2 memories: 1 current, 1 forgotten" in shown.out
-    assert f"next page: --after {sugar}" in shown.out
-    assert run("list", "--after", sugar, "--json").json["memories"][0]["id"] == tea
+    cursor = run("list", "--limit", "1", "--json").json["next_cursor"]
+    assert f"next page: --cursor {cursor}" in shown.out
+    assert run("list", "--cursor", cursor, "--json").json["memories"][0]["memory_id"] == tea
     assert run("list", "--since", "2999-01-01").out.strip() == "0 memories"
 
 

@@ -51,7 +51,7 @@ def test_what_is_saved_is_found_and_read_whole(client: TestClient, oven: str) ->
     assert found["hits"][0]["memory_id"] == oven
     assert found["hits"][0]["explanation"]["score"] == found["hits"][0]["score"]
     assert found["stages"]
-    assert client.get(f"/api/memory/{oven}").json()["body"] == OVEN["body"]
+    assert client.get(f"/api/memory/{oven}").json()["memory"]["body"] == OVEN["body"]
 
 
 def test_a_session_is_told_what_it_was_given_earlier(client: TestClient, oven: str) -> None:
@@ -105,13 +105,13 @@ def test_memories_are_joined_and_explained(client: TestClient, oven: str, router
     sent(client, "/api/memory/links", {"source_id": router, "kind": "caused", "target_id": oven})
     chain = client.get(f"/api/memory/{oven}/why").json()["chain"]
     assert [one["memory_id"] for one in chain["behind"]] == [router]
-    joined = client.get(f"/api/memory/{oven}").json()["joined"]
-    assert (joined[0]["relation"], joined[0]["outgoing"]) == ("caused", False)
+    [joined] = client.get(f"/api/memory/{oven}").json()["edges"]
+    assert (joined["edge"]["kind"], joined["edge"]["source_id"], joined["other_id"]) == ("caused", router, router)
 
 
 def test_a_context_stays_within_its_budget(client: TestClient, oven: str) -> None:
-    packed = sent(client, "/api/memory/context", {"query": "oven", "budget": 60})
-    assert packed["tokens"] <= packed["budget"] == 60
+    packed = sent(client, "/api/memory/context", {"query": "oven", "token_budget": 60})
+    assert packed["tokens"] <= packed["token_budget"] == 60
     assert oven in [one["memory_id"] for one in packed["hits"]]
 
 
@@ -215,5 +215,5 @@ def test_an_update_keeps_what_was_left_out_and_null_is_left_out(client: TestClie
         "tags": "daily",
     }
     emptied = sent(client, "/api/memory", {**update, "body": "The yeast is fed at 8:00.", "tags": []})
-    memory = client.get(f"/api/memory/{emptied['memory_id']}").json()
+    memory = client.get(f"/api/memory/{emptied['memory_id']}").json()["memory"]
     assert (memory["tags"], memory["folder"], memory["tier"]) == ([], "kitchen", "critical")

@@ -29,7 +29,11 @@ from mcp import Client
 
 LOGS = frozenset({"eval_queries", "eval_candidates", "eval_shadow_runs"})
 """What a search writes down of itself: the query log and what runs beside it. Nobody else's rows change by that."""
-SEARCHES = {"/api/memory/search": {"query": "garage", "session_id": "s1"}, "/api/memory/context": {"query": "garage"}}
+SEARCHES = {
+    "/api/memory/search": {"query": "garage", "session_id": "s1"},
+    "/api/memory/context": {"query": "garage"},
+    "/api/memory/match-triggers": {"text": "garage"},
+}
 ELSEWHERE = {"/login", "/logout"}
 """Tested in `test_sign_ins`: they begin and end sign-ins, which is what they are for."""
 
@@ -110,7 +114,7 @@ def test_a_write_token_still_counts_a_read(services: Services) -> None:
         write = client.get(address, headers=bearer(services, Access.WRITE)).json()
         again = client.get(address, headers=bearer(services, Access.READ)).json()
     assert (read["counted"], write["counted"]) == (False, True)
-    assert again["access_count"] - read["access_count"] == 1
+    assert again["memory"]["access_count"] - read["memory"]["access_count"] == 1
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {

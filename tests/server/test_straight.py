@@ -17,7 +17,7 @@ from assay.server.services import GRANT, REQUEST_ID
 from assay.testing import FixedClock
 
 SAVE, SEARCH, CONTEXT, LINKS = "/api/memory", "/api/memory/search", "/api/memory/context", "/api/memory/links"
-OF_THE_MOMENT = {"query_id", "trace_id", "latency_ms", "save_id", "memory_id", "request_id", "duration_ms"}
+OF_THE_MOMENT = {"query_id", "trace_id", "telemetry", "save_id", "memory_id", "request_id", "duration_ms"}
 ASKED: list[tuple[str, Any]] = [
     (SAVE, {"title": "Router", "body": "The router drops pushes, so we poll the oven."}),
     (SAVE, {"title": "Oven", "body": "We poll it.", "tier": "critical", "valid_from": "2026-01-02T03:04:05Z"}),
@@ -29,8 +29,8 @@ ASKED: list[tuple[str, Any]] = [
     (SEARCH, ["query"]),
     (SEARCH, None),
     (SEARCH, "query"),
-    (CONTEXT, {"query": "the oven", "budget": 100}),
-    (CONTEXT, {"query": "the oven", "budget": 1}),
+    (CONTEXT, {"query": "the oven", "token_budget": 100}),
+    (CONTEXT, {"query": "the oven", "token_budget": 1}),
     (LINKS, {"source": "m_1", "target": "m_2", "kind": "supports"}),
 ]
 

@@ -76,7 +76,7 @@ def test_the_client(kept: Kept) -> None:
 def test_mcp_tools_in_structure_and_in_words(kept: Kept) -> None:
     for tool in ("memory_search", "memory_context"):
         answer = call(kept.services, tool, {"query": QUESTION})
-        check(answer.model_dump(mode="json")["hits"], kept)
+        check(BY_NAME[tool].structure(answer)["hits"], kept)
         readable = BY_NAME[tool].readable
         assert readable is not None
         said = readable(answer)

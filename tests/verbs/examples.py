@@ -72,6 +72,19 @@ def grade_oven(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return found
 
 
+def give_triggers(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Give the note on the oven a trigger phrase."""
+    saved = engine.saver.update(scope, notes.ids["oven"], {"triggers": ("cold start",)}, automated=True, tool="test")
+    return {"hot": str(saved.memory_id)}
+
+
+def search_in_session(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let a session search for the oven."""
+    engine.searcher.search(scope, SearchRequest(query="polled oven", session_id="s1"))
+    engine.store.log.flush()
+    return {}
+
+
 SAVE_BODY = "The kettle is descaled with citric acid on the first Monday of a month."
 MEMORY = (
     Examples(
@@ -280,4 +293,155 @@ RUNS = (
         ),
     ),
 )
-EXAMPLES: Mapping[str, Examples] = {examples.of: examples for examples in (*DATASETS, *JUDGMENTS, *MEMORY, *RUNS)}
+HEALTH = (Examples("memory.health", (Example(given={}, argv=("health",)),)),)
+READING = (
+    Examples(
+        "memory.show",
+        (
+            Example(given={"memory_id": "<oven>"}, argv=("show", "<oven>")),
+            Example(given={"memory_id": "<tea>", "session_id": "s1", "offset": 6, "limit": 3}, argv=None),
+            Example(given={"memory_id": "<tea>"}, argv=("show", "<tea>"), prepare=forget_tea, programs=False),
+            Example(given={"memory_id": "<tea>", "session_id": "s1"}, argv=None, prepare=forget_tea),
+            Example(given={"memory_id": "m_none"}, argv=("show", "m_none")),
+        ),
+    ),
+    Examples(
+        "memory.list",
+        (
+            Example(given={}, argv=("list",)),
+            Example(
+                given={"tags": ["house"], "tier": "normal", "status": "current", "since": "2020-01-31", "limit": 2},
+                argv=(
+                    "list",
+                    *("--tag", "house"),
+                    *("--tier", "normal"),
+                    *("--status", "current"),
+                    *("--since", "2020-01-31"),
+                    *("--limit", "2"),
+                ),
+            ),
+            Example(given={"limit": 201}, argv=("list", "--limit", "201")),
+            Example(given={"since": "soon"}, argv=("list", "--since", "soon")),
+            Example(given={"cursor": "made-up"}, argv=("list", "--cursor", "made-up")),
+        ),
+    ),
+    Examples("memory.folders", (Example(given={}, argv=None),)),
+    Examples(
+        "memory.erase",
+        (
+            Example(given={"memory_id": "<tea>"}, argv=None),
+            Example(given={"memory_id": "<oven>", "versions": True}, argv=None),
+            Example(given={"memory_id": "m_none"}, argv=None),
+        ),
+    ),
+)
+SEARCHING = (
+    Examples(
+        "memory.search",
+        (
+            Example(given={"query": "polled oven"}, argv=("search", "polled oven")),
+            Example(
+                given={
+                    "query": "two minutes of green tea",
+                    "k": 1,
+                    "mode": "deep",
+                    "tags": ["house"],
+                    "since": "2020-01-31",
+                    "channels": ["bm25", "fts5"],
+                    "token_budget": 100,
+                    "session_id": "s1",
+                    "explain": True,
+                },
+                argv=(
+                    "search",
+                    "two minutes of green tea",
+                    *("-k", "1"),
+                    *("--mode", "deep"),
+                    *("--tag", "house"),
+                    *("--since", "2020-01-31"),
+                    *("--channel", "bm25"),
+                    *("--channel", "fts5"),
+                    *("--budget", "100"),
+                    *("--session", "s1"),
+                    "--explain",
+                ),
+            ),
+            Example(
+                given={"query": "nothing of the kind", "folder": "attic"},
+                argv=("search", "nothing of the kind", "--folder", "attic"),
+            ),
+            Example(given={"query": "oven", "k": 0}, argv=("search", "oven", "-k", "0")),
+            Example(given={"query": "oven", "k": 101}, argv=("search", "oven", "-k", "101")),
+            Example(given={"query": "oven", "since": "soon"}, argv=("search", "oven", "--since", "soon")),
+            Example(
+                given={"query": "oven", "since": "2026-02-01", "until": "2026-01-01"},
+                argv=("search", "oven", "--since", "2026-02-01", "--until", "2026-01-01"),
+            ),
+        ),
+    ),
+    Examples(
+        "memory.context",
+        (
+            Example(given={"query": "polled oven"}, argv=None),
+            Example(given={"query": "green tea", "token_budget": 50, "k": 2, "session_id": "s1"}, argv=None),
+            Example(given={"query": "green tea", "token_budget": 49}, argv=None),
+        ),
+    ),
+    Examples(
+        "memory.match_triggers",
+        (
+            Example(given={"text": "the oven must be cold start ready"}, argv=None, prepare=give_triggers),
+            Example(given={"text": "nothing", "k": 2, "session_id": "s1"}, argv=None),
+            Example(given={"text": ""}, argv=None),
+        ),
+    ),
+)
+USAGE = (
+    Examples(
+        "memory.validate",
+        (
+            Example(given={"memory_id": "<tea>", "was_useful": True}, argv=("validate", "<tea>", "--useful")),
+            Example(
+                given={
+                    "memory_id": "<oven>",
+                    "was_useful": False,
+                    "session_id": "s1",
+                    "event_key": "v-1",
+                    "note": "it was wrong",
+                },
+                argv=(
+                    "validate",
+                    "<oven>",
+                    "--not-useful",
+                    *("--session", "s1"),
+                    *("--key", "v-1"),
+                    *("--note", "it was wrong"),
+                ),
+            ),
+            Example(given={"memory_id": "m_none", "was_useful": True}, argv=("validate", "m_none")),
+            Example(
+                given={"memory_id": "<tea>", "was_useful": True, "note": "x" * 1_001},
+                argv=("validate", "<tea>", "--note", "x" * 1_001),
+            ),
+        ),
+    ),
+    Examples(
+        "memory.record",
+        (
+            Example(
+                given={"events": [{"session_id": "s1", "memory_id": "m_none"}]},
+                argv=("observe", "--session", "s1", "--memory", "m_none"),
+            ),
+            Example(
+                given={"events": [{"session_id": "s1", "wrote": "The oven is polled.", "event_key": "w-1"}]},
+                argv=("observe", "--session", "s1", "--wrote", "The oven is polled.", "--key", "w-1"),
+                prepare=search_in_session,
+            ),
+            Example(given={"events": [{"session_id": "s1"}]}, argv=("observe", "--session", "s1")),
+            Example(given={"events": []}, argv=None),
+        ),
+    ),
+)
+EXAMPLES: Mapping[str, Examples] = {
+    examples.of: examples for examples in (*DATASETS, *HEALTH, *JUDGMENTS, *MEMORY, *READING, *RUNS, *SEARCHING, *USAGE)
+}

@@ -69,7 +69,19 @@ def _note(verb: Verb[Any, Any], what: str, answers: dict[str, Answer], report: R
         report.comparisons += 1
         expected = _masked(verb, whole) if name.startswith("mcp") else whole
         if answer != expected:
-            report.differences.append(f"{what}: {name} says {answer}, {first} says {expected}")
+            where, said, other = _first_difference("", answer._asdict(), expected._asdict())
+            report.differences.append(f"{what}{where}: {name} says {said!r}, {first} says {other!r}")
+
+
+def _first_difference(where: str, left: Any, right: Any) -> tuple[str, Any, Any]:
+    """Return the first place where two answers differ, and what stands there in each."""
+    if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys():
+        pairs = [(f"{where}.{name}", left[name], right[name]) for name in left]
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        pairs = [(f"{where}[{place}]", *both) for place, both in enumerate(zip(left, right, strict=True))]
+    else:
+        return where, left, right
+    return next((_first_difference(*pair) for pair in pairs if pair[1] != pair[2]), (where, left, right))
 
 
 def _masked(verb: Verb[Any, Any], answer: Answer) -> Answer:

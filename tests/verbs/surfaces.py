@@ -43,6 +43,10 @@ BOUND_S = 60.0
 PRINCIPAL = "token:parity"
 """Who a caller is that shows a token named `parity`; at the command line and in Python it is `local`."""
 PERCENTILES = {"p50", "p95", "p99", "mean"}
+TIMING = ("_ms", "quality_proxy_score")
+"""Ends of names of fields that depend on how long a step took."""
+_WAITING = re.compile(r"\b[\d,]+ waiting")
+"""How many lines of the query log are not written yet, which depends on the moment."""
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
 ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
@@ -129,7 +133,9 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         # How long a step took differs from call to call.
         times = PERCENTILES if value.keys() >= PERCENTILES else ()
         return {
-            name: "<ms>" if name.endswith("_ms") or name in times else _plain(_hide_cursor(name, inner), names, seen)
+            name: "<timing>"
+            if name.endswith(TIMING) or name in times
+            else _plain(_hide_cursor(name, inner), names, seen)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
@@ -141,6 +147,7 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
     with contextlib.suppress(ValueError):
         datetime.fromisoformat(value)
         return "<time>"
+    value = _WAITING.sub("<some> waiting", value)
     return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
 
 

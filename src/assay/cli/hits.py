@@ -18,10 +18,10 @@ from assay.records import (
     Hit,
     HitPassage,
     PassageScore,
-    SearchRequest,
     SearchResult,
     TrustMove,
 )
+from assay.verbs.searching import MemorySearchRequest
 
 SNIPPET = 240
 """Characters shown of a passage."""
@@ -29,7 +29,7 @@ _INDENT = " " * 4
 _WORD = re.compile(r"\w+")
 
 
-def shown(found: SearchResult, request: SearchRequest) -> Text:
+def shown(found: SearchResult, request: MemorySearchRequest) -> Text:
     """The whole answer."""
     parts = [_pinned(found), _held_back(found), *(_hit(hit, request) for hit in found), _about(found, request)]
     return Text("\n").join(part for part in parts if part.plain)
@@ -52,7 +52,7 @@ def _held_back(found: SearchResult) -> Text:
     return Text("\n").join(lines)
 
 
-def _hit(hit: Hit, request: SearchRequest) -> Text:
+def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
     head = Text.assemble((f"{hit.rank:>2}  ", "bold"), (f"{hit.score:.3f}  ", "cyan"), (hit.title, "bold"))
     best = best_passage(hit)
     where = " > ".join(part for part in (hit.rel_path or hit.folder, best.heading_path) if part)
@@ -166,7 +166,7 @@ def _sum(why: Explanation) -> str:
     return f"= {base} / {why.scale:.4f} x {factor:.3f} = {why.score:.4f}  ({why.method.value})"
 
 
-def _about(found: SearchResult, request: SearchRequest) -> Text:
+def _about(found: SearchResult, request: MemorySearchRequest) -> Text:
     """One line on how the search went, and what a reader should know of it."""
     lines = [Text(f"degraded: {reason}", style="yellow") for reason in found.degraded]
     if not found.hits:
@@ -187,13 +187,11 @@ def _timing(found: SearchResult) -> str:
     )
 
 
-def _nothing(found: SearchResult, request: SearchRequest) -> str:
+def _nothing(found: SearchResult, request: MemorySearchRequest) -> str:
     """What to try when nothing came back."""
     if found.held_back:
         return "Nothing else: everything that matches was given earlier in this session."
-    filters = request.filters
-    narrowed = filters.folder or filters.tiers or filters.tags or filters.since or filters.until or filters.as_of
-    if narrowed:
+    if request.folder or request.tiers or request.tags or request.since or request.until or request.as_of:
         return "Nothing found. Try without the filters, or add --include-superseded."
     if request.channels is not None:
         return "Nothing found. Try without --channel."

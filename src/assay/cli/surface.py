@@ -118,10 +118,13 @@ class Surface:
             via=f"assay {command}",
         )
 
-    def call(self, verb: Verb[Any, R], *, create: bool = False, **given: Any) -> R:
-        """Call a verb on the store of the settings; `create` makes the store if there is none."""
+    def call(self, verb: Verb[Any, R], *, create: bool = False, run_once: bool = False, **given: Any) -> R:
+        """Call a verb on the store of the settings; `create` makes the store if there is none.
+
+        `run_once` starts no work in the background that only a longer life would repay.
+        """
         request = verb.make(given)
-        with open_engine(self.settings, create=create) as engine:
+        with open_engine(self.settings, create=create, run_once=run_once) as engine:
             return verb.call(self.caller(engine, verb.command), request)
 
     def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:

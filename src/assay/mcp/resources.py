@@ -8,9 +8,9 @@ from mcp_types import Resource, ResourceTemplate
 
 from assay.errors import RecordNotFound
 from assay.mcp.framing import framed, neutral
-from assay.mcp.tools.keeping import health_found
 from assay.memory.rights import check_readable
 from assay.records import MemoryStatus, Scope
+from assay.verbs import health
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
@@ -55,7 +55,7 @@ def listed(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resour
 def read(engine: Engine, scope: Scope, uri: str) -> tuple[str, str]:
     """The media type and text of a resource."""
     if uri == HEALTH:
-        return "application/json", health_found(engine.health(scope)).model_dump_json(indent=2)
+        return "application/json", health.HEALTH.write(health.check_engine(engine, scope)).decode()
     if not uri.startswith(MEMORY):
         raise RecordNotFound(f"there is no resource {uri!r}", remedy=f"Read {HEALTH} or {MEMORY}ID.")
     with engine.store.reading(scope) as work:

@@ -6,7 +6,7 @@ is data. Whoever calls through an agent is a program, whatever the token says.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,28 @@ class VerbTool(Tool[Any, Any]):
         about = {"type": "string", "const": NOTICE, "title": "About"}
         required = ["about", *(name for name in target.get("required", ()) if name not in self.masked)]
         whole = {**target, "properties": {"about": about, **shown}, "required": required}
-        return {**whole, "$defs": schema["$defs"]} if "$defs" in schema else whole
+        return {**whole, **_definitions(whole, schema.get("$defs", {}))}
 
     def structure(self, result: Any) -> dict[str, Any]:
         """Return a result without what an agent is not shown."""
         return {"about": NOTICE, **self.verb.to_json(result, without=self.masked)}
+
+
+def _definitions(schema: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definitions that a schema refers to, directly or through others: an agent reads every word of them."""
+    needed: dict[str, Any] = {}
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, Mapping):
+            name = str(part.get("$ref", "")).rpartition("/")[2]
+            if name in known and name not in needed:
+                needed[name] = known[name]
+                waiting.append(known[name])
+            waiting += part.values()
+    return {"$defs": dict(sorted(needed.items()))} if needed else {}
 
 
 def tool_of(verb: Verb[Any, Any], tool: McpTool) -> VerbTool:

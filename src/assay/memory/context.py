@@ -2,35 +2,20 @@
 
 All of it within a token budget. Constitutional memories come first and whole, since they hold whatever the question is;
 the search gets what is left, and only results above the relevance cut: a budget is a limit, not something to fill. The
-best passage is given in any case, so the whole may go over: `over` says by how much.
+best passage is given in any case, so the whole may go over: `over_budget` says by how much.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.errors import BadValue
 from assay.memory.searching import Searcher
-from assay.records import Filters, Scope, SearchRequest, SearchResult, Tier
+from assay.records import Filters, PackedContext, Scope, SearchRequest, Tier
 from assay.storage import Store
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Packed:
-    """A context that fits, or how far it does not."""
-
-    found: SearchResult
-    budget: int
-    tokens: int
-    """Of the pinned memories and the hits together."""
-
-    @property
-    def over(self) -> int:
-        """Tokens above the budget."""
-        return max(self.tokens - self.budget, 0)
-
-
-def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest) -> Packed:
+def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest) -> PackedContext:
     """Search with what the constitutional memories leave of the request's budget."""
     budget = request.token_budget
     if budget is None:
@@ -40,7 +25,17 @@ def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest)
         scope, replace(request, token_budget=left, relevant_only=True, filters=_others(request.filters))
     )
     given = sum(one.tokens for one in found.pinned) + sum(hit.tokens for hit in found.hits)
-    return Packed(found=found, budget=budget, tokens=given)
+    return PackedContext(
+        query_id=found.query_id,
+        pinned=found.pinned,
+        hits=found.hits,
+        held_back=found.held_back,
+        below_cut=found.below_cut,
+        tokens=given,
+        token_budget=budget,
+        over_budget=max(given - budget, 0),
+        degraded=found.degraded,
+    )
 
 
 def _others(filters: Filters) -> Filters:

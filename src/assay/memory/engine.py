@@ -27,9 +27,11 @@ from assay.records import (
     Forget,
     MemoryFilter,
     MemoryList,
+    PackedContext,
     Scope,
     SearchRequest,
     SessionSummary,
+    ShownMemory,
     TaskEnded,
     TaskRecord,
     TaskReport,
@@ -40,9 +42,8 @@ from assay.records.importing import ExportFormat, ImportFormat
 from assay.storage import RecentSession, Store
 
 if TYPE_CHECKING:
-    from assay.memory.context import Packed
     from assay.memory.forgetting import Forgetting
-    from assay.memory.health import Health, HealthReport
+    from assay.memory.health import Health
     from assay.memory.importing import ImportOptions, ImportReport, OnProgress
     from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
     from assay.memory.learning import Learning, Policy
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.rescanning import Rescanning
     from assay.memory.saving import Saver
-    from assay.memory.showing import ShownMemory
+    from assay.records.health import HealthReport
     from assay.records.learning import Observation, Observed, Validated
 
 FOLD_FROM = 1_000
@@ -239,18 +240,22 @@ class Engine:
 
         return export(self.store, scope, path, one_of(ExportFormat)(format, "format"))
 
-    def context(self, scope: Scope, request: SearchRequest) -> Packed:
+    def context(self, scope: Scope, request: SearchRequest) -> PackedContext:
         """What to have in view for a task: constitutional memories and the best of a search, within a budget."""
         from assay.memory.context import pack  # noqa: PLC0415 - see the module's docstring
 
         return pack(self.store, self.searcher, scope, request)
 
-    def show(self, scope: Scope, memory_id: str) -> ShownMemory:
-        """A memory with its chunks, edges, versions and saves."""
-        from assay.memory.showing import show  # noqa: PLC0415 - see the module's docstring
+    def show(self, scope: Scope, memory_id: str, *, forgotten: bool = True) -> ShownMemory:
+        """A memory with its chunks, edges, versions and saves; refuses a forgotten one unless `forgotten` allows it."""
+        from assay.memory.rights import check_readable  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.showing import show  # noqa: PLC0415 - the same
 
         with self.store.reading(scope) as work:
-            return show(work, memory_id)
+            found = show(work, memory_id)
+        if not forgotten:
+            check_readable(found.memory)
+        return found
 
     def list_memories(
         self, scope: Scope, wanted: MemoryFilter, *, after: str | None = None, limit: int = 50

@@ -8,9 +8,7 @@ under their own origin and count for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +24,7 @@ from assay.memory.searching.channels.trigger import is_ordinary
 from assay.memory.searching.guard import Failures, Guard
 from assay.memory.searching.searcher import Searcher
 from assay.records import Channel, Filters, MemoryRecord, Mode, Origin, Scope, SearchRequest, SearchResult
+from assay.records.health import Condition, HealthLine, HealthReport, report_health
 from assay.storage import Store, Work
 from assay.text.terms import normalised_phrase
 
@@ -37,38 +36,6 @@ SHOWN_HELD = 5
 """Memories in quarantine that are named."""
 WORDS = 12
 """Of a passage, in a canary's question."""
-
-
-class Condition(StrEnum):
-    """How a part is."""
-
-    OK = "ok"
-    SILENT = "silent"
-    """It should have found something and found nothing."""
-    DEGRADED = "degraded"
-    EMPTY = "empty"
-    """There is nothing yet that it could find."""
-
-
-class HealthLine(NamedTuple):
-    """One part and how it is."""
-
-    name: str
-    state: Condition
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HealthReport:
-    """Every part."""
-
-    lines: tuple[HealthLine, ...]
-    at: datetime
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is silent or degraded."""
-        return all(line.state in (Condition.OK, Condition.EMPTY) for line in self.lines)
 
 
 class _Canary(NamedTuple):
@@ -116,7 +83,7 @@ class Health:
             canaries = self._canaries(work)
         lines += [self._sing(scope, channel, canaries.get(channel)) for channel in Channel]
         lines += [self._recall(scope), self._index(scope), self._log(), self._failures()]
-        return HealthReport(lines=tuple(lines), at=self._clock.now())
+        return report_health(tuple(lines), self._clock.now())
 
     def _contents(self, work: Work) -> HealthLine:
         memories, chunks, edges = work.memories.count(), work.memories.count_chunks(), work.edges.count()

@@ -2,37 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-from assay.records import Chunk, Edge, ForgottenMemory, MemoryRecord, MemoryStatus
-from assay.storage import Work
-from assay.storage.repositories.saves import SaveRecord
-
-
-class ShownEdge(NamedTuple):
-    """An edge and the title of its other end."""
-
-    edge: Edge
-    other_id: str
-    other_title: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownMemory:
-    """One memory with what belongs to it."""
-
-    memory: MemoryRecord
-    chunks: tuple[Chunk, ...]
-    edges: tuple[ShownEdge, ...]
-    versions: tuple[MemoryRecord, ...]
-    """Every memory of the same source, oldest first; empty when it has no source."""
-    saves: tuple[SaveRecord, ...]
-    """The decisions that led to it, oldest first."""
-    quarantined: tuple[str, ...] = ()
-    """Why no search finds it; nothing when searches do."""
-    forgotten: ForgottenMemory | None = None
-    """Since when it is hidden from every search, and by whom; None when it is not."""
+from assay.records import MemoryStatus, SaveLine, ShownEdge, ShownMemory, line_of
+from assay.storage import SaveRecord, Work
 
 
 def show(work: Work, memory_id: str) -> ShownMemory:
@@ -43,10 +14,12 @@ def show(work: Work, memory_id: str) -> ShownMemory:
     memory = work.memories.get(memory_id)
     return ShownMemory(
         memory=memory,
+        status=memory.status,
+        characters=len(memory.body),
         chunks=tuple(work.memories.chunks_of(memory_id)),
         edges=tuple(_edges(work, memory_id)),
-        versions=tuple(work.memories.by_source(memory.source_id)) if memory.source_id else (),
-        saves=tuple(reversed(work.saves.of(memory_id))),
+        versions=tuple(map(line_of, work.memories.by_source(memory.source_id))) if memory.source_id else (),
+        saves=tuple(map(_save, reversed(work.saves.of(memory_id)))),
         quarantined=reasons(memory),
         forgotten=forgotten.describe(memory) if memory.status is MemoryStatus.FORGOTTEN else None,
     )
@@ -57,5 +30,17 @@ def _edges(work: Work, memory_id: str) -> list[ShownEdge]:
     for edge in work.edges.of(memory_id):
         other = edge.target_id if edge.source_id == memory_id else edge.source_id
         found = work.memories.find(other)
-        shown.append(ShownEdge(edge, other, "" if found is None else found.title))
+        shown.append(ShownEdge(edge=edge, other_id=other, other_title="" if found is None else found.title))
     return shown
+
+
+def _save(save: SaveRecord) -> SaveLine:
+    return SaveLine(
+        save_id=save.save_id,
+        decision=save.decision,
+        at=save.at,
+        actor=save.actor,
+        quality=save.quality,
+        similarity=save.similarity,
+        neighbour_id=save.neighbour_id,
+    )

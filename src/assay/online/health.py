@@ -12,10 +12,10 @@ from datetime import datetime
 import numpy as np
 
 from assay.memory.engine import Engine
-from assay.memory.health import Condition, HealthLine
 from assay.memory.learning.standing import Standing
 from assay.online.ladder import SHADOWED, summed
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
+from assay.records.health import Condition, HealthLine
 from assay.statistics.change_point import change_point
 from assay.storage import Work
 

@@ -10,7 +10,7 @@ What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` 
 from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.equivalence import EquivalenceClasses
-from assay.records.erasing import Erased, ErasurePlan, Forget, Titled
+from assay.records.erasing import Erased, ErasedMemory, ErasurePlan, Forget, Titled
 from assay.records.evidence import (
     AbTest,
     AbTestStatus,
@@ -39,7 +39,17 @@ from assay.records.memory import (
     MemoryStatus,
     Tier,
 )
-from assay.records.memory_list import MemoryFilter, MemoryList
+from assay.records.memory_list import (
+    FolderCounts,
+    MemoryFilter,
+    MemoryLine,
+    MemoryList,
+    MemoryPage,
+    SaveLine,
+    ShownEdge,
+    ShownMemory,
+    line_of,
+)
 from assay.records.rate import Rate
 from assay.records.reasons import Reason, Why
 from assay.records.runs import CaseRun, CaseStatus
@@ -68,6 +78,7 @@ from assay.records.searching import (
     HitPassage,
     Intent,
     Mode,
+    PackedContext,
     PassageScore,
     Pinned,
     Pressure,
@@ -116,12 +127,14 @@ __all__ = [
     "EdgeKind",
     "EquivalenceClasses",
     "Erased",
+    "ErasedMemory",
     "ErasurePlan",
     "EvalResult",
     "EventType",
     "Explanation",
     "FeedbackEvent",
     "Filters",
+    "FolderCounts",
     "FolderMode",
     "Forget",
     "ForgottenMemory",
@@ -145,13 +158,16 @@ __all__ = [
     "LoggedQuery",
     "Mask",
     "MemoryFilter",
+    "MemoryLine",
     "MemoryList",
+    "MemoryPage",
     "MemoryRecord",
     "MemoryStatus",
     "Mode",
     "Nearest",
     "Operation",
     "Origin",
+    "PackedContext",
     "PassageScore",
     "Pinned",
     "Pressure",
@@ -164,6 +180,7 @@ __all__ = [
     "RubricVerdict",
     "RunType",
     "SaveDecision",
+    "SaveLine",
     "SaveOutcome",
     "SaveTrial",
     "Scope",
@@ -174,6 +191,8 @@ __all__ = [
     "SessionSummary",
     "SessionTotals",
     "ShadowRun",
+    "ShownEdge",
+    "ShownMemory",
     "Stage",
     "Step",
     "SummarisedQuery",
@@ -187,5 +206,6 @@ __all__ = [
     "TrustMove",
     "Vote",
     "Why",
+    "line_of",
     "make_draft",
 ]

@@ -98,3 +98,14 @@ class Erased:
     """Files in which it still stands. Empty, or something is wrong."""
     said_elsewhere: tuple[str, ...] = ()
     """Of the texts looked for, those that rows hold which were not to be forgotten."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErasedMemory:
+    """What erasing a memory did, without the paths of files of this machine."""
+
+    memory_ids: tuple[str, ...]
+    rows: Mapping[str, int]
+    """Rows deleted or reworded, by table."""
+    left: int
+    """Files in which it still stands. 0, or something is wrong."""

@@ -94,6 +94,17 @@ class Observed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedEvents:
+    """What several observations came to."""
+
+    recorded: tuple[Observed, ...]
+    """For each what followed from it, in their order."""
+    new: int
+    repeated: int
+    """Counted before under the same event key."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Validated:
     """What a validation did."""
 

@@ -1,7 +1,7 @@
 """A search from question to answer: what was asked, what each channel offered, what came back and why.
 
-`SearchRequest` goes in, `SearchResult` comes out. A `Hit` is one memory; its `Explanation` holds every number that made
-its score, and `Explanation.recomputed` makes the score again from them.
+`SearchRequest` goes in, `SearchResult` comes out, or a `PackedContext` within a token budget. A `Hit` is one memory;
+its `Explanation` holds every number that made its score, and `Explanation.recomputed` makes the score again from them.
 """
 
 from __future__ import annotations
@@ -450,6 +450,26 @@ class SearchResult:
     def ids(self) -> tuple[str, ...]:
         """The memories found, best first."""
         return tuple(hit.memory_id for hit in self.hits)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PackedContext:
+    """What to have in view for a task: constitutional memories first, then what is relevant of a search."""
+
+    query_id: str
+    pinned: tuple[Pinned, ...]
+    hits: tuple[Hit, ...]
+    held_back: tuple[HeldBack, ...]
+    """What is relevant too and whose text this session was given a few searches ago."""
+    below_cut: int
+    """Results left out because they are hardly related to the question."""
+    tokens: int
+    """Of the pinned memories and the hits together."""
+    token_budget: int
+    over_budget: int
+    """Tokens above the budget: not 0 only when what must be given is more than the budget."""
+    degraded: tuple[str, ...]
+    """Why something that should have been asked was not, one sentence each."""
 
 
 def channels_of(votes: Sequence[Vote]) -> tuple[Channel, ...]:

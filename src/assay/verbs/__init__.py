@@ -6,10 +6,15 @@
 | `fields` | field types that requests share |
 | `faults` | what is wrong with a request, in plain words |
 | `paging` | pages of long lists: cursor, limit, next_cursor |
+| `agent_text` | how results read as text for an agent |
 | `datasets` | which datasets there are, and what one holds |
+| `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
 | `memory` | save, update, forget, restore, link, why |
+| `reading` | show, list, folders, erase |
 | `runs` | start a run, list runs, show one, compare two |
+| `searching` | search, context, match triggers |
+| `usage` | validate, record what was read or written |
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
 client, reference pages and the tests of parity and authority follow from the table.
@@ -20,14 +25,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.verbs import datasets, judgments, memory, runs
+from assay.verbs import datasets, health, judgments, memory, reading, runs, searching, usage
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 FAMILIES: tuple[Family, ...] = (
     datasets.FAMILY,
+    health.FAMILY,
     judgments.FAMILY,
     memory.FAMILY,
+    reading.FAMILY,
     runs.FAMILY,
+    searching.FAMILY,
+    usage.FAMILY,
 )
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}
 """Every verb by its name."""

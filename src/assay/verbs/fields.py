@@ -20,10 +20,14 @@ NO_PATH = r"^[^/\\.][^/\\]*$"
 """What names of runs and datasets look like: never a path."""
 
 
-def _text_only(value: Any) -> Any:
-    if not isinstance(value, (str, datetime)):
-        raise ValueError("give a time in ISO 8601")  # noqa: TRY004 - pydantic turns it into a fault of the field
-    return value
+def _read_time(value: Any) -> datetime:
+    """Read a day or a time in ISO 8601 here: strict and lax readers of JSON would differ over a day without a time."""
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError) as problem:
+        raise ValueError("give a time in ISO 8601") from problem
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -36,7 +40,7 @@ def _in_utc(moment: datetime) -> datetime:
 Whole = Annotated[int, Field(strict=True)]
 YesNo = Annotated[bool, Field(strict=True)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
-Moment = Annotated[datetime, BeforeValidator(_text_only), AfterValidator(_in_utc)]
+Moment = Annotated[datetime, BeforeValidator(_read_time), AfterValidator(_in_utc)]
 Label = Annotated[str, Field(min_length=1, max_length=500)]
 Labels = Annotated[tuple[Label, ...], Field(max_length=MOST_LABELS)]
 Id = Annotated[str, Field(min_length=1, max_length=128, pattern=NAME)]

@@ -154,6 +154,8 @@ class Verb(Generic[Q, R]):
     result: Any
     """The type of the result: a dataclass, a pydantic model, or a union of them."""
     call: Callable[[Caller, Q], R]
+    before_reading: Callable[[Any], None] | None = None
+    """Makes names known that a result from elsewhere may hold; None: there are none."""
     http: HttpRoute | None = None
     tool: McpTool | None = None
     command: str = ""
@@ -190,6 +192,8 @@ class Verb(Generic[Q, R]):
 
     def read(self, told: Any) -> R:
         """Return the result that a JSON value tells of."""
+        if self.before_reading is not None:
+            self.before_reading(told)
         return self.adapter.validate_python(told)
 
 

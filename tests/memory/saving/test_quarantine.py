@@ -53,7 +53,7 @@ def test_no_search_finds_it_until_it_is_released(home: Home, scope: Scope, clock
         for filters in ({}, {"include_superseded": True}, {"as_of": clock.now()}, {"as_of": early}):
             assert found(engine, scope, "kiosk hours opens at noon", **filters) == ()
         assert engine.show(scope, str(held.memory_id)).quarantined == ("orders: sets other instructions aside",)
-        [line] = [one for one in engine.health(scope).lines if one.name == "quarantine"]
+        [line] = [one for one in engine.health(scope).parts if one.name == "quarantine"]
         assert str(held.memory_id) in line.reason
 
         engine.saver.restore(scope, str(held.memory_id))

@@ -169,9 +169,9 @@ def test_a_context_gives_the_person_before_the_program(engine: Engine) -> None:
     true = keep(engine, ADA, TITLE, TRUE)
     false = keep(engine, STRANGER, TITLE, FALSE, automated=True)
     packed = engine.context(ADA, SearchRequest(query=QUESTION, token_budget=500))
-    assert packed.found.ids == (true, false)
+    assert [hit.memory_id for hit in packed.hits] == [true, false]
     tight = engine.context(ADA, SearchRequest(query=QUESTION, token_budget=20))
-    assert tight.found.ids == (true,)
+    assert [hit.memory_id for hit in tight.hits] == [true]
 
 
 def test_copies_of_its_own_do_not_hide_the_persons_note(engine: Engine) -> None:

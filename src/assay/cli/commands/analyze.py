@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,10 +11,9 @@ import typer
 from assay import wiring
 from assay.analysis.aggregates import Aggregates, ScoreSummary
 from assay.analysis.trends import Trend
-from assay.cli.commands.search import moment
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.errors import SettingError
+from assay.errors import InputError, SettingError
 from assay.formats.grid import grid
 from assay.records.research_log import ResearchFilter
 
@@ -252,3 +252,16 @@ def _shell(text: str) -> str:
 def _rate(found: Any) -> str:
     """An interval of a share, or that there is none."""
     return "-" if found is None else f"{found.estimate:.0%} [{found.low:.0%}, {found.high:.0%}]"
+
+
+def moment(text: str | None, option: str) -> datetime | None:
+    """Return a moment as people write it: a day or a time in ISO 8601; without a zone it is UTC."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as problem:
+        raise InputError(
+            f"{option} {text!r} is not a time", remedy="Write it as 2026-05-31 or 2026-05-31T14:00+02:00."
+        ) from problem
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

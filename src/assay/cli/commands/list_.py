@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records import MemoryFilter, MemoryList, MemoryRecord, MemoryStatus, Tier
+from assay.records import MemoryPage, MemoryStatus, Tier
+from assay.verbs import reading
+from assay.verbs.paging import LARGEST
 
-MOST = 500
 TITLE_WIDTH = 60
 
 FolderOption = Annotated[
@@ -24,11 +22,11 @@ TagOption = Annotated[list[str], typer.Option("--tag", help="Only memories with 
 TierOption = Annotated[Tier | None, typer.Option("--tier", help="Only this tier.")]
 StatusOption = Annotated[MemoryStatus | None, typer.Option("--status", help="Only memories with this status.")]
 SinceOption = Annotated[
-    datetime | None, typer.Option("--since", metavar="TIME", help="Only memories changed at this time (UTC) or later.")
+    str | None, typer.Option("--since", metavar="TIME", help="Only memories changed at this time (UTC) or later.")
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=MOST, help="Memories on one page.")]
-AfterOption = Annotated[
-    str | None, typer.Option("--after", metavar="ID", help="Continue after this memory: the last id of a page.")
+LimitOption = Annotated[int, typer.Option("--limit", help=f"Memories on one page, 1 to {LARGEST}.")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="CURSOR", help="Go on where the page before ended: its next_cursor.")
 ]
 
 
@@ -44,44 +42,28 @@ def register(app: typer.Typer) -> None:
         status: StatusOption = None,
         since: SinceOption = None,
         limit: LimitOption = 50,
-        after: AfterOption = None,
+        cursor: CursorOption = None,
     ) -> None:
         """List memories, newest first: id, status, tier, folder, date and title."""
-        wanted = MemoryFilter(
+        page = surface.call(
+            reading.LIST_MEMORIES,
             folder=folder,
-            tags=tuple(tag),
+            tags=tag,
             tier=tier,
             status=status,
-            since=None if since is None else since.replace(tzinfo=since.tzinfo or UTC),
+            since=since,
+            limit=limit,
+            cursor=cursor,
         )
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            page = engine.list_memories(surface.scope, wanted, after=after, limit=limit)
-        surface.result(as_json(page), "\n".join(_lines(page)))
+        surface.show(reading.LIST_MEMORIES, page, "\n".join(_lines(page)))
 
 
-def as_json(page: MemoryList) -> dict[str, Any]:
-    """A page for machines: every field of a memory but its text."""
-    return {
-        "memories": [_line(memory) for memory in page.memories],
-        "total": page.total,
-        "by_status": plain(page.by_status),
-        "next_after": page.next_after,
-    }
-
-
-def _line(memory: MemoryRecord) -> dict[str, Any]:
-    shown: dict[str, Any] = plain(memory)
-    for hidden in ("body", "metadata"):
-        del shown[hidden]
-    return {"status": memory.status.value, **shown}
-
-
-def _lines(page: MemoryList) -> Iterator[str]:
+def _lines(page: MemoryPage) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {status}" for status, count in page.by_status.items())
     yield f"{page.total:,} memories" + (f": {counts}" if counts else "")
     rows = [
         (
-            memory.id,
+            memory.memory_id,
             memory.status.value,
             memory.tier.value,
             memory.folder or "-",
@@ -91,5 +73,5 @@ def _lines(page: MemoryList) -> Iterator[str]:
         for memory in page.memories
     ]
     yield from grid(rows, indent="  ")
-    if page.next_after is not None:
-        yield f"{len(page.memories):,} shown; next page: --after {page.next_after}"
+    if page.next_cursor is not None:
+        yield f"{len(page.memories):,} shown; next page: --cursor {page.next_cursor}"

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.records.learning import Observation, Observed
+from assay.records.learning import Observed
+from assay.verbs import usage
 
 SessionOption = Annotated[str, typer.Option("--session", metavar="ID", help="The session that was observed.")]
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="A memory that was read.")]
@@ -37,10 +36,10 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Tell what an agent read or wrote in a session; what that says of its searches is recorded."""
         text = sys.stdin.read() if wrote == "-" else wrote
-        seen = Observation(session_id=session, memory_id=memory, path=path, wrote=text, event_key=key)
-        with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
-            done = engine.observe(surface.scope, seen)
-        surface.result(plain(done), _told(done, session))
+        given = {"session_id": session, "memory_id": memory, "path": path, "wrote": text, "event_key": key}
+        event = {name: value for name, value in given.items() if value is not None}
+        done = surface.call(usage.RECORD, run_once=True, events=[event])
+        surface.show(usage.RECORD, done, _told(done.recorded[0], session))
 
 
 def _told(done: Observed, session: str) -> str:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records import MemoryRecord
-
-if TYPE_CHECKING:
-    from assay.memory.showing import ShownEdge, ShownMemory
+from assay.records import MemoryLine, MemoryRecord, ShownEdge, ShownMemory
+from assay.verbs import reading
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, as a search shows it.")]
 
@@ -25,9 +21,8 @@ def register(app: typer.Typer) -> None:
     @command(app, "show")
     def show(surface: Surface, memory_id: IdArgument) -> None:
         """Show a memory with its chunks, edges, versions and the decisions that led to it."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.show(surface.scope, memory_id)
-        surface.result(plain(found), "\n".join(_lines(found)))
+        found = surface.call(reading.SHOW, memory_id=memory_id)
+        surface.show(reading.SHOW, found, "\n".join(_lines(found)))
 
 
 def _lines(found: ShownMemory) -> Iterator[str]:
@@ -77,6 +72,6 @@ def _edge(one: ShownEdge) -> str:
     return f"{arrow} {one.other_id}  {one.other_title}  {one.edge.strength:.2f}{evidence}"
 
 
-def _version(memory: MemoryRecord) -> tuple[str, str, str]:
+def _version(memory: MemoryLine) -> tuple[str, str, str]:
     gone = "current" if memory.superseded_at is None else f"until {memory.superseded_at:%Y-%m-%d %H:%M}"
-    return f"{memory.version}", memory.id, gone
+    return f"{memory.version}", memory.memory_id, gone

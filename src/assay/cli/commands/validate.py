@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
 from assay.cli.commands.show import IdArgument
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.records.learning import Validated
+from assay.verbs import usage
 
 UsefulOption = Annotated[bool, typer.Option("--useful/--not-useful", help="What it was worth.")]
 SessionOption = Annotated[
@@ -37,11 +36,17 @@ def register(app: typer.Typer) -> None:
         note: NoteOption = "",
     ) -> None:
         """Say that a memory was useful (+0.10 confidence) or was not (-0.05); often enough, it rises a tier."""
-        with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
-            done = engine.validate(
-                surface.scope, memory_id, useful, session_id=session, query_id=query, event_key=key, note=note
-            )
-        surface.result({**plain(done), "promoted": done.promoted}, told(done))
+        done = surface.call(
+            usage.VALIDATE,
+            run_once=True,
+            memory_id=memory_id,
+            was_useful=useful,
+            session_id=session,
+            query_id=query,
+            event_key=key,
+            note=note,
+        )
+        surface.show(usage.VALIDATE, done, told(done))
 
 
 def told(done: Validated) -> str:

@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.mcp.tool import Tool
-from assay.mcp.tools import keeping, learning, loading, managing, searching, tasks
+from assay.mcp.tools import keeping, tasks
 from assay.mcp.verb_tools import TOOLS as OF_VERBS
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
-    *searching.TOOLS,
-    *loading.TOOLS,
     *OF_VERBS,
-    *managing.TOOLS,
-    *learning.TOOLS,
     *tasks.TOOLS,
     *keeping.TOOLS,
 )

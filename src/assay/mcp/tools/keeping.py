@@ -1,4 +1,4 @@
-"""Tools that look after the store: `memory_health`, `checkpoint_create|list|restore|delete`.
+"""Tools that look after the store: `checkpoint_create|list|restore|delete`.
 
 A checkpoint is a copy of the whole store, of every tenant: everything about checkpoints needs an operator.
 """
@@ -12,7 +12,6 @@ from pydantic import Field
 
 from assay.access import acts
 from assay.mcp.tool import Arguments, Calling, Result, Tool
-from assay.memory.health import Condition, HealthReport
 from assay.storage import Checkpoint
 
 MOST_LISTED = 100
@@ -20,32 +19,6 @@ MOST_LISTED = 100
 
 class NoArguments(Arguments):
     """Nothing to say."""
-
-
-class Part(Result):
-    """One part of the memory and how it is."""
-
-    name: str
-    state: Condition
-    reason: str
-
-
-class HealthFound(Result):
-    """Every part."""
-
-    ok: bool
-    at: datetime
-    parts: list[Part]
-
-
-def _health(calling: Calling, given: NoArguments) -> HealthFound:  # noqa: ARG001 - one shape for all tools
-    return health_found(calling.engine.health(calling.scope))
-
-
-def health_found(report: HealthReport) -> HealthFound:
-    """A health report as a tool and a resource give it."""
-    parts = [Part(name=one.name, state=one.state, reason=one.reason) for one in report.lines]
-    return HealthFound(ok=report.ok, at=report.at, parts=parts)
 
 
 class CreateArguments(Arguments):
@@ -114,15 +87,6 @@ def _checkpoint(one: Checkpoint) -> CheckpointFound:
 
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool(
-        name="memory_health",
-        title="Health of the memory",
-        description="Whether every way of searching finds what it must, and how indexes, gate and log are.",
-        act=acts.MEMORY_HEALTH,
-        arguments=NoArguments,
-        result=HealthFound,
-        call=_health,
-    ),
     Tool(
         name="checkpoint_create",
         title="Make a checkpoint",

@@ -25,8 +25,8 @@ from assay.memory.learning.triggers import Triggers
 from assay.memory.learning.validation import Validating, Vote
 from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
-from assay.memory.showing import ShownMemory, show
-from assay.records import Scope
+from assay.memory.showing import show
+from assay.records import Scope, ShownMemory
 from assay.records.learning import LearnedTerm, LearningChange, Observation, Observed, Validated
 from assay.storage import Store
 

@@ -17,7 +17,6 @@ from jinja2 import Environment
 from starlette.routing import Route
 
 from assay.access import Grant
-from assay.memory.saving.quarantine import reasons
 from assay.presentation import templates
 from assay.server.pages.assets import address_of
 from assay.server.routing import act_of
@@ -57,7 +56,7 @@ MENU: tuple[Entry, ...] = (
 @cache
 def environment() -> Environment:
     """The templates of the pages."""
-    return templates.environment(_TEMPLATES, asset=address_of, doubts_of=reasons)
+    return templates.environment(_TEMPLATES, asset=address_of)
 
 
 def render(

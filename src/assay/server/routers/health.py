@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.memory.health import Condition
 from assay.server.routing import Asked, Resource, Result
 
 RESOURCE = Resource("", "health")
@@ -25,22 +22,6 @@ class Ready(Result):
     status: str
     store: str
     """`sqlite` or `postgres`."""
-
-
-class Part(Result):
-    """One part of the memory and how it is."""
-
-    name: str
-    state: Condition
-    reason: str
-
-
-class HealthFound(Result):
-    """Every part."""
-
-    ok: bool
-    at: datetime
-    parts: list[Part]
 
 
 @RESOURCE.get("/healthz", acts.SERVER_PROBE)
@@ -68,11 +49,3 @@ def get_server_metrics(asked: Asked) -> Response:
     for what, count in asked.engine.counters.get("shadow", dict)().items():
         metrics.shadow.labels(what).set(count)
     return Response(metrics.told(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-@RESOURCE.get("/api/memory/health", acts.MEMORY_HEALTH)
-def get_memory_health(asked: Asked) -> HealthFound:
-    """Whether every way of searching finds what it must, and how indexes, gate and log are."""
-    report = asked.engine.health(asked.scope)
-    parts = [Part(name=one.name, state=one.state, reason=one.reason) for one in report.lines]
-    return HealthFound(ok=report.ok, at=report.at, parts=parts)

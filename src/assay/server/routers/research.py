@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from assay.access import acts
+from assay.records.learning import Validated
 from assay.records.plain import plain
 from assay.records.research_log import ResearchSession
 from assay.server.fields import LONGEST_QUERY, MOST_LABELS, IdInPath, Label, SessionId, YesNo
-from assay.server.routers.learning import Validated, verdict
 from assay.server.routing import Asked, Asking, Body, Resource, Result, written
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, stream_work
@@ -136,7 +136,7 @@ def rate_answer(asked: Asked, log_id: IdInPath, body: RatingBody) -> Rated:
     from assay.research.rating import rate  # noqa: PLC0415 - heavy, and only needed here
 
     done = rate(asked.engine, asked.scope, log_id, useful=body.was_useful)
-    return Rated(log_id=log_id, was_useful=body.was_useful, memories=[verdict(one) for one in done])
+    return Rated(log_id=log_id, was_useful=body.was_useful, memories=list(done))
 
 
 def _asked(asked: Asking, body: QuestionBody, pipeline: ResearchPipeline, listen: Listen | None) -> ResearchAnswer:
