@@ -272,7 +272,10 @@ COMMANDS: tuple[Command, ...] = (
     _on_a_memory("update", "--text", "The badge opens the door from 8 in the morning."),
     Command(name="restore", act=lambda place: place.assay("restore", _memories(place, "--status", "superseded")[0])),
     Command(name="link", act=lambda place: place.assay("link", _memories(place)[0], "enabled", _memories(place)[1])),
-    Command(name="rate", act=lambda place: place.assay("rate", place.found("ask", QUESTION)["log_id"], "--useful")),
+    Command(
+        name="rate",
+        act=lambda place: place.assay("rate", place.found("ask", QUESTION)["session"]["log_id"], "--useful"),
+    ),
     _one("observe", "--session", "s1", "--wrote", "Backups are kept for 30 days."),
     _one("task preflight", "fix", "--knowledge", "0.5", "--uncertainty", "0.5", "--context", "0.5"),
     _one("session list"),

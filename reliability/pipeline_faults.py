@@ -21,7 +21,7 @@ from typing import Any
 
 from assay.records import Draft, Scope
 from assay.records.research_log import EvaluatedBy
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.settings import Settings
 from assay.testing.fault_server import FAULTS, Act, FaultService, Handler, envelope, refusing, sending, serving
 from assay.wiring import open_engine, open_research
@@ -100,7 +100,7 @@ class _Seen:
         self.by_model = 0
         self.longest = 0.0
 
-    def note(self, fault: str, answer: ResearchAnswer | Exception, sent: Counter[str], seconds: float) -> None:
+    def note(self, fault: str, answer: TracedAnswer | Exception, sent: Counter[str], seconds: float) -> None:
         """One question."""
         self.longest = max(self.longest, seconds)
         self.too_often += [f"{fault}: {count}" for count in sent.values() if count > MOST_SENT]
@@ -180,7 +180,7 @@ def _one(folder: Path, fault: str, acts: Sequence[Act], seen: _Seen) -> float:
             research = open_research(settings, engine, SCOPE)
             began = time.monotonic()
             try:
-                answer: ResearchAnswer | Exception = research.ask(SCOPE, question)
+                answer: TracedAnswer | Exception = research.ask(SCOPE, question)
             except Exception as problem:  # noqa: BLE001 - that nothing is raised is what is to be shown
                 answer = problem
             seconds = time.monotonic() - began
@@ -204,7 +204,7 @@ def _place(fault: str, acts: Sequence[Act]) -> Iterator[tuple[str, FaultService 
             yield service.url, service
 
 
-def _ended(answer: ResearchAnswer) -> str:
+def _ended(answer: TracedAnswer) -> str:
     session = answer.session
     if session.judge_failed:
         return "judge_failed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -39,21 +39,23 @@ from assay.records import (
 from assay.records import datasets as records_of_datasets
 from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, health, reading, searching, usage
+from assay.verbs import flags as flag_verbs
 from assay.verbs import memory as memory_verbs
+from assay.verbs import research as research_verbs
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
     from assay.evaluation.comparing import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
-    from assay.flags import FlagState
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.portable import Exported
+    from assay.records.flags import FlagList, FlagState
     from assay.records.health import HealthReport
-    from assay.records.learning import RecordedEvents, Validated
-    from assay.records.research_log import StoredResearch
-    from assay.records.researched import ResearchAnswer
+    from assay.records.learning import AnswerRating, RecordedEvents, Validated
+    from assay.records.research_log import SessionEvaluation, SessionPage, StoredResearch
+    from assay.records.researched import TracedAnswer
     from assay.research.custom import CustomDimension
     from assay.research.events import StageEvent
     from assay.storage import Store
@@ -336,20 +338,35 @@ class Memory:
     def flag(self, name: str, value: str | bool | int | None = None) -> FlagState:
         """How a flag stands; with a value (`on`, `off`, a percentage), after switching it."""
         if value is None:
-            return self.engine.flag_states(self.scope)[name]
-        create = self.engine.store.checkpoints.create
-        return self.engine.flags.turn(self.engine.store, self.scope, name, value, checkpoint=create)
+            return self._call(flag_verbs.SHOW, name=name)
+        from assay.flags import percent_of  # noqa: PLC0415 - the extra "memory"
+
+        return self.set_flag(name, percent_of(value, f"the flag {name}"))
+
+    def flags(self) -> FlagList:
+        """Every flag as it stands."""
+        return self._call(flag_verbs.LIST)
+
+    def set_flag(self, name: str, percent: int | None = None, *, shadow: bool | None = None) -> FlagState:
+        """Switch a flag: 0 is off, 100 is on for everybody; what is None stays as it was."""
+        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow)
+
+    def review_flag(self, name: str) -> FlagState:
+        """Say that you have looked at what a flag did, so that it may act."""
+        return self._call(flag_verbs.REVIEW, name=name)
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
-        """Call a verb as a person who may do everything in this memory."""
-        caller = Caller(
+        return verb.call(self.caller(verb), verb.make(given))
+
+    def caller(self, verb: Verb[Any, Any]) -> Caller:
+        """Return whoever calls a verb on this memory: a person who may do everything in it."""
+        return Caller(
             engine=self.engine,
             settings=self.settings,
             grant=Grant(scope=self.scope, access=Access.OPERATOR, person=True),
             surface=Surface.PYTHON,
             via=f"assay.{verb.python}",
         )
-        return verb.call(caller, verb.make(given))
 
     def close(self) -> None:
         """Give everything back. Closing twice is fine."""
@@ -474,13 +491,9 @@ class Research:
         evaluate: bool = True,
         custom: Sequence[CustomDimension] = (),
     ) -> None:
-        from assay.wiring.research import Choice  # noqa: PLC0415 - heavy, and only needed here
-
         self._memory = memory
-        choice = Choice(builtin=builtin, evaluate=evaluate)
-        self.pipeline = wiring.open_research(
-            memory.settings, memory.engine, memory.scope, choice=choice, custom=tuple(custom)
-        )
+        self._choice = {"builtin": builtin, "evaluate": evaluate}
+        self._custom = tuple(custom)
 
     def ask(
         self,
@@ -489,18 +502,37 @@ class Research:
         session_id: str | None = None,
         tags: Sequence[str] = (),
         listen: Callable[[StageEvent], None] | None = None,
-    ) -> ResearchAnswer:
+    ) -> TracedAnswer:
         """An answer with citations, or an explicit abstention; `listen` is told of every step while it happens."""
-        return self.pipeline.ask(self._memory.scope, question, session_id=session_id, tags=tags, listen=listen)
+        return self._call(
+            research_verbs.ASK, listen, question=question, session_id=session_id, tags=tags, **self._choice
+        )
 
-    def retry_search(self, log_id: str) -> ResearchAnswer:
+    def retry_search(self, log_id: str, *, listen: Callable[[StageEvent], None] | None = None) -> TracedAnswer:
         """Answer an earlier question again from a wider search."""
-        return self.pipeline.retry_search(self._memory.scope, log_id)
+        return self._call(research_verbs.RETRY, listen, log_id=log_id, **self._choice)
+
+    def rate(self, log_id: str, was_useful: bool) -> AnswerRating:
+        """Say whether an answer was useful: it counts for the memories that it cites."""
+        return self._call(research_verbs.RATE, log_id=log_id, was_useful=was_useful)
 
     def get(self, log_id: str) -> StoredResearch:
         """An earlier session with its whole record."""
-        with self._memory.engine.store.reading(self._memory.scope) as work:
-            return work.research.get(log_id)
+        return self._call(research_verbs.SHOW, log_id=log_id)
+
+    def evaluation(self, log_id: str) -> SessionEvaluation:
+        """Show how one question was judged: every attempt, every evaluator, every dimension."""
+        return self._call(research_verbs.EVALUATION, log_id=log_id)
+
+    def sessions(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> SessionPage:
+        """One page of answered questions, newest first; filters are fields of `ResearchFilter`."""
+        return self._call(research_verbs.LIST, limit=limit, cursor=cursor, **filters)
+
+    def _call(
+        self, verb: Verb[Any, Result], listen: Callable[[StageEvent], None] | None = None, /, **given: Any
+    ) -> Result:
+        caller = replace(self._memory.caller(verb), listen=listen, dimensions=self._custom)
+        return verb.call(caller, verb.make(given))
 
 
 def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:

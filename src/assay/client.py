@@ -13,7 +13,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -46,13 +45,18 @@ from assay.records import (
     Why,
 )
 from assay.records.dataset_overview import DatasetOverview
+from assay.records.flags import FlagList, FlagState
 from assay.records.health import HealthReport
-from assay.records.learning import RecordedEvents, Validated
+from assay.records.learning import AnswerRating, RecordedEvents, Validated
+from assay.records.research_log import ResearchSession, SessionEvaluation, SessionPage, StoredResearch
+from assay.records.researched import ResearchAnswer
 from assay.records.run_results import ComparisonResult, RunSummary
 from assay.verbs import Verb, health, reading, searching, usage
 from assay.verbs import datasets as dataset_verbs
+from assay.verbs import flags as flag_verbs
 from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
+from assay.verbs import research as research_verbs
 from assay.verbs import runs as run_verbs
 from assay.verbs.datasets import DatasetList
 from assay.verbs.judgments import JudgmentPage, KeptJudgments
@@ -62,29 +66,7 @@ DEFAULT_URL = "http://127.0.0.1:8710"
 AGAIN = frozenset({408, 425, 429, 502, 503, 504})
 PAGE = 200
 
-Value = TypeVar("Value")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """An answer with citations, or an explicit abstention, and its scores."""
-
-    log_id: str
-    status: str
-    answer: str
-    abstained: bool
-    reason: str
-    citations: tuple[Mapping[str, Any], ...]
-    sources: tuple[Mapping[str, Any], ...]
-    plan: Mapping[str, Any]
-    evaluation: Mapping[str, Any]
-    notices: tuple[Mapping[str, Any], ...]
-    retry_of: str | None
-    latency_ms: float
-    evaluation_ms: float
-    kept: bool
-    """Whether the record is in the store."""
 
 
 class Client:
@@ -198,25 +180,42 @@ class Client:
         """Whether every way of searching finds what it must, and how everything around it is."""
         return self._call(health.HEALTH)
 
-    def ask(self, question: str, **more: Any) -> Answer:
-        """Answer a question from the memory, with citations or an honest "not answered"."""
-        return _value(Answer, self.post("/api/research/query", {"question": question, **more}))
+    def ask(self, question: str, **more: Any) -> ResearchAnswer:
+        """Answer a question from the memory, with citations or an honest "not answered".
 
-    def retry_search(self, log_id: str) -> Answer:
-        """Answer an earlier question again from a wider search."""
-        return _value(Answer, self.post(f"/api/research/sessions/{_part(log_id)}/retry-search", {}))
+        `more` are further fields of the request: session_id, tags, evaluate, builtin.
+        """
+        return self._call(research_verbs.ASK, question=question, **more)
 
-    def rate(self, log_id: str, was_useful: bool) -> Mapping[str, Any]:
+    def retry_search(self, log_id: str, **more: Any) -> ResearchAnswer:
+        """Answer an earlier question again from a wider search; `more` are evaluate and builtin."""
+        return self._call(research_verbs.RETRY, log_id=log_id, **more)
+
+    def rate(self, log_id: str, was_useful: bool) -> AnswerRating:
         """Tell whether an answer was useful: it counts for the memories that it cites."""
-        return self.post(f"/api/research/sessions/{_part(log_id)}/rating", {"was_useful": was_useful})
+        return self._call(research_verbs.RATE, log_id=log_id, was_useful=was_useful)
 
-    def log(self, log_id: str) -> Mapping[str, Any]:
-        """Everything that happened to one question."""
-        return self.get(f"/api/logs/sessions/{_part(log_id)}")
+    def log(self, log_id: str) -> StoredResearch:
+        """Show everything that happened to one question."""
+        return self._call(research_verbs.SHOW, log_id=log_id)
 
-    def evaluations(self, **filters: Any) -> Iterator[Mapping[str, Any]]:
+    def evaluation(self, log_id: str) -> SessionEvaluation:
+        """Show how one question was judged: every attempt, every evaluator, every dimension."""
+        return self._call(research_verbs.EVALUATION, log_id=log_id)
+
+    def evaluations(self, **filters: Any) -> Iterator[ResearchSession]:
         """Answered questions with their scores, newest first, page after page."""
-        return self._pages("/api/evaluation/sessions", "sessions", **filters)
+        cursor: str | None = None
+        while True:
+            page = self.evaluation_page(**filters, cursor=cursor, limit=PAGE)
+            yield from page.sessions
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def evaluation_page(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> SessionPage:
+        """One page of answered questions, newest first."""
+        return self._call(research_verbs.LIST, limit=limit, cursor=cursor, **filters)
 
     def aggregates(self, **filters: Any) -> Mapping[str, Any]:
         """What answered questions add up to."""
@@ -262,9 +261,21 @@ class Client:
         """Return one page of judgments; filters are query_id, source, limit and cursor."""
         return self._call(judgment_verbs.LIST, **filters)
 
-    def flags(self) -> tuple[Mapping[str, Any], ...]:
+    def flags(self) -> FlagList:
         """Every flag as it stands."""
-        return tuple(self.get("/api/flags")["flags"])
+        return self._call(flag_verbs.LIST)
+
+    def flag(self, name: str) -> FlagState:
+        """One flag as it stands."""
+        return self._call(flag_verbs.SHOW, name=name)
+
+    def set_flag(self, name: str, percent: int | None = None, *, shadow: bool | None = None) -> FlagState:
+        """Switch a flag for everybody in the tenant: 0 is off, 100 is on; what is None stays as it was."""
+        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow)
+
+    def review_flag(self, name: str) -> FlagState:
+        """Say that somebody has looked at what a flag did, so that it may act."""
+        return self._call(flag_verbs.REVIEW, name=name)
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         """Call a verb over HTTP; the result is the value that the same verb returns in Python."""
@@ -300,15 +311,6 @@ class Client:
         answer: Mapping[str, Any] = found
         return answer
 
-    def _pages(self, path: str, name: str, **query: Any) -> Iterator[Mapping[str, Any]]:
-        cursor: str | None = None
-        while True:
-            page = self.get(path, **query, cursor=cursor, limit=PAGE)
-            yield from page[name]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return
-
     def close(self) -> None:
         """Close the open connections. A later call opens new ones."""
         self._pool.close()
@@ -321,26 +323,6 @@ class Client:
     ) -> None:
         """Close the open connections."""
         self.close()
-
-
-_NESTED: Mapping[tuple[type, str], type] = {}
-"""The value each entry of a list is, by who holds the list and the field's name."""
-_READ: Mapping[tuple[type, str], Callable[[Any], Any]] = {}
-"""How a field that is not a plain JSON value is read; null stays None."""
-
-
-def _value(kind: type[Value], told: Mapping[str, Any]) -> Value:
-    """A typed value of what the server sent."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type] # every kind asked for is a dataclass
-    return kind(**{name: _field(kind, name, inner) for name, inner in told.items() if name in known})
-
-
-def _field(kind: type, name: str, told: Any) -> Any:
-    if isinstance(told, list):
-        nested = _NESTED.get((kind, name))
-        return tuple(told if nested is None else [_value(nested, one) for one in told])
-    read = _READ.get((kind, name))
-    return told if read is None or told is None else read(told)
 
 
 def _written(value: Any) -> Any:

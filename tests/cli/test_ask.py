@@ -35,12 +35,13 @@ def test_an_answer_comes_with_its_references_and_scores(run: Run) -> None:
 def test_machines_get_one_document(run: Run) -> None:
     told = run("ask", QUESTION, "--json")
     found = json.loads(told.out)
-    assert found["status"] == "answered"
-    assert found["citations"][0]["title"] == "Cookie"
-    assert found["evaluation"]["overall_score"] == pytest.approx(found["evaluation"]["overall_score"])
-    assert found["evaluation"]["iterations"] == 1
-    again = json.loads(run("ask", found["log_id"], "--retry", "--json").out)
-    assert again["retry_of"] == found["log_id"]
+    session = found["session"]
+    assert session["status"] == "answered"
+    assert found["synthesis"]["citations"][0]["title"] == "Cookie"
+    assert 0.0 < session["overall_score"] <= 1.0
+    assert session["iterations"] == 1
+    again = json.loads(run("ask", session["log_id"], "--retry", "--json").out)
+    assert again["session"]["retry_of"] == session["log_id"]
 
 
 def test_what_is_not_known_is_said_and_is_no_failure(run: Run) -> None:
@@ -58,9 +59,9 @@ def test_the_record_is_exported(run: Run) -> None:
 
 def test_without_evaluation_there_are_no_scores(run: Run) -> None:
     found = json.loads(run("ask", QUESTION, "--no-evaluation", "--json").out)
-    assert found["status"] == "answered"
-    assert found["evaluation"]["overall_score"] is None
-    assert found["evaluation"]["evaluated_by"] == "nobody"
+    assert found["session"]["status"] == "answered"
+    assert found["session"]["overall_score"] is None
+    assert found["session"]["evaluated_by"] == "nobody"
 
 
 def test_a_blocked_answer_is_withheld_with_its_own_code(run: Run) -> None:
@@ -72,7 +73,11 @@ def test_a_blocked_answer_is_withheld_with_its_own_code(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("",), "empty"), (("x" * 100_001,), "100,001"), (("r_none", "--retry"), "r_none")],
+    [
+        (("",), "question: string should have at least 1"),
+        (("x" * 20_001,), "at most 20000"),
+        (("r_none", "--retry"), "r_none"),
+    ],
 )
 def test_wrong_use_is_named_with_a_remedy(run: Run, arguments: tuple[str, ...], said: str) -> None:
     told = run("ask", *arguments)
@@ -82,12 +87,12 @@ def test_wrong_use_is_named_with_a_remedy(run: Run, arguments: tuple[str, ...], 
 
 
 def test_an_answer_can_be_rated_by_its_log_id(run: Run) -> None:
-    log_id = json.loads(run("ask", QUESTION, "--json").out)["log_id"]
+    log_id = json.loads(run("ask", QUESTION, "--json").out)["session"]["log_id"]
     told = run("rate", log_id, "--not-useful")
     assert told.code == 0
     assert "confidence 0.50 -> 0.45" in told.out
     again = json.loads(run("rate", log_id, "--not-useful", "--json").out)
-    assert (again["log_id"], again["useful"]) == (log_id, False)
+    assert (again["log_id"], again["was_useful"]) == (log_id, False)
     assert again["memories"][0]["repeated"] is True
 
 

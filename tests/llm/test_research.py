@@ -34,7 +34,7 @@ from assay.records.research import (
     Synthesis,
 )
 from assay.records.research_log import EvaluatedBy, ResearchStatus
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.checkpoints import Checkpoints
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research
@@ -153,7 +153,8 @@ def test_a_whole_question_ends_with_citations_or_an_abstention_and_its_record(be
     assert (answer.session.overall_score is None) == (not scores)
     assert answer.kept
     with bench.engine.store.reading(SCOPE) as work:
-        session, trace = work.research.get(answer.log_id)
+        stored = work.research.get(answer.log_id)
+    session, trace = stored.session, stored.trace
     assert session == answer.session
     assert trace is not None
 
@@ -181,7 +182,7 @@ def assert_told(result: CheckpointResult) -> None:
         assert result.passed is None
 
 
-def assert_cited_or_abstained(answer: ResearchAnswer) -> None:
+def assert_cited_or_abstained(answer: TracedAnswer) -> None:
     if answer.status is ResearchStatus.ABSTAINED:
         assert answer.synthesis.reason
         assert not answer.synthesis.citations
@@ -193,7 +194,7 @@ def assert_cited_or_abstained(answer: ResearchAnswer) -> None:
     assert all(one.citations for one in answer.synthesis.statements)
 
 
-def results_of(answer: ResearchAnswer) -> list[CheckpointResult]:
+def results_of(answer: TracedAnswer) -> list[CheckpointResult]:
     return [
         *(one.result for one in answer.plan_attempts),
         answer.retrieval,

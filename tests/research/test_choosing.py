@@ -14,7 +14,7 @@ from tests.research.made import Planning, pipeline, scores
 from assay.records import Scope
 from assay.records.research import Citation, Passage, Plan, Statement, Synthesis
 from assay.records.research_log import StoredResearch
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.choosing import Standing, choose_answer, choose_plan, chosen_answer_in, chosen_plan_in
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
 from assay.research.rating import cited_in
@@ -45,7 +45,7 @@ class CitingInTurn:
         )
 
 
-def ask(store: Store, scope: Scope, answers: Sequence[Any], **given: Any) -> ResearchAnswer:
+def ask(store: Store, scope: Scope, answers: Sequence[Any], **given: Any) -> TracedAnswer:
     script = scores(given.pop("plans", (0.9,)), 0.9, answers)
     find = given.pop("find", None) or (lambda *_: Found(passages=BOTH, query_ids=("q_1",)))
     return pipeline(store, script, synthesiser=CitingInTurn(), find=find, **given).ask(scope, QUESTION)

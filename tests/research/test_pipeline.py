@@ -207,7 +207,7 @@ def test_steps_are_told_while_they_happen(local: Store, scope: Scope) -> None:
     assert told[-1][:2] == ("answer", EventKind.FINISHED)
     assert heard[-1].data["status"] == "answered"
     with local.reading(scope) as work:
-        assert work.research.get(heard[-1].log_id)
+        assert work.research.get(heard[-1].log_id).trace
     scored = next(one for one in heard if one.kind is EventKind.EVALUATED).as_json()
     assert scored["data"]["score"] == pytest.approx(0.5)
     assert scored["data"]["scores"]["intent_alignment"] == pytest.approx(0.5)

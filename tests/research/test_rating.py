@@ -10,7 +10,7 @@ import pytest
 from assay.errors import InputError, RecordNotFound
 from assay.memory.engine import Engine
 from assay.records import Draft, Scope
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.rating import cited_in, rate, rating_of
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research
@@ -31,42 +31,48 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def answer(settings: Settings, engine: Engine) -> ResearchAnswer:
+def answer(settings: Settings, engine: Engine) -> TracedAnswer:
     return open_research(settings, engine, ADA).ask(ADA, "How long does the session cookie live?")
 
 
-def rating(engine: Engine, answer: ResearchAnswer) -> bool | None:
+def rating(engine: Engine, answer: TracedAnswer) -> bool | None:
     with engine.store.reading(ADA) as work:
         return rating_of(work, answer.trace)
 
 
-def test_nobody_has_said_anything_at_first(engine: Engine, answer: ResearchAnswer) -> None:
+def test_nobody_has_said_anything_at_first(engine: Engine, answer: TracedAnswer) -> None:
     assert rating(engine, answer) is None
 
 
 @pytest.mark.parametrize("useful", [True, False])
-def test_a_rating_is_a_validation_of_what_the_answer_cites(
-    engine: Engine, answer: ResearchAnswer, useful: bool
-) -> None:
-    (said,) = rate(engine, ADA, answer.log_id, useful=useful)
+def test_a_rating_is_a_validation_of_what_the_answer_cites(engine: Engine, answer: TracedAnswer, useful: bool) -> None:
+    (said,) = rate(engine, ADA, answer.log_id, useful=useful).memories
     assert said.memory_id == answer.synthesis.citations[0].memory_id == cited_in(answer.trace)[0]
     assert said.query_id in answer.trace["retrieval_evaluation"]["query_ids"]
     assert rating(engine, answer) is useful
 
 
-def test_the_same_said_twice_counts_once(engine: Engine, answer: ResearchAnswer) -> None:
+def test_the_same_said_twice_counts_once(engine: Engine, answer: TracedAnswer) -> None:
     rate(engine, ADA, answer.log_id, useful=True)
-    (again,) = rate(engine, ADA, answer.log_id, useful=True)
+    (again,) = rate(engine, ADA, answer.log_id, useful=True).memories
     assert again.repeated
 
 
-def test_a_validation_by_hand_for_the_answers_search_says_the_same(engine: Engine, answer: ResearchAnswer) -> None:
+def test_principals_whose_long_names_begin_alike_are_counted_apart(engine: Engine, answer: TracedAnswer) -> None:
+    first, second = (Scope(tenant=ADA.tenant, principal=f"token:kitchen-{'x' * 40}-{number}") for number in (1, 2))
+    rate(engine, first, answer.log_id, useful=True)
+    (other,) = rate(engine, second, answer.log_id, useful=True).memories
+    assert not other.repeated
+    assert rate(engine, second, answer.log_id, useful=True).memories[0].repeated
+
+
+def test_a_validation_by_hand_for_the_answers_search_says_the_same(engine: Engine, answer: TracedAnswer) -> None:
     query_id = answer.trace["retrieval_evaluation"]["query_ids"][0]
     engine.validate(ADA, cited_in(answer.trace)[0], False, query_id=query_id)
     assert rating(engine, answer) is False
 
 
-def test_the_majority_of_people_counts_and_an_even_split_says_nothing(engine: Engine, answer: ResearchAnswer) -> None:
+def test_the_majority_of_people_counts_and_an_even_split_says_nothing(engine: Engine, answer: TracedAnswer) -> None:
     rate(engine, ADA, answer.log_id, useful=False)
     rate(engine, BOB, answer.log_id, useful=True)
     assert rating(engine, answer) is None

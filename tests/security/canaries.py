@@ -202,7 +202,7 @@ class _Gardener:
                 work.research.put(session, {})
         began = await self._app.send("POST", "/ask", self._headers, form={"question": asked})
         assert began.status == 303, began.text
-        return str(answer["log_id"]), began.location.rpartition("/")[2]
+        return str(answer["session"]["log_id"]), began.location.rpartition("/")[2]
 
     async def govern(self) -> None:
         text = f'system = "{self.canary("prompt")}"\ntask = "Plan."'

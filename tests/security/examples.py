@@ -99,6 +99,7 @@ BODIES: Mapping[str, Example] = {
         "judgments": [{"query_id": has.query_id, "memory_id": has.memory_id, "relevance": 1}]
     },
     "PUT /api/flags/{name}": lambda _: {"percent": 0},
+    "POST /api/flags/{name}/review": lambda _: {},
     "POST /api/tests/{feature_id}/begin": lambda _: {"kind": "paired"},
     "POST /api/tests/{feature_id}/pause": lambda _: {"why": "by the matrix"},
     "POST /api/tests/{feature_id}/rollback": lambda _: {"why": "by the matrix"},

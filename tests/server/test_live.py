@@ -12,7 +12,7 @@ from tests.server.serving import FOREIGN, OWN
 
 from assay.errors import InputError, RecordNotFound, ServerBusy
 from assay.records import IdFactory
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
 from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions
 from assay.testing import FixedClock
@@ -24,7 +24,7 @@ def questions() -> LiveQuestions:
     return LiveQuestions(IdFactory(FixedClock()))
 
 
-def failing(listen: Listen) -> ResearchAnswer:
+def failing(listen: Listen) -> TracedAnswer:
     """Tells two steps, then gives up."""
     clock = FixedClock()
     for stage in (StageName.PLAN, StageName.SEARCH):
@@ -70,7 +70,7 @@ def test_what_goes_wrong_is_told_and_ends_the_question() -> None:
 
 
 def test_a_fault_of_the_program_ends_the_question_without_its_inside() -> None:
-    def broken(_: Listen) -> ResearchAnswer:
+    def broken(_: Listen) -> TracedAnswer:
         raise ZeroDivisionError("secret")
 
     live = ended(questions().start(OWN, "?", broken))
@@ -91,7 +91,7 @@ def test_only_so_many_are_answered_at_once() -> None:
     known = questions()
     with held() as released:
 
-        def waiting(_: Listen) -> ResearchAnswer:
+        def waiting(_: Listen) -> TracedAnswer:
             released.wait(BOUND_S)
             raise InputError("done", remedy="-")
 

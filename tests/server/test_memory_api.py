@@ -151,6 +151,8 @@ def test_grades_are_kept_and_a_newer_one_counts(client: TestClient, oven: str) -
 def test_flags_are_switched_and_their_tests_begun(client: TestClient) -> None:
     assert client.put(f"/api/flags/{FLAG}", json={"percent": 50}).json()["percent"] == 50
     assert client.get(f"/api/flags/{FLAG}").json()["origin"] == "stored"
+    assert client.put(f"/api/flags/{FLAG}", json={"percent": 1}).json()["percent"] == 1
+    assert client.post(f"/api/flags/{FLAG}/review").json()["reviewed_at"]
     assert sent(client, f"/api/tests/{FLAG}/begin", {"kind": "paired"})["status"] == "running"
     page = client.get(f"/api/tests/{FLAG}").json()
     assert page["test"]["votes"] == 0

@@ -41,16 +41,16 @@ def asked(client: TestClient, **more: Any) -> dict[str, Any]:
 
 def test_an_answer_cites_and_carries_its_evaluation(client: TestClient) -> None:
     answer = asked(client)
-    assert answer["status"] == "answered"
-    assert answer["citations"][0]["title"] == NOTE["title"]
-    assert 0.0 <= answer["evaluation"]["overall_score"] <= 1.0
+    assert answer["session"]["status"] == "answered"
+    assert answer["synthesis"]["citations"][0]["title"] == NOTE["title"]
+    assert 0.0 <= answer["session"]["overall_score"] <= 1.0
     assert answer["kept"] is True
 
 
 def test_without_evaluation_there_is_an_answer_and_no_score(client: TestClient) -> None:
     answer = asked(client, evaluate=False)
-    assert answer["status"] == "answered"
-    assert answer["evaluation"]["overall_score"] is None
+    assert answer["session"]["status"] == "answered"
+    assert answer["session"]["overall_score"] is None
 
 
 def test_a_stream_tells_every_stage_and_the_answer_last(client: TestClient) -> None:
@@ -66,7 +66,7 @@ def test_a_stream_tells_every_stage_and_the_answer_last(client: TestClient) -> N
     stages = [one["stage"] for name, one in events if name == "stage"]
     assert list(dict.fromkeys(stages)) == ["plan", "search", "answer"]
     assert events[-1][0] == "answer"
-    assert events[-1][1]["log_id"] == events[0][1]["log_id"]
+    assert events[-1][1]["session"]["log_id"] == events[0][1]["log_id"]
 
 
 def test_an_error_in_a_stream_is_its_last_event(client: TestClient) -> None:
@@ -96,38 +96,38 @@ def test_a_stream_that_is_cut_leaves_its_record_all_the_same(services: Services,
 
 def test_a_question_is_asked_again_from_a_wider_search(client: TestClient) -> None:
     first = asked(client)
-    again = client.post(f"/api/research/sessions/{first['log_id']}/retry-search", json={}).json()
-    assert again["retry_of"] == first["log_id"]
-    assert again["log_id"] != first["log_id"]
+    again = client.post(f"/api/research/sessions/{first['session']['log_id']}/retry-search", json={}).json()
+    assert again["session"]["retry_of"] == first["session"]["log_id"]
+    assert again["session"]["log_id"] != first["session"]["log_id"]
 
 
 def test_an_answer_is_rated_once_by_each_and_for_what_it_cites(client: TestClient) -> None:
     answer = asked(client)
-    place = f"/api/research/sessions/{answer['log_id']}/rating"
+    place = f"/api/research/sessions/{answer['session']['log_id']}/rating"
     rated = client.post(place, json={"was_useful": True}).json()
-    assert [one["memory_id"] for one in rated["memories"]] == [answer["citations"][0]["memory_id"]]
+    assert [one["memory_id"] for one in rated["memories"]] == [answer["synthesis"]["citations"][0]["memory_id"]]
     assert (rated["was_useful"], rated["memories"][0]["repeated"]) == (True, False)
     assert client.post(place, json={"was_useful": True}).json()["memories"][0]["repeated"] is True
     assert client.post("/api/research/sessions/r_none/rating", json={"was_useful": True}).status_code == 404
     nothing = asked(client, question="Who painted the ceiling of the Sistine Chapel?")
-    refused = client.post(f"/api/research/sessions/{nothing['log_id']}/rating", json={"was_useful": False})
-    assert (refused.status_code, nothing["citations"]) == (422, [])
-    assert nothing["log_id"] in refused.json()["error"]["message"]
+    refused = client.post(f"/api/research/sessions/{nothing['session']['log_id']}/rating", json={"was_useful": False})
+    assert (refused.status_code, nothing["synthesis"]["citations"]) == (422, [])
+    assert nothing["session"]["log_id"] in refused.json()["error"]["message"]
 
 
 def test_what_happened_can_be_read_later(client: TestClient) -> None:
     answer = asked(client)
-    log = client.get(f"/api/logs/sessions/{answer['log_id']}").json()
+    log = client.get(f"/api/logs/sessions/{answer['session']['log_id']}").json()
     assert log["session"]["question"] == QUESTION
     assert log["trace"]["user_query"] == QUESTION
-    told = client.get(f"/api/evaluation/sessions/{answer['log_id']}").json()
-    assert told["evaluation"] == answer["evaluation"]
-    assert len(told["plan_evaluation"]["attempts"]) == answer["evaluation"]["iterations"]
+    told = client.get(f"/api/evaluation/sessions/{answer['session']['log_id']}").json()
+    assert told["session"] == log["session"] == answer["session"]
+    assert len(told["plan_evaluation"]["attempts"]) == answer["session"]["iterations"]
     assert client.get("/api/evaluation/sessions/r_none").status_code == 404
 
 
 def test_sessions_are_listed_by_filter_and_page(client: TestClient) -> None:
-    ids = {asked(client)["log_id"] for _ in range(3)}
+    ids = {asked(client)["session"]["log_id"] for _ in range(3)}
     found, cursor = [], None
     while True:
         given = {"limit": 2, "passed": True} | ({} if cursor is None else {"cursor": cursor})

@@ -17,7 +17,7 @@ from starlette.types import Message
 from tests.server.serving import BOUND_S, OWN, served, services_at
 
 from assay.errors import InputError
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.events import Listen
 from assay.server.serving import GOODBYE_S
 from assay.server.streaming import DROPPED, EVENTS_KEPT, EventFeed, EventStreams, FeedEvent, as_sent, stream_work
@@ -184,7 +184,7 @@ def read_to_end(connection: socket.socket) -> bytes:
 def test_a_server_with_open_streams_stops_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     released = threading.Event()
 
-    def answering(listen: Listen) -> ResearchAnswer:
+    def answering(listen: Listen) -> TracedAnswer:
         del listen
         released.wait(BOUND_S)
         raise InputError("nobody waits any more", remedy="Ask again.")

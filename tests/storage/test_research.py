@@ -18,6 +18,7 @@ from assay.records.research_log import (
     ResearchSession,
     ResearchStatus,
     ResearchTotals,
+    StoredResearch,
 )
 from assay.storage import Marks, Store
 
@@ -77,8 +78,8 @@ def test_a_session_comes_back_as_it_was_kept(store: Store, scope: Scope) -> None
         work.research.put(FULL, {"attempts": [1, {"a": None}]})
         work.research.put(bare, {})
     with store.reading(scope) as work:
-        assert work.research.get("r_full") == (FULL, {"attempts": [1, {"a": None}]})
-        assert work.research.get("r_1") == (bare, {})
+        assert work.research.get("r_full") == StoredResearch(session=FULL, trace={"attempts": [1, {"a": None}]})
+        assert work.research.get("r_1") == StoredResearch(session=bare, trace={})
         with pytest.raises(RecordNotFound, match="r_2"):
             work.research.get("r_2")
     with store.reading(OTHER) as work, pytest.raises(RecordNotFound):

@@ -16,7 +16,7 @@ from tests.research.made import Planning, Script, pipeline, scores
 
 from assay.records import Draft, Scope
 from assay.records.research import Checkpoint
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.pipeline import ResearchPipeline
 from assay.settings import Settings
 from assay.storage import Store, open_store
@@ -52,7 +52,7 @@ def local(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
         yield store
 
 
-def asked(store: Store, collector: Collector, script: Script, **parts: Any) -> ResearchAnswer:
+def asked(store: Store, collector: Collector, script: Script, **parts: Any) -> TracedAnswer:
     watched: ResearchPipeline = pipeline(store, script, observe=ResearchSpans(collector.spans).researched, **parts)
     return watched.ask(Scope(), QUESTION, session_id="s1")
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from assay.evaluation.manual_grades import keep_grades
 from assay.records import Judgment, JudgmentSource, Scope, SearchRequest
+from assay.settings import Settings
+from assay.wiring.research import open_research
 
 Prepare = Callable[[Any, Scope, Any], Mapping[str, str]]
 
@@ -442,6 +444,156 @@ USAGE = (
         ),
     ),
 )
+QUESTION = "How long is green tea steeped?"
+UNKNOWN = "Who painted the ceiling of the Sistine Chapel?"
+
+
+def ask_question(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Ask about the tea, and about something that no note knows."""
+    pipeline = open_research(Settings(), engine, scope)
+    asked = {"answered": QUESTION, "unanswered": UNKNOWN}
+    return {name: pipeline.ask(scope, question, tags=("house",)).log_id for name, question in asked.items()}
+
+
+RESEARCH = (
+    Examples(
+        "research.ask",
+        (
+            Example(given={"question": QUESTION}, argv=("ask", QUESTION)),
+            Example(
+                given={
+                    "question": QUESTION,
+                    "session_id": "s1",
+                    "tags": ["tea", "house"],
+                    "evaluate": False,
+                    "builtin": True,
+                },
+                argv=(
+                    "ask",
+                    QUESTION,
+                    "--session",
+                    "s1",
+                    "--tag",
+                    "tea",
+                    "--tag",
+                    "house",
+                    "--no-evaluation",
+                    "--builtin",
+                ),
+            ),
+            Example(given={"question": UNKNOWN}, argv=("ask", UNKNOWN)),
+            Example(given={"question": ""}, argv=("ask", "")),
+            Example(given={"question": "x" * 20_001}, argv=("ask", "x" * 20_001)),
+        ),
+    ),
+    Examples(
+        "research.retry",
+        (
+            Example(given={"log_id": "<answered>"}, argv=("ask", "--retry", "<answered>"), prepare=ask_question),
+            Example(
+                given={"log_id": "<answered>", "evaluate": False},
+                argv=("ask", "--retry", "<answered>", "--no-evaluation"),
+                prepare=ask_question,
+            ),
+            Example(given={"log_id": "r_none"}, argv=("ask", "--retry", "r_none")),
+        ),
+    ),
+    Examples(
+        "research.rate",
+        (
+            Example(
+                given={"log_id": "<answered>", "was_useful": True}, argv=("rate", "<answered>"), prepare=ask_question
+            ),
+            Example(
+                given={"log_id": "<answered>", "was_useful": False},
+                argv=("rate", "<answered>", "--not-useful"),
+                prepare=ask_question,
+            ),
+            Example(
+                given={"log_id": "<unanswered>", "was_useful": True},
+                argv=("rate", "<unanswered>"),
+                prepare=ask_question,
+            ),
+            Example(given={"log_id": "r_none", "was_useful": True}, argv=("rate", "r_none")),
+        ),
+    ),
+    Examples(
+        "research.show",
+        (
+            Example(given={"log_id": "<answered>"}, argv=None, prepare=ask_question),
+            Example(given={"log_id": "<unanswered>"}, argv=None, prepare=ask_question),
+            Example(given={"log_id": "r_none"}, argv=None),
+        ),
+    ),
+    Examples(
+        "research.evaluation",
+        (
+            Example(given={"log_id": "<answered>"}, argv=None, prepare=ask_question),
+            Example(given={"log_id": "r_none"}, argv=None),
+        ),
+    ),
+    Examples(
+        "research.list",
+        (
+            Example(given={}, argv=None, prepare=ask_question),
+            Example(given={"limit": 1, "status": "answered", "least_score": 0.1}, argv=None, prepare=ask_question),
+            Example(given={"limit": 0}, argv=None),
+            Example(given={"cursor": "nowhere"}, argv=None),
+        ),
+    ),
+)
+
+
+def use_flag(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Switch a flag on, so that it has been in use."""
+    engine.flags.turn(engine.store, scope, "mmr", "25%", shadow=True)
+    return {}
+
+
+FLAGS = (
+    Examples("flag.list", (Example(given={}, argv=("flag", "list")),)),
+    Examples(
+        "flag.show",
+        (
+            Example(given={"name": "mmr"}, argv=("flag", "show", "mmr")),
+            Example(given={"name": "mmr"}, argv=("flag", "show", "mmr"), prepare=use_flag),
+            Example(given={"name": "mmmr"}, argv=("flag", "show", "mmmr")),
+        ),
+    ),
+    Examples(
+        "flag.set",
+        (
+            Example(given={"name": "mmr", "percent": 1}, argv=("flag", "set", "mmr", "1%")),
+            Example(
+                given={"name": "mmr", "percent": 0, "shadow": True},
+                argv=("flag", "set", "mmr", "off", "--shadow"),
+                prepare=use_flag,
+            ),
+            Example(given={"name": "reconsolidation", "percent": 100}, argv=("flag", "on", "reconsolidation")),
+            Example(given={"name": "mmmr", "percent": 100}, argv=("flag", "on", "mmmr")),
+            Example(given={"name": "mmr", "percent": 101}, argv=None),
+        ),
+    ),
+    Examples(
+        "flag.review",
+        (
+            Example(given={"name": "mmr"}, argv=("flag", "review", "mmr"), prepare=use_flag),
+            Example(given={"name": "mmr"}, argv=("flag", "review", "mmr")),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
-    examples.of: examples for examples in (*DATASETS, *HEALTH, *JUDGMENTS, *MEMORY, *READING, *RUNS, *SEARCHING, *USAGE)
+    examples.of: examples
+    for examples in (
+        *DATASETS,
+        *FLAGS,
+        *HEALTH,
+        *JUDGMENTS,
+        *MEMORY,
+        *READING,
+        *RESEARCH,
+        *RUNS,
+        *SEARCHING,
+        *USAGE,
+    )
 }

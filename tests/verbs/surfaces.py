@@ -47,10 +47,13 @@ TIMING = ("_ms", "quality_proxy_score")
 """Ends of names of fields that depend on how long a step took."""
 _WAITING = re.compile(r"\b[\d,]+ waiting")
 """How many lines of the query log are not written yet, which depends on the moment."""
+CALLERS = (PRINCIPAL, "local")
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
 ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
 """Arguments that only choose the verb, where a method of Python and the client does more than one."""
+ONCE: Mapping[str, tuple[str, ...]] = {"Research": ("builtin", "evaluate")}
+"""Fields of requests that a facade of Python takes when it is made."""
 
 
 FUNCTIONS: Mapping[str, Callable[[Given], Any]] = {
@@ -142,8 +145,8 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         return [_plain(inner, names, seen) for inner in value if not _is_about_times(inner)]
     if not isinstance(value, str):
         return round(value, 6) if isinstance(value, float) else value
-    if value in {PRINCIPAL, "local"}:
-        return "<caller>"
+    for name in CALLERS:
+        value = value.removesuffix(name) + "<caller>" if value.endswith(name) else value
     with contextlib.suppress(ValueError):
         datetime.fromisoformat(value)
         return "<time>"
@@ -171,10 +174,13 @@ def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str
             return Answer(verb.to_json(FUNCTIONS[verb.name](given)))
         except AssayError as problem:
             return Answer(error=problem.code)
-    _, _, method = verb.python.partition(".")
+    facade, _, method = verb.python.partition(".")
     with assay.Memory(tenant.place.settings.db, embedder="none", tenant=tenant.scope.tenant) as memory:
+        # What a request says for one call, some facades take once for all.
+        once = {name: given.pop(name) for name in ONCE.get(facade, ()) if name in given}
+        target = memory if facade == "Memory" else getattr(assay, facade)(memory, **once)
         try:
-            return Answer(verb.to_json(getattr(memory, method)(**given, **ALSO.get(verb.name, {}))))
+            return Answer(verb.to_json(getattr(target, method)(**given, **ALSO.get(verb.name, {}))))
         except AssayError as problem:
             return Answer(error=problem.code)
 

@@ -13,7 +13,7 @@ from assay.memory.engine import Engine
 from assay.records import Draft, EventType, FeedbackEvent, Scope
 from assay.records.panel import CheckpointResult
 from assay.records.research_log import EvaluatedBy
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.similar import TAKEN_OVER
 from assay.settings import Settings
 from assay.testing import FixedClock
@@ -41,7 +41,7 @@ def engine(settings: Settings, ticking: FixedClock) -> Iterator[Engine]:
         yield engine
 
 
-def asked(settings: Settings, engine: Engine, question: str, scope: Scope = SCOPE) -> ResearchAnswer:
+def asked(settings: Settings, engine: Engine, question: str, scope: Scope = SCOPE) -> TracedAnswer:
     """As the server asks: a pipeline for each question."""
     return open_research(settings, engine, scope).ask(scope, question)
 
@@ -50,7 +50,7 @@ def turn(engine: Engine, flag: str, on: bool) -> None:
     engine.flags.turn(engine.store, SCOPE, flag, on)
 
 
-def results(answer: ResearchAnswer) -> list[CheckpointResult]:
+def results(answer: TracedAnswer) -> list[CheckpointResult]:
     """Of plan, retrieval and answer."""
     return [answer.plan_attempts[0].result, answer.retrieval, answer.answer_attempts[0].result]
 

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +31,7 @@ from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
+    from assay.research.events import Listen
 
 R = TypeVar("R")
 
@@ -118,14 +119,22 @@ class Surface:
             via=f"assay {command}",
         )
 
-    def call(self, verb: Verb[Any, R], *, create: bool = False, run_once: bool = False, **given: Any) -> R:
+    def call(
+        self,
+        verb: Verb[Any, R],
+        *,
+        create: bool = False,
+        run_once: bool = False,
+        listen: Listen | None = None,
+        **given: Any,
+    ) -> R:
         """Call a verb on the store of the settings; `create` makes the store if there is none.
 
-        `run_once` starts no work in the background that only a longer life would repay.
+        `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question.
         """
         request = verb.make(given)
         with open_engine(self.settings, create=create, run_once=run_once) as engine:
-            return verb.call(self.caller(engine, verb.command), request)
+            return verb.call(replace(self.caller(engine, verb.command), listen=listen), request)
 
     def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:
         """Print what a verb returned: its JSON, or something to read."""

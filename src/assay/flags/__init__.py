@@ -5,9 +5,10 @@ with store.reading(scope) as work:
     states.enabled("mmr", identity=session_id)
 """
 
-from assay.flags.registry import FLAGS, Flag, known
-from assay.flags.state import Flags, FlagState, FlagStates, explain_hold
+from assay.flags.registry import FLAGS, known
+from assay.flags.state import Flags, FlagStates, explain_hold
 from assay.flags.values import Override, overrides_from, percent_of
+from assay.records.flags import Flag, FlagState
 
 __all__ = [
     "FLAGS",

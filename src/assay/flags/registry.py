@@ -7,31 +7,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import UnknownFlag
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Flag:
-    """One feature that can be switched."""
-
-    name: str
-    meaning: str
-    owner: str
-    """The part of Assay that answers for it."""
-    default: bool
-    minimum_samples: int = 100
-    """Queries a test needs before the flag can graduate."""
-    graduation_threshold: float = 0.02
-    """The gain on the evaluation corpus below which it does not graduate."""
-    rollout_percent: int = 100
-    """How many identities see it when it is on and nobody said otherwise."""
-    shadow: bool = False
-    """Whether it runs beside the control by default, unseen."""
-    graduates_itself: bool = False
-    """Whether it is switched on when it has earned that, or a person is asked."""
+from assay.records.flags import Flag
 
 
 def _table(*flags: Flag) -> Mapping[str, Flag]:

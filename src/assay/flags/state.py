@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from assay.clock import Clock
 from assay.errors import AssayError, CheckpointFailed, InputError, SettingError
-from assay.flags.registry import FLAGS, Flag, known
+from assay.flags.registry import FLAGS, known
 from assay.flags.values import Override, percent_of
-from assay.hashing import bucket
 from assay.records import Scope
+from assay.records.flags import Flag, FlagState
 from assay.storage import Store, Work
 
 NEEDS_CHECKPOINT = "reconsolidation"
@@ -30,36 +30,6 @@ HELD_OFF = "flag.held_off"
 TakeCheckpoint = Callable[[str], object]
 RECENT = timedelta(days=1)
 """How old a checkpoint may be that is used again instead of a new copy of the whole store, of every tenant."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagState:
-    """A flag as it stands for one tenant."""
-
-    flag: Flag
-    percent: int
-    """How many of a hundred identities see it; 0 is off."""
-    shadow: bool
-    origin: str
-    """`environment`, `file`, `stored` or `default`."""
-    place: str = ""
-    """The variable, the file, or who stored it."""
-    activated_at: datetime | None = None
-    """When it was first on here; kept when it is switched off and on again."""
-    reviewed_at: datetime | None = None
-    held_off: str = ""
-    """Why a flag that is on does nothing yet, and what to do about it; only `Flags.describe` looks for it."""
-
-    @property
-    def on(self) -> bool:
-        """Whether anybody sees it."""
-        return self.percent > 0
-
-    def enabled(self, identity: str = "") -> bool:
-        """Whether this identity sees it. Who has no identity is in no partial rollout."""
-        if self.percent in (0, 100):
-            return self.on
-        return bool(identity) and bucket(identity, self.flag.name) < self.percent
 
 
 class FlagStates(Mapping[str, FlagState]):

@@ -133,6 +133,15 @@ class Validated:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerRating:
+    """What the rating of an answer did to each memory that the answer cites."""
+
+    log_id: str
+    was_useful: bool
+    memories: tuple[Validated, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LearnedTerm:
     """One word that a memory learned from the queries it was chosen for."""
 

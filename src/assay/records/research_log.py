@@ -109,12 +109,33 @@ class ResearchSession:
         allow(self, values.flag, "passed")
 
 
-class StoredResearch(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredResearch:
     """A session with everything that happened in it."""
 
     session: ResearchSession
     trace: Mapping[str, Any] | None
     """The full record; None: it was erased, and the line was not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionEvaluation:
+    """How one question was judged, step by step; a step is None when the record was erased and the line was not."""
+
+    session: ResearchSession
+    plan_evaluation: Mapping[str, Any] | None
+    retrieval_evaluation: Mapping[str, Any] | None
+    answer_evaluation: Mapping[str, Any] | None
+    notices: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionPage:
+    """Answered questions, newest first."""
+
+    sessions: tuple[ResearchSession, ...]
+    next_cursor: str | None
+    """Where the next page begins; None on the last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,19 +60,18 @@ class Notice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResearchAnswer:
-    """An answer with citations or an explicit abstention, and what is known about its quality."""
+    """An answer with citations or an explicit abstention, and what is known about its quality.
 
-    session: ResearchSession
+    This is what every surface gives; `TracedAnswer` adds how it came about.
+    """
+
     synthesis: Synthesis
     """What the user gets: with the status `withheld`, an abstention that says so."""
+    session: ResearchSession
+    """The question in one line: its log id, how it ended, and its scores."""
     plan: Plan
     passages: tuple[Passage, ...]
     notices: tuple[Notice, ...]
-    plan_attempts: tuple[PlanAttempt, ...]
-    retrieval: CheckpointResult
-    answer_attempts: tuple[AnswerAttempt, ...]
-    trace: Mapping[str, Any]
-    """The full record, as it is kept and exported."""
     kept: bool
     """Whether the record is in the store."""
 
@@ -95,6 +94,17 @@ class ResearchAnswer:
     def evaluation(self) -> dict[str, Any]:
         """The scores in short, as every surface shows them."""
         return evaluation_of(self.session)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TracedAnswer(ResearchAnswer):
+    """An answer with every attempt behind it, where it was made; elsewhere `research.show` reads the record."""
+
+    plan_attempts: tuple[PlanAttempt, ...]
+    retrieval: CheckpointResult
+    answer_attempts: tuple[AnswerAttempt, ...]
+    trace: Mapping[str, Any]
+    """The full record, as it is kept and exported."""
 
 
 def evaluation_of(session: ResearchSession) -> dict[str, Any]:

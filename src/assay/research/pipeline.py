@@ -15,7 +15,7 @@ from assay.records.panel import CheckpointResult, CheckpointState
 from assay.records.plain import plain
 from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
 from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
-from assay.records.researched import Notice, NoticeKind, ResearchAnswer
+from assay.records.researched import Notice, NoticeKind, TracedAnswer
 from assay.research.events import Listen, Telling
 from assay.research.fail_safe import kept_safely, told_safely
 from assay.research.iteration import failure_of
@@ -27,7 +27,7 @@ from assay.storage import Store
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."
 WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
 
-Observe = Callable[[Scope, ResearchAnswer, Sequence[StageTime]], None]
+Observe = Callable[[Scope, TracedAnswer, Sequence[StageTime]], None]
 """Told of an answer when it is there, with how long each of its steps took."""
 
 
@@ -63,16 +63,17 @@ class ResearchPipeline:
         session_id: str | None = None,
         tags: Sequence[str] = (),
         listen: Listen | None = None,
-    ) -> ResearchAnswer:
+    ) -> TracedAnswer:
         """Answer a question. `listen` is told of every step while it happens."""
         text = values.text(question, "question", longest=MAX_QUESTION, empty=False)
         asked = Question(scope=scope, log_id=self._ids.new("r"), text=text)
         return self._answered(asked, Telling(listen), session_id=session_id, tags=tuple(tags))
 
-    def retry_search(self, scope: Scope, log_id: str, *, listen: Listen | None = None) -> ResearchAnswer:
+    def retry_search(self, scope: Scope, log_id: str, *, listen: Listen | None = None) -> TracedAnswer:
         """Answer an earlier question again from a wider search; a new session that names the first."""
         with self._store.reading(scope) as work:
-            session, trace = work.research.get(log_id)
+            stored = work.research.get(log_id)
+        session, trace = stored.session, stored.trace
         asked = Question(
             scope=scope,
             log_id=self._ids.new("r"),
@@ -92,7 +93,7 @@ class ResearchPipeline:
         session_id: str | None,
         tags: tuple[str, ...],
         retry_of: str | None = None,
-    ) -> ResearchAnswer:
+    ) -> TracedAnswer:
         clock = self._parts.clock
         began, created_at = clock.monotonic(), clock.now()
         dealt = None if self._deal is None else self._deal(asked.text)
@@ -134,7 +135,7 @@ class ResearchPipeline:
             return ResearchStatus.FAILED, synthesis
         return ResearchStatus.ABSTAINED if synthesis.abstained else ResearchStatus.ANSWERED, synthesis
 
-    def _kept(self, run: Run, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> ResearchAnswer:
+    def _kept(self, run: Run, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> TracedAnswer:
         options = self._parts.options
         trace = trace_of(
             session,
@@ -155,7 +156,7 @@ class ResearchPipeline:
         problem = kept_safely(keep)
         if problem:
             run.notices.append(Notice(kind=NoticeKind.NOT_KEPT, message=f"the record was not kept: {problem}"))
-        return ResearchAnswer(
+        return TracedAnswer(
             session=session,
             synthesis=synthesis,
             plan=plan,

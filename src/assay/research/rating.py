@@ -6,21 +6,25 @@ does. Whoever validates one of these memories by hand for one of these searches 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.errors import InputError
 from assay.memory.engine import Engine
 from assay.records import EventType, FeedbackEvent, Scope
-from assay.records.learning import Validated
+from assay.records.learning import AnswerRating
 from assay.records.research_log import ResearchStatus
 from assay.research.choosing import chosen_answer_in
 from assay.storage import Work
 
+LONGEST_KEY = 100
+"""Characters of an event key."""
+DIGEST = 24
 _SIDES = {EventType.VALIDATE_USEFUL: 1, EventType.VALIDATE_NOT_USEFUL: -1}
 
 
-def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> tuple[Validated, ...]:
+def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> AnswerRating:
     """Say that an answer was useful or was not; the same said twice by one principal counts once."""
     with engine.store.reading(scope) as work:
         trace = work.research.get(log_id).trace
@@ -30,17 +34,28 @@ def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> tuple[Va
             f"the session {log_id!r} cites nothing that could be rated", remedy="Rate an answer that has citations."
         )
     queries = _finders(engine, scope, trace or {})
-    return tuple(
+    memories = tuple(
         engine.validate(
             scope,
             memory_id,
             useful,
             query_id=queries.get(memory_id),
-            event_key=f"answer-{'useful' if useful else 'useless'}:{log_id}:{memory_id}:{scope.principal}"[:100],
+            event_key=_event_key(scope, log_id, memory_id, useful=useful),
             note=f"the answer {log_id}",
         )
         for memory_id in cited
     )
+    return AnswerRating(log_id=log_id, was_useful=useful, memories=memories)
+
+
+def _event_key(scope: Scope, log_id: str, memory_id: str, *, useful: bool) -> str:
+    """Return the name under which a principal's rating counts once; a long one ends in a digest of all of it."""
+    key = f"answer-{'useful' if useful else 'useless'}:{log_id}:{memory_id}:{scope.principal}"
+    if len(key) <= LONGEST_KEY:
+        return key
+    # Cut off, the names of two principals could be the same, and the second would not be counted.
+    digest = hashlib.sha256(key.encode()).hexdigest()[:DIGEST]
+    return f"{key[: LONGEST_KEY - DIGEST]}{digest}"
 
 
 def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:

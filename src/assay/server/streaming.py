@@ -14,7 +14,7 @@ import asyncio
 import json
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -40,7 +40,7 @@ _EVENT = {
     },
     "required": ["event", "data"],
 }
-STREAMED = {200: {"content": {KIND: {"schema": _EVENT}}}}
+STREAMED: Mapping[int | str, dict[str, Any]] = {200: {"content": {KIND: {"schema": _EVENT}}}}
 """How the OpenAPI description shows a streamed response."""
 
 Wake = Callable[[], object]

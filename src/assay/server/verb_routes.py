@@ -7,17 +7,29 @@ and the JSON body of everything else.
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any, get_type_hints
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from fastapi import Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from assay.server.routing import Asked, Asking, Handler, Resource, Route
+from assay.server.services import Lane
+from assay.server.streaming import STREAMED, Tell, stream_work
 from assay.verbs import FAMILIES, Family, HttpRoute, Verb
+from assay.verbs.fields import YesNo
 from assay.verbs.verb import leave_out
 
+if TYPE_CHECKING:
+    from assay.research.events import StageEvent
+
 POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+STREAM = "stream"
+"""The field of a body that asks for every step as an event. It belongs to HTTP: no verb has it."""
+STREAMING = """
+
+With `stream` every step is an event `stage`, then comes one event `answer` (as without `stream`) or `error`."""
 
 
 def resource_of(family: Family) -> Resource:
@@ -34,40 +46,81 @@ def route_of(verb: Verb[Any, Any], http: HttpRoute) -> Route:
         method=http.method,
         path=http.path,
         act=verb.act,
-        handler=_handler(verb, http),
+        handler=_streaming_handler(verb, http) if http.streams else _handler(verb, http),
         fails=http.errors,
         response_type=verb.result,
+        responses=STREAMED if http.streams else {},
     )
 
 
 def _handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
     """Return a function with the signature that FastAPI reads: who calls, the path, and the query or the body."""
-    body = _body_type(verb, http)
 
     def answer(asked: Asking, body: BaseModel | None = None, **given: Any) -> Response:
-        if type(body) is verb.request:
-            request = body
-        else:
-            sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
-            request = verb.request.model_validate({**sent, **given})
+        request = body if type(body) is verb.request else _request(verb, body, given)
         return Response(verb.write(verb.call(asked.caller, request)), media_type="application/json")
 
+    return _described(answer, verb, http, verb.summary)
+
+
+def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
+    """Return a function that answers at the end, or tells every step of the work as it happens."""
+
+    async def answer(asked: Asking, body: BaseModel | None = None, **given: Any) -> Response:
+        request = _request(verb, body, given)
+        if not getattr(body, STREAM, False):
+            result = await asked.services.run(lambda: verb.write(verb.call(asked.caller, request)), Lane.LONG)
+            return Response(result, media_type="application/json")
+
+        def work(tell: Tell) -> None:
+            def listen(event: StageEvent) -> None:
+                tell("stage", event.as_json())
+
+            tell("answer", verb.to_json(verb.call(replace(asked.caller, listen=listen), request)))
+
+        return stream_work(asked.services, asked.request_id, work)
+
+    return _described(answer, verb, http, verb.summary + STREAMING)
+
+
+def _request(verb: Verb[Any, Any], body: BaseModel | None, given: dict[str, Any]) -> Any:
+    """Return the request of a body, and of what stands in the path and the query."""
+    sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set if name != STREAM}
+    return verb.request.model_validate({**sent, **given})
+
+
+def _described(answer: Handler, verb: Verb[Any, Any], http: HttpRoute, description: str) -> Handler:
+    """Give a handler the name, the description and the parameters that FastAPI reads."""
+    body = _body_type(verb, http)
     parameters = [inspect.Parameter("asked", POSITIONAL, annotation=Asked), *_parameters(verb, http)]
     if body is not None:
-        parameters.append(inspect.Parameter("body", POSITIONAL, annotation=body))
+        parameters.append(_body_parameter(body, http))
+        parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
     answer.__name__ = verb.name.replace(".", "_")
-    answer.__doc__ = verb.summary
+    answer.__doc__ = description
     answer.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what inspect.signature reads
     return answer
+
+
+def _body_parameter(body: type[BaseModel], http: HttpRoute) -> inspect.Parameter:
+    """Return the parameter that takes a body; where the path says all that is needed, the body may be left out."""
+    if http.path_fields and not any(info.is_required() for info in body.model_fields.values()):
+        return inspect.Parameter("body", POSITIONAL, default=None, annotation=body | None)
+    return inspect.Parameter("body", POSITIONAL, annotation=body)
 
 
 def _body_type(verb: Verb[Any, Any], http: HttpRoute) -> type[BaseModel] | None:
     """Return what a body is checked against: the request itself, or what is left of it without the path."""
     if not http.has_body:
         return None
-    if not http.path_fields:
+    if not http.path_fields and not http.streams:
         return verb.request
-    return leave_out(verb.request, http.path_fields, verb.request.__name__.removesuffix("Request") + "Body")
+    title = verb.request.__name__.removesuffix("Request") + "Body"
+    body = leave_out(verb.request, http.path_fields, title)
+    if not http.streams:
+        return body
+    stream = (Annotated[YesNo, Field(description="Tell every step as a server-sent event, the answer last.")], False)
+    return create_model(title, __base__=body, __doc__=body.__doc__, **{STREAM: stream})  # type: ignore[call-overload,no-any-return] # a field by name
 
 
 def _parameters(verb: Verb[Any, Any], http: HttpRoute) -> list[inspect.Parameter]:

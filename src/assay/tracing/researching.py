@@ -13,7 +13,7 @@ from typing import Protocol
 from assay.records import Scope
 from assay.records.panel import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.tracing.spans import CHAIN, KIND, RETRIEVER, Attribute, Score, Spans, StageOfWork
 
 NAMES = {"plan": "plan", "search": "retrieval", "answer": "answer"}
@@ -45,11 +45,11 @@ class ResearchSpans:
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
 
-    def researched(self, scope: Scope, answer: ResearchAnswer, times: Sequence[TimedStage]) -> None:
+    def researched(self, scope: Scope, answer: TracedAnswer, times: Sequence[TimedStage]) -> None:
         """An observer of answers."""
         self._spans.worked("research", self._of_session(scope, answer), [self._stage(answer, one) for one in times])
 
-    def _of_session(self, scope: Scope, answer: ResearchAnswer) -> dict[str, Attribute]:
+    def _of_session(self, scope: Scope, answer: TracedAnswer) -> dict[str, Attribute]:
         session = answer.session
         told: dict[str, Attribute] = {
             "assay.tenant": scope.tenant,
@@ -73,7 +73,7 @@ class ResearchSpans:
         texts = {"input.value": session.question, "output.value": answer.text} if self._spans.texts else {}
         return told | {key: value for key, value in known.items() if value is not None} | texts
 
-    def _stage(self, answer: ResearchAnswer, timed: TimedStage) -> StageOfWork:
+    def _stage(self, answer: TracedAnswer, timed: TimedStage) -> StageOfWork:
         result, about = _of_stage(answer, timed)
         lost = result.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}
         return StageOfWork(
@@ -97,7 +97,7 @@ class ResearchSpans:
         """Why something has no score; a reason may quote what was judged, so it goes where texts go."""
         return f"{state}: {reason}" if self._spans.texts and reason else state
 
-    def _documents(self, answer: ResearchAnswer, timed: TimedStage) -> dict[str, Attribute]:
+    def _documents(self, answer: TracedAnswer, timed: TimedStage) -> dict[str, Attribute]:
         if NAMES[timed.stage] != "retrieval":
             return {}
         told: dict[str, Attribute] = {}
@@ -109,7 +109,7 @@ class ResearchSpans:
         return told
 
 
-def _of_stage(answer: ResearchAnswer, timed: TimedStage) -> tuple[CheckpointResult, Mapping[str, Attribute]]:
+def _of_stage(answer: TracedAnswer, timed: TimedStage) -> tuple[CheckpointResult, Mapping[str, Attribute]]:
     """What a stage's checkpoint came to, and what is told of the stage itself."""
     if timed.stage == Checkpoint.PLAN:
         plan = next(one for one in answer.plan_attempts if one.number == timed.attempt)

@@ -8,10 +8,12 @@
 | `paging` | pages of long lists: cursor, limit, next_cursor |
 | `agent_text` | how results read as text for an agent |
 | `datasets` | which datasets there are, and what one holds |
+| `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
 | `memory` | save, update, forget, restore, link, why |
 | `reading` | show, list, folders, erase |
+| `research` | ask, retry, rate an answer, show and list what was asked |
 | `runs` | start a run, list runs, show one, compare two |
 | `searching` | search, context, match triggers |
 | `usage` | validate, record what was read or written |
@@ -25,15 +27,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.verbs import datasets, health, judgments, memory, reading, runs, searching, usage
+from assay.verbs import datasets, flags, health, judgments, memory, reading, research, runs, searching, usage
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 FAMILIES: tuple[Family, ...] = (
     datasets.FAMILY,
+    flags.FAMILY,
     health.FAMILY,
     judgments.FAMILY,
     memory.FAMILY,
     reading.FAMILY,
+    research.FAMILY,
     runs.FAMILY,
     searching.FAMILY,
     usage.FAMILY,

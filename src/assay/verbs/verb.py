@@ -30,6 +30,8 @@ from assay.verbs.faults import refuse
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
+    from assay.research.custom import CustomDimension
+    from assay.research.events import Listen
     from assay.settings import Settings
 
 
@@ -78,6 +80,10 @@ class Caller:
     via: str
     """What the caller used, such as `assay save` or `mcp memory_save`: kept as `written_with`."""
     progress: Progress = report_nothing
+    listen: Listen | None = None
+    """Told of every step of a question while it is answered; None: nobody is."""
+    dimensions: tuple[CustomDimension, ...] = ()
+    """Dimensions by which a program judges answers besides those of the settings; only Python can give some."""
 
     @property
     def scope(self) -> Scope:
@@ -111,6 +117,8 @@ class HttpRoute(NamedTuple):
     """Names in braces are fields of the request."""
     errors: tuple[int, ...] = ()
     """Statuses it may answer with besides those that any route may."""
+    streams: bool = False
+    """Whether the body may say `stream`: then every step of the work is a server-sent event, the result the last."""
 
     @property
     def path_fields(self) -> tuple[str, ...]:

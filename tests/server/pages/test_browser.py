@@ -14,7 +14,7 @@ from tests.server.serving import BOUND_S, OWN
 
 from assay.errors import InputError
 from assay.records import Draft
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.events import Listen
 from assay.server.pages.explorer import LISTED
 from assay.server.pages.rendering import MENU
@@ -114,7 +114,7 @@ def test_a_severe_notice_can_be_looked_into_put_away_and_acted_on(visitor: Visit
 def test_a_stream_that_is_gone_says_so(browser: Browser, address: str, filled: Services) -> None:
     looked_at = threading.Event()
 
-    def answering(listen: Listen) -> ResearchAnswer:
+    def answering(listen: Listen) -> TracedAnswer:
         """Gives no answer while it is looked at: one that is there already would have no stream to lose."""
         del listen
         looked_at.wait(BOUND_S)

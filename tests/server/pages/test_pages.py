@@ -231,7 +231,8 @@ def test_a_checkpoint_that_could_not_be_evaluated_is_told_beside_the_answer(
     client: TestClient, filled: Services
 ) -> None:
     with filled.engine.store.writing(OWN) as work:
-        session, trace = work.research.get(asked_first(filled))
+        stored = work.research.get(asked_first(filled))
+        session, trace = stored.session, stored.trace
         assert trace is not None
         reason = "the model did not reply within 30 s"
         told = {"kind": "evaluation_skipped", "message": f"retrieval evaluation: {reason}", "checkpoint": "retrieval"}

@@ -10,13 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.records.panel import CheckpointResult
-from assay.records.plain import plain
-from assay.records.researched import ResearchAnswer
+from assay.records.researched import TracedAnswer
 from assay.research.events import StageEvent
 from assay.research.export import export
+from assay.verbs import research as research_verbs
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know, in your own words.")]
 ExportOption = Annotated[Path | None, typer.Option("--export", metavar="DIR", help="Write the whole record there.")]
@@ -47,19 +46,22 @@ def register(app: typer.Typer) -> None:
         retry: RetryOption = False,
     ) -> None:
         """Answer a question from the memory, with citations or an honest "not answered", and score every step."""
-        from assay.wiring.research import Choice, open_research  # noqa: PLC0415 - the extra "memory"
-
-        choice = Choice(builtin=builtin, evaluate=not no_evaluation)
-        with wiring.open_engine(surface.settings, create=False, run_once=True) as engine:
-            research = open_research(surface.settings, engine, surface.scope, choice=choice)
-            if retry:
-                answer = research.retry_search(surface.scope, question, listen=_listener(surface))
-            else:
-                answer = research.ask(
-                    surface.scope, question, session_id=session, tags=tuple(tag), listen=_listener(surface)
-                )
+        choice = {"builtin": builtin, "evaluate": not no_evaluation}
+        listen = _listener(surface)
+        if retry:
+            answer = surface.call(research_verbs.RETRY, run_once=True, listen=listen, log_id=question, **choice)
+        else:
+            answer = surface.call(
+                research_verbs.ASK,
+                run_once=True,
+                listen=listen,
+                question=question,
+                session_id=session,
+                tags=tag,
+                **choice,
+            )
         written = None if export is None else _export(answer, export)
-        surface.result(as_json(answer), shown(answer, details=details))
+        surface.show(research_verbs.ASK, answer, shown(answer, details=details))
         if written is not None:
             surface.note(f"The whole record is in {written}")
         code = {"withheld": WITHHELD, "failed": FAILED}.get(answer.status.value, 0)
@@ -67,28 +69,7 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(code)
 
 
-def as_json(answer: ResearchAnswer) -> dict[str, Any]:
-    """The answer, its sources and its scores; the whole record is `--export`."""
-    written: dict[str, Any] = {
-        "log_id": answer.log_id,
-        "status": answer.status.value,
-        "answer": answer.text,
-        "abstained": answer.synthesis.abstained,
-        "reason": answer.synthesis.reason,
-        "citations": plain(answer.synthesis.citations),
-        "sources": plain(answer.passages),
-        "plan": plain(answer.plan),
-        "evaluation": answer.evaluation,
-        "notices": plain(answer.notices),
-        "retry_of": answer.session.retry_of,
-        "latency_ms": answer.session.latency_ms,
-        "evaluation_ms": answer.session.evaluation_ms,
-        "kept": answer.kept,
-    }
-    return written
-
-
-def shown(answer: ResearchAnswer, *, details: bool) -> RenderableType:
+def shown(answer: TracedAnswer, *, details: bool) -> RenderableType:
     """The answer, its references, its scores, and what the user should know."""
     parts: list[RenderableType] = [
         Text(answer.synthesis.text, style="" if not answer.synthesis.abstained else "yellow")
@@ -107,7 +88,7 @@ def shown(answer: ResearchAnswer, *, details: bool) -> RenderableType:
     return Group(*parts)
 
 
-def _references(answer: ResearchAnswer) -> Table:
+def _references(answer: TracedAnswer) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 1))
     for one in answer.synthesis.citations:
         place = " > ".join(part for part in (one.rel_path, one.heading_path) if part)
@@ -115,7 +96,7 @@ def _references(answer: ResearchAnswer) -> Table:
     return table
 
 
-def _scores(answer: ResearchAnswer) -> Text:
+def _scores(answer: TracedAnswer) -> Text:
     session = answer.session
     named = (("plan", session.plan_score), ("found", session.retrieval_score), ("answer", session.answer_score))
     parts = [f"{name} {_number(score)}" for name, score in named]
@@ -124,7 +105,7 @@ def _scores(answer: ResearchAnswer) -> Text:
     return Text(f"{line}\n{session.log_id}  {session.latency_ms:.0f} ms", style="dim")
 
 
-def _attempts(answer: ResearchAnswer) -> list[RenderableType]:
+def _attempts(answer: TracedAnswer) -> list[RenderableType]:
     rows = [(f"plan {one.number}", one.result) for one in answer.plan_attempts]
     rows += [("found", answer.retrieval), *((f"answer {one.number}", one.result) for one in answer.answer_attempts)]
     table = Table("step", "score", "passed", "by dimension", "said", box=None, padding=(0, 1))
@@ -153,7 +134,7 @@ def _number(score: float | None) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def _export(answer: ResearchAnswer, folder: Path) -> Path:
+def _export(answer: TracedAnswer, folder: Path) -> Path:
     return export(answer.trace, folder)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.flags import FlagState
+from assay.records.flags import FlagState
+from assay.verbs import flags as flag_verbs
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A flag; `assay flag list` has them all.")]
 ValueArgument = Annotated[str, typer.Argument(metavar="VALUE", help="on, off, or the percentage that sees it.")]
@@ -29,18 +27,15 @@ def register(app: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List every flag with its state and where that comes from."""
-        with wiring.open_engine(surface.settings) as engine:
-            states = engine.flag_states(surface.scope)
-        rows = [("flag", "state", "from", "meaning"), *(_row(one) for one in states.values())]
-        held = [f"{one.flag.name} is held off: {one.held_off}" for one in states.values() if one.held_off]
-        surface.result([_as_json(one) for one in states.values()], "\n".join([*grid(rows), *held]))
+        found = surface.call(flag_verbs.LIST, create=True)
+        rows = [("flag", "state", "from", "meaning"), *(_row(state) for state in found.flags)]
+        held = [f"{state.flag.name} is held off: {state.held_off}" for state in found.flags if state.held_off]
+        surface.show(flag_verbs.LIST, found, "\n".join([*grid(rows), *held]))
 
     @command(group, "show")
     def show(surface: Surface, name: NameArgument) -> None:
         """Show one flag: what it does, its state, since when, and what it takes to graduate."""
-        with wiring.open_engine(surface.settings) as engine:
-            state = engine.flag_states(surface.scope)[name]
-        _tell(surface, state)
+        _tell(surface, surface.call(flag_verbs.SHOW, create=True, name=name))
 
     @command(group, "on")
     def on(surface: Surface, name: NameArgument) -> None:
@@ -60,20 +55,18 @@ def register(app: typer.Typer) -> None:
     @command(group, "review")
     def review(surface: Surface, name: NameArgument) -> None:
         """Say that you have looked at what a flag did, so that it may act; see `assay health` first."""
-        with wiring.open_engine(surface.settings) as engine:
-            state = engine.flags.review(engine.store, surface.scope, name)
-        _tell(surface, state)
+        _tell(surface, surface.call(flag_verbs.REVIEW, create=True, name=name))
 
 
 def _turn(surface: Surface, name: str, value: str, *, shadow: bool | None = None) -> None:
-    with wiring.open_engine(surface.settings) as engine:
-        store = engine.store
-        state = engine.flags.turn(store, surface.scope, name, value, shadow=shadow, checkpoint=store.checkpoints.create)
-    _tell(surface, state)
+    from assay.flags import percent_of  # noqa: PLC0415 - the extra "memory"
+
+    percent = percent_of(value, f"the flag {name}")
+    _tell(surface, surface.call(flag_verbs.SET, create=True, name=name, percent=percent, shadow=shadow))
 
 
 def _tell(surface: Surface, state: FlagState) -> None:
-    surface.result(_as_json(state), "\n".join(_lines(state)))
+    surface.show(flag_verbs.SHOW, state, "\n".join(_lines(state)))
 
 
 def _lines(state: FlagState) -> Iterator[str]:
@@ -106,21 +99,3 @@ def _value(state: FlagState) -> str:
 
 def _origin(state: FlagState) -> str:
     return f"{state.origin} {state.place}".strip()
-
-
-def _as_json(state: FlagState) -> dict[str, Any]:
-    return {
-        "name": state.flag.name,
-        "meaning": state.flag.meaning,
-        "owner": state.flag.owner,
-        "default": state.flag.default,
-        "percent": state.percent,
-        "shadow": state.shadow,
-        "origin": state.origin,
-        "place": state.place or None,
-        "activated_at": state.activated_at.isoformat() if state.activated_at else None,
-        "reviewed_at": state.reviewed_at.isoformat() if state.reviewed_at else None,
-        "held_off": state.held_off or None,
-        "minimum_samples": state.flag.minimum_samples,
-        "graduation_threshold": state.flag.graduation_threshold,
-    }

@@ -6,6 +6,8 @@ answered, the page takes over what `/ask/TICKET/answer` gives, and the address b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +18,9 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
+from assay.records.researched import ResearchAnswer
 from assay.research.choosing import chosen_answer_in, chosen_plan_in
-from assay.research.rating import cited_in, rate
+from assay.research.rating import cited_in
 from assay.research.trace import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
@@ -25,7 +28,8 @@ from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import as_sent
-from assay.wiring.research import open_research
+from assay.verbs import Caller
+from assay.verbs import research as research_verbs
 
 pages = Pages("ask")
 RECENT = 6
@@ -54,20 +58,23 @@ def front(view: View) -> Page:
 def ask(view: View) -> Response:
     """Begin to answer."""
     question = view.filled("question").strip()
-    pipeline = open_research(view.settings, view.engine, view.scope)
-    live = _live(view).start(view.scope, question, lambda listen: pipeline.ask(view.scope, question, listen=listen))
-    return go_to(f"/ask/{live.ticket}")
+    request = research_verbs.ASK.make({"question": question})
+    return _answer_live(view, question, lambda caller: research_verbs.ASK.call(caller, request))
 
 
 @pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
 def retry(view: View) -> Response:
     """Search wider for an earlier question and answer it anew."""
     log_id = view.path["log_id"]
-    with view.engine.store.reading(view.scope) as work:
-        question = work.research.get(log_id).session.question
-    pipeline = open_research(view.settings, view.engine, view.scope)
-    again = partial(pipeline.retry_search, view.scope, log_id)
-    live = _live(view).start(view.scope, question, lambda listen: again(listen=listen))
+    question = view.call(research_verbs.SHOW, log_id=log_id).session.question
+    request = research_verbs.RETRY.make({"log_id": log_id})
+    return _answer_live(view, question, lambda caller: research_verbs.RETRY.call(caller, request))
+
+
+def _answer_live(view: View, question: str, answer: Callable[[Caller], ResearchAnswer]) -> Response:
+    """Begin to answer, and lead to the page that shows every step."""
+    caller = view.caller
+    live = _live(view).start(view.scope, question, lambda listen: answer(replace(caller, listen=listen)))
     return go_to(f"/ask/{live.ticket}")
 
 
@@ -101,13 +108,12 @@ def answered(view: View) -> Page:
 def rated(view: View) -> Response:
     """Say that an answer was useful, or that it was not."""
     log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
-    votes = rate(view.engine, view.scope, log_id, useful=useful)
+    votes = view.call(research_verbs.RATE, log_id=log_id, was_useful=useful).memories
     return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
 
 
 def _shown(view: View, log_id: str) -> dict[str, Any]:
-    with view.engine.store.reading(view.scope) as work:
-        found = work.research.get(log_id)
+    found = view.call(research_verbs.SHOW, log_id=log_id)
     return {"session": found.session, **told_of(found), "said": view.asked("said")}
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
+from assay.flags import percent_of
 from assay.online.ladder import LadderPage
 from assay.presentation import charts
 from assay.records import AbTestStatus
@@ -19,6 +20,7 @@ from assay.records.checked import one_of
 from assay.records.online import VoteKind
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.storage import Work
+from assay.verbs import flags as flag_verbs
 
 pages = Pages("experiments")
 BOOK = Path("experiments.json")
@@ -109,9 +111,8 @@ def turn(view: View) -> Response:
     """Switch a flag. A field that was left as the page showed it changes nothing."""
     view.filled("value")
     flag, value, shadow = view.path["flag"], _changed(view, "value"), _changed(view, "shadow")
-    state = view.engine.flags.turn(
-        view.engine.store, view.scope, flag, value, shadow=None if shadow is None else shadow == "yes"
-    )
+    percent = None if value is None else percent_of(value, f"the flag {flag}")
+    state = view.call(flag_verbs.SET, name=flag, percent=percent, shadow=None if shadow is None else shadow == "yes")
     said = f"{flag} is on for {state.percent} %" if state.on else f"{flag} is off"
     return _back(flag, said)
 

@@ -9,6 +9,7 @@ from assay.server.pages import asking_for
 from assay.server.pages.ask import told_of
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.viewing import Page, Pages, View
+from assay.verbs import research as research_verbs
 
 pages = Pages("queries")
 LISTED = 50
@@ -55,6 +56,5 @@ def explained(view: View) -> Page:
 @pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)
 def one_question(view: View) -> Page:
     """One question: plan attempts, passages, answer, and every score with who gave it."""
-    with view.engine.store.reading(view.scope) as work:
-        found = work.research.get(view.path["log_id"])
+    found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
     return Page(template="query.html", context={"session": found.session, **told_of(found)})

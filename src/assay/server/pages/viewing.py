@@ -10,7 +10,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
@@ -29,12 +29,15 @@ from assay.server.pages.wrong import said_of
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, Services, grant_of, scope_of, services_of
 from assay.settings import Settings
+from assay.verbs import Caller, Surface, Verb
 
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
 
 SEE_OTHER = 303
 _log = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +75,17 @@ class View:
     def shelf(self) -> Shelf:
         """The runs, datasets and labels that whoever looks may see."""
         return self.services.shelf(self.scope)
+
+    @property
+    def caller(self) -> Caller:
+        """Whoever looks, as verbs know them."""
+        return Caller(
+            engine=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
+        )
+
+    def call(self, verb: Verb[Any, R], **given: Any) -> R:
+        """Call a verb for whoever looks: pages show the results that every surface gives."""
+        return verb.call(self.caller, verb.make(given))
 
     def asked(self, name: str) -> str:
         """A value of the address; empty: not given."""

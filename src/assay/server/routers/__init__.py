@@ -5,11 +5,9 @@ from __future__ import annotations
 from assay.server.routers import (
     auditing,
     evaluations,
-    flags,
     governing,
     health,
     prompts,
-    research,
     sessions,
     tests,
 )
@@ -17,12 +15,10 @@ from assay.server.routing import Resource
 from assay.server.verb_routes import RESOURCES as OF_VERBS
 
 RESOURCES: tuple[Resource, ...] = (
-    research.RESOURCE,
     evaluations.RESOURCE,
     prompts.RESOURCE,
     health.RESOURCE,
     sessions.RESOURCE,
-    flags.RESOURCE,
     tests.RESOURCE,
     governing.RESOURCE,
     auditing.RESOURCE,

@@ -1,4 +1,4 @@
-"""What answered questions add up to: listed by filter, one in detail, aggregates, patterns, and the whole analysis."""
+"""What answered questions add up to: aggregates, patterns, and the whole analysis."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from assay.errors import InputError
 from assay.records.plain import plain
 from assay.records.research import QuestionKind
 from assay.records.research_log import ResearchFilter, ResearchStatus
-from assay.server import paging
-from assay.server.fields import IdInPath, Moment, YesNo
-from assay.server.paging import Cursor, Limit
-from assay.server.routers.research import EvaluationShort, SessionLine, session_line
+from assay.server.fields import Moment, YesNo
 from assay.server.routing import Asked, Asking, Body, Resource, Result
 
 RESOURCE = Resource("/api/evaluation", "evaluation")
-LIST = "evaluation"
 
 Score = Annotated[float | None, Query(ge=0.0, le=1.0)]
 Plans = Annotated[int | None, Query(ge=0, le=1_000_000)]
@@ -69,52 +65,6 @@ async def _filter(  # noqa: PLR0917 - one parameter a filter, all given by name
 
 
 Wanted = Annotated[ResearchFilter, Depends(_filter)]
-
-
-class SessionPage(Result):
-    """Answered questions, newest first."""
-
-    sessions: list[SessionLine]
-    next_cursor: str | None
-
-
-@RESOURCE.get("/sessions", acts.ANSWER_READ)
-def list_evaluations(asked: Asked, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> SessionPage:
-    """Answered questions with their scores, by filter, page by page."""
-    after = paging.read(LIST, cursor, paging.number, 0)
-    with asked.engine.store.reading(asked.scope) as work:
-        page = work.research.page(wanted, after=after or None, limit=limit)
-    following = None if page.after is None else paging.written(LIST, page.after)
-    return SessionPage(sessions=[session_line(one) for one in page.sessions], next_cursor=following)
-
-
-class EvaluationFound(Result):
-    """How one question was judged, step by step."""
-
-    session: SessionLine
-    evaluation: EvaluationShort
-    plan_evaluation: dict[str, Any] | None = Field(description="Every attempt; null when the record was erased.")
-    retrieval_evaluation: dict[str, Any] | None
-    answer_evaluation: dict[str, Any] | None
-    notices: list[dict[str, Any]]
-
-
-@RESOURCE.get("/sessions/{log_id}", acts.ANSWER_READ, 404)
-def get_evaluation(asked: Asked, log_id: IdInPath) -> EvaluationFound:
-    """One question's evaluation: every attempt, every evaluator, every dimension."""
-    from assay.records.researched import evaluation_of  # noqa: PLC0415 - small, and only needed here
-
-    with asked.engine.store.reading(asked.scope) as work:
-        session, trace = work.research.get(log_id)
-    told = trace or {}
-    return EvaluationFound(
-        session=session_line(session),
-        evaluation=EvaluationShort.model_validate(evaluation_of(session)),
-        plan_evaluation=told.get("plan_evaluation"),
-        retrieval_evaluation=told.get("retrieval_evaluation"),
-        answer_evaluation=told.get("answer_evaluation"),
-        notices=told.get("notices", []),
-    )
 
 
 class AggregatesFound(Result):

@@ -74,7 +74,8 @@ class ResearchRows(Repository):
                 f"there is no research session {log_id!r} in this scope", remedy="Check the id and tenant."
             )
         wanted = select(research_traces.c.trace).where(self._mine(research_traces), research_traces.c.log_id == log_id)
-        return StoredResearch(_session(row), self._connection.execute(wanted).scalar_one_or_none())
+        trace = self._connection.execute(wanted).scalar_one_or_none()
+        return StoredResearch(session=_session(row), trace=trace)
 
     def page(self, wanted: ResearchFilter | None = None, *, after: int | None = None, limit: int = 50) -> ResearchPage:
         """The newest sessions first, from behind a page's `after`."""
