@@ -296,7 +296,7 @@ class _Town:
         calling = Calling(services.engine, services.settings, grant, read_only=False, progress=lambda *_: None)
         found = tool.call(calling, tool.read({"query": query, "k": 20}))
         self.seen.hits += len(found.hits)
-        self._look(tenant, f"memory_search {query!r}", found.model_dump_json())
+        self._look(tenant, f"memory_search {query!r}", json.dumps(tool.structure(found)))
 
     def _looked(
         self, tenant: _Tenant, method: str, path: str, body: dict[str, Any] | None = None, named: str = ""
