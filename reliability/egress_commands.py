@@ -220,7 +220,7 @@ def _serve_long(place: Workplace) -> None:
 
 def _memories(place: Workplace, *filters: str) -> list[str]:
     """The ids of memories, the newest first."""
-    return [str(memory["id"]) for memory in place.found("list", *filters)["memories"]]
+    return [str(memory["memory_id"]) for memory in place.found("list", *filters)["memories"]]
 
 
 def _one(name: str, *more: str, codes: Sequence[int] = (0,)) -> Command:

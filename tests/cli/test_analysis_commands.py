@@ -56,7 +56,7 @@ def test_analyze_takes_filters_and_says_when_nothing_fits(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("analyze", "--since", "nonsense"), "is no time"),
+        (("analyze", "--since", "nonsense"), "is not a time"),
         (("analyze", "--since", "2026-03-04", "--until", "2026-03-03"), "since is not before until"),
         (("analyze", "--fdr", "1"), "fdr is 1"),
         (("analyze", "--support", "0"), "least_support"),

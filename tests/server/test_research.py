@@ -78,20 +78,24 @@ def test_an_error_in_a_stream_is_its_last_event(client: TestClient) -> None:
     assert client.post(path, json={}).status_code == 404
 
 
-def test_a_stream_that_is_cut_leaves_its_record_all_the_same(services: Services, client: TestClient) -> None:
+def test_a_stream_that_is_cut_leaves_its_record_all_the_same(tmp_path: Path) -> None:
     import requests  # noqa: PLC0415 - only here a real connection is needed
 
-    with served(services) as address:
-        question = "Why is the oven polled every 5 s, cut off in the middle?"
-        body = json.dumps({"question": question, "stream": True})
-        headers = {"Content-Type": "application/json"}
-        with requests.post(
-            f"{address}/api/research/query", data=body, headers=headers, stream=True, timeout=30
-        ) as answer:
+    question = "Why is the oven polled every 5 s, cut off in the middle?"
+    body = json.dumps({"question": question, "stream": True})
+    headers = {"Content-Type": "application/json"}
+    # Its own services: a server that has ended its streams begins no others.
+    with services_at(tmp_path) as services:
+        with (
+            served(services) as address,
+            requests.post(
+                f"{address}/api/research/query", data=body, headers=headers, stream=True, timeout=30
+            ) as answer,
+        ):
             assert next(answer.iter_lines()) == b"event: stage"
-    # The server has ended, and with it everything that was under way.
-    with services.engine.store.reading(OWN) as work:
-        assert question in [one.question for one in work.research.page().sessions]
+        # The server has ended, and with it everything that was under way.
+        with services.engine.store.reading(OWN) as work:
+            assert question in [one.question for one in work.research.page().sessions]
 
 
 def test_a_question_is_asked_again_from_a_wider_search(client: TestClient) -> None:

@@ -22,6 +22,9 @@ from assay.records import Filters, LogPosition
 from assay.storage import Candidate, Work
 from assay.text.terms import stems_of
 
+SPARE = 50
+"""Passages that are asked of the database beyond those wanted, so that equals can be put in order."""
+
 
 class FolderSize(NamedTuple):
     """A folder and its current memories."""
@@ -196,7 +199,9 @@ class View:
 
     def _ask_database(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
         listed = None if numbers is None else numbers.tolist()
-        found = self._work.vectors.nearest(model, query, limit, numbers=listed, exact=exact)
+        # An index of vectors gives equals in no order: with some to spare, those that belong first are among them.
+        wanted = limit if exact else limit + SPARE
+        found = self._work.vectors.nearest(model, query, wanted, numbers=listed, exact=exact)
         scored = Scored(
             np.array([one.number for one in found], np.int64), np.array([one.similarity for one in found], np.float64)
         )

@@ -52,7 +52,8 @@ class LatencyValues:
     timed: int
     left_out: Mapping[str, int]
     timed_out: int
-    at_least: tuple[float, ...]
+    at_least: tuple[str, ...]
+    """Which of the values above are lower bounds, because cases were cut off by the time limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
