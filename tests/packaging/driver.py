@@ -9,16 +9,29 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from assay.cli.group import COMMANDS, load_command
 from assay.cli.main import main
 
 SECONDS = 120
 LOADED = np.__name__
 """In every environment, and slow to load: each child has it from the start."""
+
+
+def load_commands() -> None:
+    """Load what can be loaded here of every command, so that children need not read the same modules again.
+
+    What needs a part that is missing fails here as it fails in the child, which tells the user.
+    """
+    for entries in COMMANDS.values():
+        for entry in entries:
+            with suppress(Exception):
+                load_command(entry.name)
 
 
 def run_step(step: dict[str, Any]) -> dict[str, Any]:
@@ -51,4 +64,5 @@ def _become(step: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    load_commands()
     json.dump([run_step(step) for step in json.load(sys.stdin)], sys.stdout)
