@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 from tests.storage import samples
 from tests.storage.homes import Home, PostgresServer
 
@@ -100,6 +102,26 @@ def test_readers_go_on_and_one_that_never_pauses_is_told(home: Home, store: Stor
             impatient.scrub()
     impatient.scrub()
     assert store.problems() == []
+
+
+def test_a_snapshot_from_before_is_waited_for_since_rewriting_keeps_what_it_sees(
+    postgres: PostgresServer, tmp_path: Path, clock: FixedClock, scope: Scope
+) -> None:
+    home = Home(postgres.address, clock, postgres_schema=f"t_{uuid4().hex[:12]}", checkpoint_folder=tmp_path)
+    store, gone = home.open(), f"gone{uuid4().hex}"
+    remember(store, scope, word=gone)
+    impatient = Erasing(store._backend, SystemClock(), patience_s=0.2)
+    with psycopg.connect(make_url(home.address).set(drivername="postgresql").render_as_string(False)) as reader:
+        # It looks at no table of ours, so that no lock keeps the rewriting waiting.
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM pg_class")
+        with store.writing(scope) as work:
+            work.memories.remove("m_1")
+        with pytest.raises(StoreBusy, match="older than the erasure"):
+            impatient.scrub()
+    impatient.scrub()
+    assert search(files_of(home, postgres), [gone.encode()]).found == {}
+    home.close()
 
 
 def test_checkpoints_that_hold_something_are_told_from_those_that_do_not(

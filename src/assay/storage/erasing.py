@@ -2,7 +2,8 @@
 
 `Erasing.scrub` makes the database forget them: on SQLite the full-text table is rebuilt (a deleted word stays in its
 segments until they merge), the file is written anew and the log is cut to nothing, all under the write lock, while
-others read; on PostgreSQL every table is written anew. `search` looks for bytes in files. Copies are the checkpoints,
+others read; on PostgreSQL every table is written anew, once no transaction is left that began before and may still
+see what was deleted: rewriting keeps what somebody sees. `search` looks for bytes in files. Copies are the checkpoints,
 and what restores kept aside.
 """
 
@@ -28,6 +29,13 @@ from assay.storage.sqlite import BUSY_TIMEOUT_MS, SqliteBackend
 PATIENCE_S = 30.0
 """How long readers are waited for that hold on to the old state of a file."""
 _DENIED = "42501"
+_NEXT_TRANSACTION = text("SELECT (pg_snapshot_xmax(pg_current_snapshot())::text::bigint % 4294967296)::text")
+"""The number that the next transaction gets, without its epoch, as `backend_xmin` has it."""
+_OLDER_SNAPSHOTS = text(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND age(backend_xmin) > age(CAST(:now AS text)::xid)"
+)
+_PAUSE = text("SELECT pg_sleep(0.02)")
 
 
 class Searched(NamedTuple):
@@ -61,13 +69,14 @@ class Erasing:
             self._scrub_file(self._backend)
         elif isinstance(self._backend, PostgresBackend):
             with self._backend.alone() as connection:
-                _scrub_schema(connection, self._backend)
+                self._scrub_schema(connection, self._backend)
 
     def scrub_table(self, table: str) -> None:
         """Write one table of a PostgreSQL schema anew; a SQLite file is written as a whole, see `scrub`."""
         if isinstance(self._backend, PostgresBackend):
             with self._backend.alone() as connection:
                 connection.execute(text(f"SET lock_timeout = {self._backend.lock_timeout_ms}"))
+                self._outlive_snapshots(connection, self._backend)
                 connection.execute(text(f'VACUUM (FULL, ANALYZE) "{self._backend.schema}"."{table}"'))
                 connection.execute(text("RESET lock_timeout"))
 
@@ -98,6 +107,34 @@ class Erasing:
             with self._backend.alone() as connection:
                 connection.execute(text(f'DROP SCHEMA "{aside.name}" CASCADE'))
 
+    def _scrub_schema(self, connection: Connection, backend: PostgresBackend) -> None:
+        connection.execute(text(f"SET lock_timeout = {backend.lock_timeout_ms}"))
+        self._outlive_snapshots(connection, backend)
+        listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
+        for table in connection.execute(listed, {"ours": backend.schema}).scalars().all():
+            connection.execute(text(f'VACUUM (FULL, ANALYZE) "{backend.schema}"."{table}"'))
+        # Statistics keep samples of columns. Whoever may not touch them is warned by the server, and goes on.
+        self._outlive_snapshots(connection, backend)
+        connection.execute(text("VACUUM FULL pg_catalog.pg_statistic"))
+        try:
+            connection.execute(text("CHECKPOINT"))
+        except DBAPIError as problem:
+            if getattr(problem.orig, "sqlstate", "") != _DENIED:
+                raise
+        connection.execute(text("RESET lock_timeout"))
+
+    def _outlive_snapshots(self, connection: Connection, backend: PostgresBackend) -> None:
+        """Wait until no transaction of this database has a snapshot from before now."""
+        now = connection.execute(_NEXT_TRANSACTION).scalar_one()
+        deadline = self._clock.monotonic() + self._patience_s
+        while connection.execute(_OLDER_SNAPSHOTS, {"now": now}).scalar_one():
+            if self._clock.monotonic() >= deadline:
+                raise StoreBusy(
+                    f"a transaction at {backend.place} is older than the erasure, so what it sees cannot be removed",
+                    remedy="The rows are gone. End whatever reads for so long, then run `assay forget --finish`.",
+                )
+            connection.execute(_PAUSE)
+
     def _scrub_file(self, backend: SqliteBackend) -> None:
         with backend.writer_file() as connection:
             connection.execute("PRAGMA secure_delete = ON")
@@ -126,18 +163,3 @@ def search(files: Sequence[Path], needles: Sequence[bytes]) -> Searched:
         raise StoreFault(f"the search for what is left failed: {last}", remedy="Mend the cause and forget it again.")
     found: dict[str, list[int]] = json.loads(done.stdout)
     return Searched(tuple(found), {name: places for name, places in found.items() if places})
-
-
-def _scrub_schema(connection: Connection, backend: PostgresBackend) -> None:
-    connection.execute(text(f"SET lock_timeout = {backend.lock_timeout_ms}"))
-    listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
-    for table in connection.execute(listed, {"ours": backend.schema}).scalars().all():
-        connection.execute(text(f'VACUUM (FULL, ANALYZE) "{backend.schema}"."{table}"'))
-    # Statistics keep samples of columns. Whoever may not touch them is warned by the server, and goes on.
-    connection.execute(text("VACUUM FULL pg_catalog.pg_statistic"))
-    try:
-        connection.execute(text("CHECKPOINT"))
-    except DBAPIError as problem:
-        if getattr(problem.orig, "sqlstate", "") != _DENIED:
-            raise
-    connection.execute(text("RESET lock_timeout"))
