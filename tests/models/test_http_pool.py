@@ -137,6 +137,7 @@ def test_a_pool_that_is_let_go_closes_its_connections() -> None:
     with serving(YES, keep_alive=True) as service:
         endpoint(service.url, HttpPool()).post("/ask", {})
         until(lambda: service.open == 0)
+        assert service.accepted == 1
 
 
 def test_a_client_and_a_service_close_their_connections() -> None:

@@ -6,43 +6,8 @@ from typing import Annotated
 
 from fastapi import Path
 
-from assay.verbs.fields import (
-    LONGEST_QUERY,
-    LONGEST_TEXT,
-    MOST_LABELS,
-    MOST_RESULTS,
-    NAME,
-    NO_PATH,
-    Count,
-    EventKey,
-    Id,
-    Label,
-    Moment,
-    SessionId,
-    Share,
-    Whole,
-    YesNo,
-)
+from assay.verbs.fields import NAME, Id, Moment, SessionId, Share, YesNo
 
-__all__ = [
-    "LONGEST_QUERY",
-    "LONGEST_TEXT",
-    "MOST_LABELS",
-    "MOST_RESULTS",
-    "NAME",
-    "NO_PATH",
-    "Count",
-    "EventKey",
-    "Id",
-    "IdInPath",
-    "Label",
-    "Moment",
-    "NameInPath",
-    "SessionId",
-    "Share",
-    "Whole",
-    "YesNo",
-]
+__all__ = ["Id", "IdInPath", "Moment", "SessionId", "Share", "YesNo"]
 
 IdInPath = Annotated[str, Path(min_length=1, max_length=128, pattern=NAME)]
-NameInPath = Annotated[str, Path(min_length=1, max_length=200, pattern=NO_PATH)]

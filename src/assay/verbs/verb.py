@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_type_hints
@@ -211,7 +211,3 @@ class Family:
 
     name: str
     verbs: tuple[Verb[Any, Any], ...]
-    by_name: Mapping[str, Verb[Any, Any]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {verb.name: verb for verb in self.verbs})
