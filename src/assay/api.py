@@ -26,13 +26,20 @@ from assay.records import (
     ForgottenMemory,
     Format,
     Intent,
+    LoggedQuery,
     MemoryPage,
     MemoryStatus,
     Mode,
+    Origin,
     PackedContext,
+    RecentSessions,
     SaveOutcome,
+    SearchPage,
     SearchResult,
+    SessionSummary,
     ShownMemory,
+    TaskEnded,
+    TaskRecord,
     Tier,
     Why,
 )
@@ -42,6 +49,7 @@ from assay.verbs import Caller, Surface, Verb, health, reading, searching, usage
 from assay.verbs import flags as flag_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import research as research_verbs
+from assay.verbs import sessions as session_verbs
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
@@ -354,6 +362,70 @@ class Memory:
     def review_flag(self, name: str) -> FlagState:
         """Say that you have looked at what a flag did, so that it may act."""
         return self._call(flag_verbs.REVIEW, name=name)
+
+    def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
+        """Return one page of sessions, those with the newest searches first."""
+        return self._call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
+
+    def session(self, session_id: str) -> SessionSummary:
+        """Show what happened in a session: its searches, the memories it met, its tasks and its numbers."""
+        return self._call(session_verbs.SHOW_SESSION, session_id=session_id)
+
+    def searches(self, *, origin: Origin | str | None = None, limit: int = 50, cursor: str | None = None) -> SearchPage:
+        """Return one page of the log of searches, newest first; `origin` is why they were asked."""
+        return self._call(session_verbs.LIST_SEARCHES, origin=origin, limit=limit, cursor=cursor)
+
+    def logged_search(self, query_id: str) -> LoggedQuery:
+        """Show one logged search with what every channel offered."""
+        return self._call(session_verbs.SHOW_SEARCH, query_id=query_id)
+
+    def preflight(
+        self,
+        task_id: str,
+        *,
+        knowledge: float,
+        uncertainty: float,
+        context: float,
+        goal: str = "",
+        folder: str = "",
+        session_id: str | None = None,
+    ) -> TaskRecord:
+        """Say what is known before a task, each from 0 to 1; may be said again until the task has ended."""
+        return self._call(
+            session_verbs.PREFLIGHT,
+            task_id=task_id,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=context,
+            goal=goal,
+            folder=folder,
+            session_id=session_id,
+        )
+
+    def postflight(
+        self,
+        task_id: str,
+        *,
+        knowledge: float,
+        uncertainty: float,
+        context: float,
+        result: str = "",
+        useful: Sequence[str] = (),
+        not_useful: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> TaskEnded:
+        """Say what is known after a task and which memories helped; the result lists what is left to judge."""
+        return self._call(
+            session_verbs.POSTFLIGHT,
+            task_id=task_id,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=context,
+            result=result,
+            useful=useful,
+            not_useful=not_useful,
+            session_id=session_id,
+        )
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         return verb.call(self.caller(verb), verb.make(given))

@@ -34,13 +34,19 @@ from assay.records import (
     EvalResult,
     FolderCounts,
     ForgottenMemory,
+    LoggedQuery,
     MemoryLine,
     MemoryPage,
     Mode,
     PackedContext,
+    RecentSessions,
     SaveOutcome,
+    SearchPage,
     SearchResult,
+    SessionSummary,
     ShownMemory,
+    TaskEnded,
+    TaskRecord,
     Tier,
     Why,
 )
@@ -58,6 +64,7 @@ from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import research as research_verbs
 from assay.verbs import runs as run_verbs
+from assay.verbs import sessions as session_verbs
 from assay.verbs.datasets import DatasetList
 from assay.verbs.judgments import JudgmentPage, KeptJudgments
 from assay.verbs.runs import RunPage
@@ -276,6 +283,36 @@ class Client:
     def review_flag(self, name: str) -> FlagState:
         """Say that somebody has looked at what a flag did, so that it may act."""
         return self._call(flag_verbs.REVIEW, name=name)
+
+    def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
+        """Return one page of sessions, those with the newest searches first."""
+        return self._call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
+
+    def session(self, session_id: str) -> SessionSummary:
+        """Show what happened in a session: its searches, the memories it met, its tasks and its numbers."""
+        return self._call(session_verbs.SHOW_SESSION, session_id=session_id)
+
+    def searches(self, **filters: Any) -> SearchPage:
+        """Return one page of the log of searches, newest first; filters are origin, limit and cursor."""
+        return self._call(session_verbs.LIST_SEARCHES, **filters)
+
+    def logged_search(self, query_id: str) -> LoggedQuery:
+        """Show one logged search with what every channel offered."""
+        return self._call(session_verbs.SHOW_SEARCH, query_id=query_id)
+
+    def preflight(
+        self, task_id: str, *, knowledge: float, uncertainty: float, context: float, **more: Any
+    ) -> TaskRecord:
+        """Say what is known before a task, each from 0 to 1. `more` are goal, folder and session_id."""
+        given = {"knowledge": knowledge, "uncertainty": uncertainty, "context": context, **more}
+        return self._call(session_verbs.PREFLIGHT, task_id=task_id, **given)
+
+    def postflight(
+        self, task_id: str, *, knowledge: float, uncertainty: float, context: float, **more: Any
+    ) -> TaskEnded:
+        """Say what is known after a task. `more` are result, useful, not_useful and session_id."""
+        given = {"knowledge": knowledge, "uncertainty": uncertainty, "context": context, **more}
+        return self._call(session_verbs.POSTFLIGHT, task_id=task_id, **given)
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         """Call a verb over HTTP; the result is the value that the same verb returns in Python."""

@@ -128,7 +128,7 @@ def test_a_task_before_and_after(client: TestClient, oven: str) -> None:
     numbers = {"task_id": "task-1", "knowledge": 0.2, "uncertainty": 0.8, "context": 0.1}
     sent(client, "/api/tasks/preflight", numbers)
     done = sent(client, "/api/tasks/postflight", {**numbers, "knowledge": 0.7, "useful": [oven]})
-    assert done["knowledge_delta"] == pytest.approx(0.5)
+    assert done["outcome"]["knowledge_delta"] == pytest.approx(0.5)
     assert done["validated"] == 1
 
 

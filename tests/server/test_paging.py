@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.server.serving import OWN, reaching, services_at
 
 from assay.errors import BadValue
-from assay.records import Judgment, JudgmentSource
+from assay.records import Judgment, JudgmentSource, LoggedQuery
 from assay.server import paging
 from assay.server.services import Services
 from assay.testing import note
@@ -59,6 +60,26 @@ def test_every_line_of_the_audit_log_is_listed_once_newest_first(client: TestCli
     assert listed == [f"t{number}" for number in reversed(range(7))]
 
 
+def test_every_session_is_listed_once_the_newest_search_first(client: TestClient, services: Services) -> None:
+    begun = services.clock.now()
+    # Three sessions each share the time of their last search.
+    searches = [
+        LoggedQuery(
+            query_id=f"q{number}",
+            query="x",
+            tool_name="test",
+            created_at=begun + timedelta(minutes=number // 3),
+            session_id=f"s{number}",
+        )
+        for number in range(7)
+    ]
+    with services.engine.store.writing(OWN) as work:
+        work.queries.add_many(searches)
+    for limit in (1, 2, 5, 200):
+        listed = [session["session_id"] for session in walked(client, "/api/memory-sessions", "sessions", limit)]
+        assert listed == ["s6", "s3", "s4", "s5", "s0", "s1", "s2"]
+
+
 def test_every_judgment_is_listed_once(client: TestClient, services: Services) -> None:
     now = services.clock.now()
     found = [
@@ -78,7 +99,9 @@ def test_every_judgment_is_listed_once(client: TestClient, services: Services) -
         assert keys == sorted((one.query_id, one.memory_id, str(one.source), one.annotator) for one in found)
 
 
-@pytest.mark.parametrize("path", ["/api/memory", "/api/runs", "/api/audit", "/api/judgments", "/api/searches"])
+@pytest.mark.parametrize(
+    "path", ["/api/memory", "/api/runs", "/api/audit", "/api/judgments", "/api/searches", "/api/memory-sessions"]
+)
 @pytest.mark.parametrize("cursor", ["", "x", "W10", "e30", "WyJtZW1vcnkiXQ", "%F0%9F%98%80", "-" * 500])
 def test_a_cursor_that_was_made_up_is_refused(client: TestClient, path: str, cursor: str) -> None:
     answer = client.get(f"{path}?cursor={cursor}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.evaluation.manual_grades import keep_grades
-from assay.records import Judgment, JudgmentSource, Scope, SearchRequest
+from assay.records import Judgment, JudgmentSource, Scope, SearchRequest, TaskReport
 from assay.settings import Settings
 from assay.wiring.research import open_research
 
@@ -582,6 +582,131 @@ FLAGS = (
         ),
     ),
 )
+KNOWN = {"knowledge": 0.25, "uncertainty": 0.75, "context": 0.5}
+KNOWN_ARGV = ("--knowledge", "0.25", "--uncertainty", "0.75", "--context", "0.5")
+
+
+def hold_sessions(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let two sessions search; the first one begins a task, reads a note and judges another."""
+    found = {
+        session: engine.searcher.search(scope, SearchRequest(query="polled oven", session_id=session)).query_id
+        for session in ("s1", "s2")
+    }
+    engine.store.log.flush()
+    engine.preflight(scope, TaskReport(task_id="fix-oven", session_id="s1", goal="warm", **KNOWN))
+    engine.load(scope, notes.ids["router"], session_id="s1")
+    engine.load(scope, notes.ids["oven"], session_id="s1")
+    engine.validate(scope, notes.ids["oven"], True, session_id="s1", query_id=found["s1"])
+    return {"query": found["s1"]}
+
+
+def end_task(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Begin a task and end it."""
+    engine.preflight(scope, TaskReport(task_id="fix-oven", **KNOWN))
+    engine.postflight(scope, TaskReport(task_id="fix-oven", **KNOWN))
+    return {}
+
+
+SESSIONS = (
+    Examples(
+        "session.list",
+        (
+            Example(given={}, argv=("session", "list")),
+            Example(given={"limit": 1}, argv=("session", "list", "--limit", "1"), prepare=hold_sessions),
+            Example(given={"limit": 201}, argv=("session", "list", "--limit", "201")),
+            Example(given={"cursor": "made-up"}, argv=("session", "list", "--cursor", "made-up")),
+        ),
+    ),
+    Examples(
+        "session.show",
+        (
+            Example(given={"session_id": "s1"}, argv=("session", "show", "s1"), prepare=hold_sessions),
+            Example(given={"session_id": "s2"}, argv=("session", "show", "s2"), prepare=hold_sessions),
+            Example(given={"session_id": "none"}, argv=("session", "show", "none")),
+        ),
+    ),
+    Examples(
+        "search.list",
+        (
+            Example(given={}, argv=None, prepare=hold_sessions),
+            Example(given={"origin": "use", "limit": 1}, argv=None, prepare=hold_sessions),
+            Example(given={"origin": "nowhere"}, argv=None),
+            Example(given={"cursor": "made-up"}, argv=None),
+        ),
+    ),
+    Examples(
+        "search.show",
+        (
+            Example(given={"query_id": "<query>"}, argv=None, prepare=hold_sessions),
+            Example(given={"query_id": "q_none"}, argv=None),
+        ),
+    ),
+    Examples(
+        "task.preflight",
+        (
+            Example(given={"task_id": "fix-oven", **KNOWN}, argv=("task", "preflight", "fix-oven", *KNOWN_ARGV)),
+            Example(
+                given={"task_id": "fix-oven", **KNOWN, "goal": "warm", "folder": "kitchen", "session_id": "s1"},
+                argv=(
+                    *("task", "preflight", "fix-oven"),
+                    *KNOWN_ARGV,
+                    *("--goal", "warm"),
+                    *("--folder", "kitchen"),
+                    *("--session", "s1"),
+                ),
+            ),
+            Example(
+                given={"task_id": "fix-oven", **KNOWN},
+                argv=("task", "preflight", "fix-oven", *KNOWN_ARGV),
+                prepare=end_task,
+            ),
+            Example(
+                given={"task_id": "fix-oven", **KNOWN, "knowledge": 2.0},
+                argv=("task", "preflight", "fix-oven", *KNOWN_ARGV, "--knowledge", "2"),
+            ),
+        ),
+    ),
+    Examples(
+        "task.postflight",
+        (
+            Example(
+                given={"task_id": "fix-oven", **KNOWN},
+                argv=("task", "postflight", "fix-oven", *KNOWN_ARGV),
+                prepare=hold_sessions,
+            ),
+            Example(
+                given={
+                    "task_id": "fix-oven",
+                    **KNOWN,
+                    "knowledge": 1.0,
+                    "result": "warm",
+                    "useful": ["<router>"],
+                    "not_useful": ["<tea>"],
+                    "session_id": "s1",
+                },
+                argv=(
+                    *("task", "postflight", "fix-oven"),
+                    *KNOWN_ARGV,
+                    *("--knowledge", "1"),
+                    *("--result", "warm"),
+                    *("--useful", "<router>"),
+                    *("--not-useful", "<tea>"),
+                    *("--session", "s1"),
+                ),
+                prepare=hold_sessions,
+            ),
+            Example(
+                given={"task_id": "fix-oven", **KNOWN, "useful": ["m_none"]},
+                argv=("task", "postflight", "fix-oven", *KNOWN_ARGV, "--useful", "m_none"),
+                prepare=hold_sessions,
+            ),
+            Example(
+                given={"task_id": "unknown", **KNOWN},
+                argv=("task", "postflight", "unknown", *KNOWN_ARGV),
+            ),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
@@ -594,6 +719,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *RESEARCH,
         *RUNS,
         *SEARCHING,
+        *SESSIONS,
         *USAGE,
     )
 }

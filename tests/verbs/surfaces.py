@@ -43,7 +43,7 @@ BOUND_S = 60.0
 PRINCIPAL = "token:parity"
 """Who a caller is that shows a token named `parity`; at the command line and in Python it is `local`."""
 PERCENTILES = {"p50", "p95", "p99", "mean"}
-TIMING = ("_ms", "quality_proxy_score")
+TIMING = ("_ms", "_minutes", "quality_proxy_score")
 """Ends of names of fields that depend on how long a step took."""
 _WAITING = re.compile(r"\b[\d,]+ waiting")
 """How many lines of the query log are not written yet, which depends on the moment."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,7 @@ from assay.records import (
     MemoryFilter,
     MemoryList,
     PackedContext,
+    RecentSession,
     Scope,
     SearchRequest,
     SessionSummary,
@@ -39,7 +41,7 @@ from assay.records import (
 )
 from assay.records.checked import one_of
 from assay.records.importing import ExportFormat, ImportFormat
-from assay.storage import RecentSession, Store
+from assay.storage import Store
 
 if TYPE_CHECKING:
     from assay.memory.forgetting import Forgetting
@@ -347,11 +349,13 @@ class Engine:
         with self.store.reading(scope) as work:
             return summary(work, session_id)
 
-    def recent_sessions(self, scope: Scope, *, limit: int = 20) -> list[RecentSession]:
-        """The sessions with the newest searches first."""
+    def recent_sessions(
+        self, scope: Scope, *, limit: int = 20, after: tuple[datetime, str] | None = None
+    ) -> list[RecentSession]:
+        """Return the sessions with the newest searches first; see `SessionRows.recent`."""
         self.store.log.flush()
         with self.store.reading(scope) as work:
-            return work.sessions.recent(limit=limit)
+            return work.sessions.recent(limit=limit, after=after)
 
     @cached_property
     def forgetting(self) -> Forgetting:

@@ -91,6 +91,10 @@ from assay.records.searching import (
 )
 from assay.records.sessions import (
     KnownFile,
+    RecentSession,
+    RecentSessions,
+    SearchLine,
+    SearchPage,
     SessionMemory,
     SessionQuery,
     SessionSummary,
@@ -100,6 +104,7 @@ from assay.records.sessions import (
     TaskOutcome,
     TaskRecord,
     TaskReport,
+    search_line,
 )
 from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
 
@@ -175,6 +180,8 @@ __all__ = [
     "QualityPart",
     "Rate",
     "Reason",
+    "RecentSession",
+    "RecentSessions",
     "RetrievedChunk",
     "RowKind",
     "RubricVerdict",
@@ -184,6 +191,8 @@ __all__ = [
     "SaveOutcome",
     "SaveTrial",
     "Scope",
+    "SearchLine",
+    "SearchPage",
     "SearchRequest",
     "SearchResult",
     "SessionMemory",
@@ -208,4 +217,5 @@ __all__ = [
     "Why",
     "line_of",
     "make_draft",
+    "search_line",
 ]

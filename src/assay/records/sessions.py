@@ -2,19 +2,20 @@
 
 `SessionQuery` is what the session metrics read. `TaskReport` comes in twice, before a task and after it; `TaskRecord`
 is what is kept of both, and `TaskRecord.outcome` the one place where the difference is computed. `SessionSummary` joins
-the searches of a session with what was read, what was validated and how its task ended.
+the searches of a session with what was read, what was validated and how its task ended. `SearchPage` is a page of the
+log of searches.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.checked import allow, require
+from assay.records.evidence import LoggedQuery, Origin
 
 _MEASURED = ("knowledge", "uncertainty", "context")
 
@@ -68,7 +69,8 @@ class TaskReport:
             raise BadValue(f"{both[0]} is called useful and not useful", remedy="Say one of the two.")
 
 
-class TaskOutcome(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
     """What a task changed, by the agent's own numbers; each from -1 to 1, and more is better."""
 
     knowledge_delta: float
@@ -161,7 +163,8 @@ class SummarisedQuery:
     """By not giving again what the session had. None: not known."""
 
 
-class SessionTotals(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionTotals:
     """The numbers of a session."""
 
     total_searches: int
@@ -177,6 +180,56 @@ class SessionTotals(NamedTuple):
     tokens_saved: int
     held_back: int
     """Results that were not given again, because the session had them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecentSession:
+    """One session in a list."""
+
+    session_id: str
+    searches: int
+    began_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecentSessions:
+    """One page of sessions, those with the newest searches first."""
+
+    sessions: tuple[RecentSession, ...]
+    next_cursor: str | None
+    """What to give as `cursor` for the next page; None on the last page."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchLine:
+    """A logged search in a list: without what each channel offered and how it was fused."""
+
+    query_id: str
+    query: str
+    tool_name: str
+    origin: Origin
+    created_at: datetime
+    mode: str | None
+    intent: str | None
+    session_id: str | None
+    result_ids: tuple[str, ...]
+    total_latency_ms: float | None
+    quality_proxy_score: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchPage:
+    """One page of the log of searches, newest first."""
+
+    searches: tuple[SearchLine, ...]
+    next_cursor: str | None
+    """What to give as `cursor` for the next page; None on the last page."""
+
+
+def search_line(query: LoggedQuery) -> SearchLine:
+    """Return a logged search as a list shows it."""
+    return SearchLine(**{field.name: getattr(query, field.name) for field in fields(SearchLine)})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,7 +23,6 @@ from assay.storage.repositories.memories import Authorship
 from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, ShownPassage
 from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.saves import SaveCounts, SaveRecord
-from assay.storage.repositories.sessions import RecentSession
 from assay.storage.repositories.triggers import TriggerMatch
 from assay.storage.repositories.vectors import Near, NumberedVector, Unembedded, VectorPage
 from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
@@ -52,7 +51,6 @@ __all__ = [
     "Phrase",
     "Prefix",
     "Reached",
-    "RecentSession",
     "Recorded",
     "Restored",
     "SaveCounts",

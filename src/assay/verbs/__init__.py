@@ -16,6 +16,7 @@
 | `research` | ask, retry, rate an answer, show and list what was asked |
 | `runs` | start a run, list runs, show one, compare two |
 | `searching` | search, context, match triggers |
+| `sessions` | sessions, the log of searches, how tasks begin and end |
 | `usage` | validate, record what was read or written |
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
@@ -27,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.verbs import datasets, flags, health, judgments, memory, reading, research, runs, searching, usage
+from assay.verbs import datasets, flags, health, judgments, memory, reading, research, runs, searching, sessions, usage
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 FAMILIES: tuple[Family, ...] = (
@@ -40,6 +41,7 @@ FAMILIES: tuple[Family, ...] = (
     research.FAMILY,
     runs.FAMILY,
     searching.FAMILY,
+    sessions.FAMILY,
     usage.FAMILY,
 )
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records import SessionMemory, SessionSummary, SessionTotals, SummarisedQuery, TaskRecord
+from assay.records import RecentSessions, SessionMemory, SessionSummary, SessionTotals, SummarisedQuery, TaskRecord
+from assay.verbs import sessions as session_verbs
 
 SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="The session, as searches named it.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Sessions on a page, 1 to 200.")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
+]
 VERDICTS = {True: "useful", False: "not useful", None: ""}
 
 
@@ -24,20 +26,28 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="session")
 
     @command(group, "list")
-    def list_recent(surface: Surface, limit: LimitOption = 20) -> None:
+    def list_recent(surface: Surface, limit: LimitOption = 20, cursor: CursorOption = None) -> None:
         """List the sessions with the newest searches first."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.recent_sessions(surface.scope, limit=limit)
-        rows = [(one.session_id, f"{one.searches:,}", f"{one.last_at:%Y-%m-%d %H:%M}") for one in found]
-        empty = 'No sessions yet. Give a search one: assay search "..." --session NAME'
-        surface.result(plain(found), "\n".join(grid([("session", "searches", "last"), *rows])) if rows else empty)
+        page = surface.call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
+        surface.show(session_verbs.LIST_SESSIONS, page, "\n".join(_page_lines(page)))
 
     @command(group, "show")
     def show(surface: Surface, session_id: SessionArgument) -> None:
         """Show a session's searches with what was read and judged after each, its tasks and its numbers."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.session_summary(surface.scope, session_id)
-        surface.result(plain(found), "\n".join(_lines(found)))
+        found = surface.call(session_verbs.SHOW_SESSION, session_id=session_id)
+        surface.show(session_verbs.SHOW_SESSION, found, "\n".join(_lines(found)))
+
+
+def _page_lines(page: RecentSessions) -> Iterator[str]:
+    if not page.sessions:
+        yield 'No sessions yet. Give a search one: assay search "..." --session NAME'
+        return
+    rows = [
+        (session.session_id, f"{session.searches:,}", f"{session.last_at:%Y-%m-%d %H:%M}") for session in page.sessions
+    ]
+    yield from grid([("session", "searches", "last"), *rows])
+    if page.next_cursor is not None:
+        yield f"More: add --cursor {page.next_cursor}"
 
 
 def _lines(found: SessionSummary) -> Iterator[str]:

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
 from assay.cli.commands.session import memory_row
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records import TaskEnded, TaskReport
+from assay.records import TaskEnded
+from assay.verbs import sessions as session_verbs
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="A name for the task, such as fix-login.")]
 KnowledgeOption = Annotated[float, typer.Option("--knowledge", help="How much of what it needs is known, 0 to 1.")]
@@ -45,7 +44,9 @@ def register(app: typer.Typer) -> None:
         goal: GoalOption = "",
     ) -> None:
         """Begin a task; may be said again until it has ended."""
-        report = TaskReport(
+        begun = surface.call(
+            session_verbs.PREFLIGHT,
+            create=True,
             task_id=task,
             knowledge=knowledge,
             uncertainty=uncertainty,
@@ -54,9 +55,8 @@ def register(app: typer.Typer) -> None:
             folder=folder,
             goal=goal,
         )
-        with wiring.open_engine(surface.settings) as engine:
-            begun = engine.preflight(surface.scope, report)
-        surface.result(plain(begun), f"began {begun.task_id}. At its end: assay task postflight {begun.task_id} ...")
+        told = f"began {begun.task_id}. At its end: assay task postflight {begun.task_id} ..."
+        surface.show(session_verbs.PREFLIGHT, begun, told)
 
     @command(group, "postflight")
     def postflight(  # noqa: PLR0917 - one parameter an option, all given by name
@@ -71,19 +71,18 @@ def register(app: typer.Typer) -> None:
         not_useful: NotUsefulOption = [],  # noqa: B006 - the same
     ) -> None:
         """End a task: what it changed, and which memories still wait for a verdict."""
-        report = TaskReport(
+        ended = surface.call(
+            session_verbs.POSTFLIGHT,
             task_id=task,
             knowledge=knowledge,
             uncertainty=uncertainty,
             context=in_view,
             session_id=session,
             result=result,
-            useful=tuple(useful),
-            not_useful=tuple(not_useful),
+            useful=useful,
+            not_useful=not_useful,
         )
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            ended = engine.postflight(surface.scope, report)
-        surface.result(plain(ended), "\n".join(_lines(ended)))
+        surface.show(session_verbs.POSTFLIGHT, ended, "\n".join(_lines(ended)))
 
 
 def _lines(ended: TaskEnded) -> Iterator[str]:

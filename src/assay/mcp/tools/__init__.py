@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.mcp.tool import Tool
-from assay.mcp.tools import keeping, tasks
+from assay.mcp.tools import keeping
 from assay.mcp.verb_tools import TOOLS as OF_VERBS
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
     *OF_VERBS,
-    *tasks.TOOLS,
     *keeping.TOOLS,
 )
 BY_NAME: Mapping[str, Tool[Any, Any]] = {one.name: one for one in TOOLS}

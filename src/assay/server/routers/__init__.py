@@ -8,7 +8,6 @@ from assay.server.routers import (
     governing,
     health,
     prompts,
-    sessions,
     tests,
 )
 from assay.server.routing import Resource
@@ -18,7 +17,6 @@ RESOURCES: tuple[Resource, ...] = (
     evaluations.RESOURCE,
     prompts.RESOURCE,
     health.RESOURCE,
-    sessions.RESOURCE,
     tests.RESOURCE,
     governing.RESOURCE,
     auditing.RESOURCE,

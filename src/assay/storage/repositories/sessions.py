@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
-from sqlalchemy import delete, func, not_, select
+from sqlalchemy import and_, delete, func, not_, or_, select
 
 from assay.errors import RecordNotFound
-from assay.records import FeedbackEvent, Judgment, KnownFile, LoggedQuery, Origin, TaskRecord
+from assay.records import FeedbackEvent, Judgment, KnownFile, LoggedQuery, Origin, RecentSession, TaskRecord
 from assay.storage.repositories.base import Repository
 from assay.storage.repositories.memory_filters import is_forgotten
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import eval_feedback, eval_judgments, eval_queries, known_files, memories, tasks
-
-
-class RecentSession(NamedTuple):
-    """One session in a list."""
-
-    session_id: str
-    searches: int
-    began_at: datetime
-    last_at: datetime
 
 
 class SessionRows(Repository):
@@ -54,19 +44,30 @@ class SessionRows(Repository):
         )
         return {row.id: row.title for row in self._connection.execute(wanted)}
 
-    def recent(self, *, limit: int) -> list[RecentSession]:
-        """The sessions with the newest searches first."""
+    def recent(self, *, limit: int, after: tuple[datetime, str] | None = None) -> list[RecentSession]:
+        """Return the sessions with the newest searches first.
+
+        `after` is the time of the last search and the id of the session behind which to go on.
+        """
         asked = eval_queries.c
         last = func.max(asked.created_at, type_=asked.created_at.type)
         first = func.min(asked.created_at, type_=asked.created_at.type)
         wanted = (
-            select(asked.session_id, func.count(), first, last)
+            select(
+                asked.session_id,
+                func.count().label("searches"),
+                first.label("began_at"),
+                last.label("last_at"),
+            )
             .where(self._mine(eval_queries), asked.session_id.is_not(None), asked.origin == str(Origin.USE))
             .group_by(asked.session_id)
             .order_by(last.desc(), asked.session_id)
             .limit(limit)
         )
-        return [RecentSession(*row) for row in self._connection.execute(wanted)]
+        if after is not None:
+            moment, session_id = after
+            wanted = wanted.having(or_(last < moment, and_(last == moment, asked.session_id > session_id)))
+        return [RecentSession(**row) for row in self._connection.execute(wanted).mappings()]
 
 
 class Tasks(Repository):
