@@ -582,7 +582,7 @@ FLAGS = (
         ),
     ),
 )
-KNOWN = {"knowledge": 0.25, "uncertainty": 0.75, "context": 0.5}
+KNOWN: dict[str, Any] = {"knowledge": 0.25, "uncertainty": 0.75, "context": 0.5}
 KNOWN_ARGV = ("--knowledge", "0.25", "--uncertainty", "0.75", "--context", "0.5")
 
 
