@@ -205,7 +205,7 @@ class _Client:
 
     def middle(self) -> int:
         """Behind which row the deepest half of the questions begins; rows are numbered from 1."""
-        sessions: Mapping[str, Any] = json.loads(self.get("/api/evaluation/metrics"))["aggregates"]
+        sessions: Mapping[str, Any] = json.loads(self.get("/api/evaluation/metrics"))
         return int(sessions["sessions"]) // 2
 
 

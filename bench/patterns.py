@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.asked import distinct_questions
-from assay.analysis.patterns import PatternOptions, Patterns, find_patterns
+from assay.analysis.patterns import find_patterns
 from assay.analysis.traits import Carriers, carriers
 from assay.evaluation.datasets import load_dataset
+from assay.records.analysis import PatternOptions, Patterns
 from assay.records.research import Dimension
 from assay.records.research_log import ResearchSession
 from assay.statistics.lower_mean import LowerMean

@@ -260,7 +260,7 @@ class _Town:
         pages = list(self._pages(tenant))
         folders = json.loads(self._ask(tenant, "GET", "/api/memory/folders").text)["folders"]
         counted = sum(folders.values())
-        metrics = json.loads(self._ask(tenant, "GET", "/api/evaluation/metrics").text)["aggregates"]
+        metrics = json.loads(self._ask(tenant, "GET", "/api/evaluation/metrics").text)
         versions = json.loads(self._ask(tenant, "GET", "/api/prompts/planner").text)["versions"]
         known = (
             ("memories", len(pages), there),

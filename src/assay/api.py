@@ -46,6 +46,7 @@ from assay.records import (
 from assay.records import datasets as records_of_datasets
 from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, health, reading, searching, usage
+from assay.verbs import analysis as analysis_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import research as research_verbs
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.portable import Exported
+    from assay.records.analysis import Aggregates, Analysis, Patterns
     from assay.records.flags import FlagList, FlagState
     from assay.records.health import HealthReport
     from assay.records.learning import AnswerRating, RecordedEvents, Validated
@@ -599,6 +601,37 @@ class Research:
     def sessions(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> SessionPage:
         """One page of answered questions, newest first; filters are fields of `ResearchFilter`."""
         return self._call(research_verbs.LIST, limit=limit, cursor=cursor, **filters)
+
+    def aggregates(self, **filters: Any) -> Aggregates:
+        """Return what answered questions add up to; filters are fields of `ResearchFilter`."""
+        return self._call(analysis_verbs.AGGREGATE, **filters)
+
+    def patterns(self, **filters: Any) -> Patterns:
+        """Return what low scores have in common; filters are fields of `ResearchFilter`."""
+        return self._call(analysis_verbs.PATTERNS, **filters)
+
+    def analyze(
+        self,
+        *,
+        fdr: float | None = None,
+        least_support: int | None = None,
+        least_drop: float | None = None,
+        model: bool = False,
+        **filters: Any,
+    ) -> Analysis:
+        """Sum up answered questions, find what low scores have in common, and suggest what to change.
+
+        `fdr` is the share of the reported patterns that may be chance, `least_support` the questions that a pattern
+        needs, `least_drop` how much lower the mean has to be. With `model`, the configured model words suggestions.
+        """
+        return self._call(
+            analysis_verbs.ANALYZE,
+            fdr=fdr,
+            least_support=least_support,
+            least_drop=least_drop,
+            model=model,
+            **filters,
+        )
 
     def _call(
         self, verb: Verb[Any, Result], listen: Callable[[StageEvent], None] | None = None, /, **given: Any

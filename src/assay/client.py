@@ -50,6 +50,7 @@ from assay.records import (
     Tier,
     Why,
 )
+from assay.records.analysis import Aggregates, Analysis, Patterns
 from assay.records.dataset_overview import DatasetOverview
 from assay.records.flags import FlagList, FlagState
 from assay.records.health import HealthReport
@@ -58,6 +59,7 @@ from assay.records.research_log import ResearchSession, SessionEvaluation, Sessi
 from assay.records.researched import ResearchAnswer
 from assay.records.run_results import ComparisonResult, RunSummary
 from assay.verbs import Verb, health, reading, searching, usage
+from assay.verbs import analysis as analysis_verbs
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import judgments as judgment_verbs
@@ -224,14 +226,20 @@ class Client:
         """One page of answered questions, newest first."""
         return self._call(research_verbs.LIST, limit=limit, cursor=cursor, **filters)
 
-    def aggregates(self, **filters: Any) -> Mapping[str, Any]:
-        """What answered questions add up to."""
-        found: Mapping[str, Any] = self.get("/api/evaluation/metrics", **filters)["aggregates"]
-        return found
+    def aggregates(self, **filters: Any) -> Aggregates:
+        """Return what answered questions add up to; filters are those of `evaluations`."""
+        return self._call(analysis_verbs.AGGREGATE, **filters)
 
-    def analyze(self, **wanted: Any) -> Mapping[str, Any]:
-        """The whole analysis on demand."""
-        return self.post("/api/evaluation/analyze", wanted)
+    def patterns(self, **filters: Any) -> Patterns:
+        """Return what low scores have in common; filters are those of `evaluations`."""
+        return self._call(analysis_verbs.PATTERNS, **filters)
+
+    def analyze(self, **more: Any) -> Analysis:
+        """Sum up answered questions, look for patterns, and suggest what to change.
+
+        `more` are the filters of `evaluations`, and fdr, least_support, least_drop and model.
+        """
+        return self._call(analysis_verbs.ANALYZE, **more)
 
     def run(self, dataset: str, **more: Any) -> RunSummary:
         """Run Assay over a dataset and measure it; may take minutes, so give the client a long deadline.

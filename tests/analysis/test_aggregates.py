@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from tests.analysis.made import AT, asked, session
 
-from assay.analysis.aggregates import Aggregates, aggregate
+from assay.analysis.aggregates import aggregate
 from assay.records import Scope
+from assay.records.analysis import Aggregates
 from assay.records.research_log import ResearchFilter, ResearchSession
 from assay.statistics.intervals import mean_interval
 from assay.storage import Store

@@ -6,7 +6,8 @@ from tests.analysis.made import scored, session
 
 from assay.analysis.cautions import MOST_TOLD, Caution, cautions_of, issues_for
 from assay.analysis.patterns import find_patterns
-from assay.analysis.traits import NEWEST, TIME, TraitKind
+from assay.analysis.traits import NEWEST, TIME
+from assay.records.analysis import TraitKind
 
 NEW = Caution(kind=TraitKind.INTENT, name=NEWEST, found="Low.", advice="Search the newest.")
 

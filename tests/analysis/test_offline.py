@@ -28,7 +28,7 @@ def test_a_planted_pattern_is_told_with_its_log_ids(store: Store, scope: Scope) 
     fill(store, scope, scored(240, seed=1, lowered=lambda number: number % 8 == 0))
     found = analyze(store, scope)
     assert found.aggregates.sessions == 240
-    assert not found.cut
+    assert not found.patterns.cut
     (pattern,) = found.patterns.found
     assert {one.log_ids for one in pattern.affected} == {(f"r_{number}",) for number in range(0, 240, 8)}
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tests.analysis.made import asked, scored, session
 
-from assay.analysis.patterns import Impact, PatternOptions, find_patterns
-from assay.analysis.traits import NEWEST, Trait, TraitKind
+from assay.analysis.patterns import find_patterns
+from assay.analysis.traits import NEWEST
 from assay.errors import BadValue
+from assay.records.analysis import Impact, PatternOptions, Trait, TraitKind
 from assay.records.research_log import ResearchSession
 
 
@@ -132,8 +133,3 @@ def test_options_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
 def test_a_rate_that_no_number_of_draws_could_show_is_refused() -> None:
     with pytest.raises(BadValue, match="fdr is 1e-09"):
         PatternOptions(fdr=1e-9)
-
-
-def test_what_was_not_said_is_the_default() -> None:
-    assert PatternOptions.over() == PatternOptions()
-    assert PatternOptions.over(fdr=0.1, least_support=4) == PatternOptions(fdr=0.1, least_support=4)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from assay.analysis.suggestions import suggest
-from assay.analysis.traits import EXCLUDES, Trait, TraitKind
+from assay.analysis.traits import EXCLUDES
 from assay.judging.prompts import PLANNER, PROMPT_IDS, SYNTHESISER
+from assay.records.analysis import Trait, TraitKind
 from assay.records.research import DIMENSIONS, Checkpoint, Dimension, QuestionKind
 
 TRAITS = [

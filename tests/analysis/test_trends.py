@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from assay.analysis import trends
-from assay.analysis.trends import LONGEST_GAP, Direction, Trend
+from assay.analysis.trends import LONGEST_GAP
+from assay.records.analysis import Direction, Trend
 from assay.records.research_log import AskedAgain, DayOfResearch, Spread
+from assay.statistics.intervals import mean_interval
 
 MONDAY = date(2026, 3, 2)
 ALL_DISTINCT = AskedAgain(240, 240, 0.0)
@@ -34,14 +36,17 @@ def test_days_of_a_week_are_added_up() -> None:
     weeks = trend_of([day(0, 0.5, 0.9), day(6, 0.7), day(7, 0.1)]).weeks
     assert [one.begins for one in weeks] == [MONDAY, MONDAY + timedelta(days=7)]
     assert (weeks[0].sessions, weeks[0].judged, weeks[0].passed) == (3, 3, 2)
-    assert weeks[0].score == pytest.approx((3, 2.1, 0.25 + 0.81 + 0.49, 0.5, 0.9))
+    score, wanted = weeks[0].score, mean_interval([0.5, 0.9, 0.7], bounds=(0, 1))
+    assert score is not None
+    assert (score.mean.n, score.least, score.most) == (3, 0.5, 0.9)
+    assert (score.mean.estimate, score.mean.low, score.mean.high) == pytest.approx((0.7, wanted.low, wanted.high))
     assert weeks[0].pass_rate == pytest.approx(2 / 3)
 
 
 def test_an_empty_week_stands_in_the_line_and_a_long_silence_does_not() -> None:
     weeks = trend_of([day(0, 0.5), day(21, 0.5)]).weeks
     assert [one.sessions for one in weeks] == [1, 0, 0, 1]
-    assert (weeks[1].pass_rate, weeks[1].score.mean) == (None, None)
+    assert (weeks[1].pass_rate, weeks[1].score) == (None, None)
     assert len(trend_of([day(0, 0.5), day(7 * (LONGEST_GAP + 5), 0.5)]).weeks) == 2
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.analysis.made import scored
 
-from assay.analysis.patterns import Pattern, find_patterns
+from assay.analysis.patterns import find_patterns
 from assay.analysis.wording import LONGEST_SENTENCE, worded
 from assay.errors import EndpointUnavailable
+from assay.records.analysis import Pattern
 from assay.testing import ScriptedModel
 
 

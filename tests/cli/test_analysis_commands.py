@@ -56,9 +56,9 @@ def test_analyze_takes_filters_and_says_when_nothing_fits(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("analyze", "--since", "nonsense"), "is not a time"),
+        (("analyze", "--since", "nonsense"), "give a time in ISO 8601, not 'nonsense'"),
         (("analyze", "--since", "2026-03-04", "--until", "2026-03-03"), "since is not before until"),
-        (("analyze", "--fdr", "1"), "fdr is 1"),
+        (("analyze", "--fdr", "1"), "fdr: input should be less than or equal to 0.5, not 1.0"),
         (("analyze", "--support", "0"), "least_support"),
         (("analyze", "--model"), "no model is configured"),
         (("prompts", "show", "nope"), "there is no prompt 'nope'"),

@@ -163,7 +163,7 @@ def test_a_time_range_the_wrong_way_round_is_refused(client: TestClient) -> None
 
 def test_aggregates_patterns_and_the_analysis_agree(client: TestClient) -> None:
     asked(client)
-    aggregates = client.get("/api/evaluation/metrics").json()["aggregates"]
+    aggregates = client.get("/api/evaluation/metrics").json()
     whole = client.post("/api/evaluation/analyze", json={}).json()
     assert aggregates["sessions"] == whole["aggregates"]["sessions"] > 0
     assert client.get("/api/evaluation/patterns").json() == whole["patterns"]
@@ -173,7 +173,7 @@ def test_an_analysis_of_nothing_says_so(tmp_path: Path) -> None:
     with services_at(tmp_path) as empty, reaching(empty) as client:
         answer = client.post("/api/evaluation/analyze", json={})
         assert (answer.status_code, answer.json()["error"]["code"]) == (422, "nothing_measured")
-        assert client.get("/api/evaluation/metrics").json()["aggregates"]["sessions"] == 0
+        assert client.get("/api/evaluation/metrics").json()["sessions"] == 0
 
 
 def test_a_prompt_is_written_used_and_taken_back(client: TestClient) -> None:

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from tests.analysis.made import scored
 
 from assay.evaluation.manual_grades import keep_grades
 from assay.records import Judgment, JudgmentSource, Scope, SearchRequest, TaskReport
@@ -292,6 +294,81 @@ RUNS = (
                 given={"control": "run_none", "treatment": "<poor>"},
                 argv=("compare", "run_none", "<poor>"),
             ),
+        ),
+    ),
+)
+
+
+def keep_sessions(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Keep answered questions, of which those for the newest scored low."""
+    with engine.store.writing(scope) as work:
+        for session in scored(96, seed=1, lowered=lambda number: number % 4 == 0):
+            score = session.scores["intent_alignment"]
+            work.research.put(
+                replace(session, overall_score=score, passed=score >= 0.7, prompt_versions=("planner@0",)), {}
+            )
+    return {}
+
+
+ANALYSIS = (
+    Examples(
+        "analysis.aggregate",
+        (
+            Example(given={}, argv=None, prepare=keep_sessions),
+            Example(
+                given={"since": "2026-03-03", "most_score": 0.9, "passed": True, "prompt_version": "planner@0"},
+                argv=None,
+                prepare=keep_sessions,
+            ),
+            Example(given={}, argv=None),
+            Example(given={"least_score": 2}, argv=None),
+        ),
+    ),
+    Examples(
+        "analysis.patterns",
+        (
+            Example(given={}, argv=None, prepare=keep_sessions),
+            Example(given={"until": "2026-03-05", "least_iterations": 1}, argv=None, prepare=keep_sessions),
+            Example(given={}, argv=None),
+            Example(given={"status": "lost"}, argv=None),
+        ),
+    ),
+    Examples(
+        "analysis.run",
+        (
+            Example(given={}, argv=("analyze",), prepare=keep_sessions),
+            Example(
+                given={
+                    "since": "2026-03-02",
+                    "until": "2026-03-09",
+                    "escalated": False,
+                    "most_iterations": 3,
+                    "prompt_version": "planner@0",
+                    "fdr": 0.1,
+                    "least_support": 5,
+                    "least_drop": 0.1,
+                },
+                argv=(
+                    "analyze",
+                    *("--since", "2026-03-02"),
+                    *("--until", "2026-03-09"),
+                    "--not-escalated",
+                    *("--most-iterations", "3"),
+                    *("--prompt", "planner@0"),
+                    *("--fdr", "0.1"),
+                    *("--support", "5"),
+                    *("--drop", "0.1"),
+                ),
+                prepare=keep_sessions,
+            ),
+            Example(given={"model": True}, argv=("analyze", "--model"), prepare=keep_sessions),
+            Example(given={"fdr": 1.0}, argv=("analyze", "--fdr", "1")),
+            Example(given={"least_score": 2.0}, argv=("analyze", "--least-score", "2")),
+            Example(
+                given={"since": "2026-03-04", "until": "2026-03-03"},
+                argv=("analyze", "--since", "2026-03-04", "--until", "2026-03-03"),
+            ),
+            Example(given={}, argv=("analyze",)),
         ),
     ),
 )
@@ -710,6 +787,7 @@ SESSIONS = (
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
+        *ANALYSIS,
         *DATASETS,
         *FLAGS,
         *HEALTH,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.patterns import Pattern, Patterns
-from assay.analysis.traits import EXCLUDES, NEWEST, TIME, Trait, TraitKind, has
+from assay.analysis.traits import EXCLUDES, NEWEST, TIME, has
 from assay.judging.prompts import PLANNER
+from assay.records.analysis import Pattern, Patterns, Trait, TraitKind
 from assay.records.research import Issue, QuestionKind
 from assay.text.questions import read_question
 

@@ -7,18 +7,19 @@ read only. Patterns are looked for in the newest `MOST_SESSIONS` sessions, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from assay.analysis.aggregates import Aggregates, aggregate
-from assay.analysis.patterns import Pattern, PatternOptions, Patterns, find_patterns
+from assay.analysis.aggregates import aggregate
+from assay.analysis.patterns import find_patterns
 from assay.analysis.prompt_comparison import PromptComparison, compare_versions
 from assay.analysis.prompts import PromptBook
 from assay.analysis.wording import worded
 from assay.errors import BadValue, NothingMeasured
 from assay.models.chat import ChatModel
 from assay.records import Scope
+from assay.records.analysis import Aggregates, Analysis, Pattern, PatternOptions, Patterns
 from assay.records.research_log import ResearchFilter, ResearchSession
 from assay.storage import Store
 from assay.storage.repositories.research import LARGEST_PAGE
@@ -27,16 +28,6 @@ from assay.storage.work import Work
 MOST_SESSIONS = 50_000
 MOST_WORDED = 10
 """Suggestions that a model is asked to word: those of the costliest patterns."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Analysis:
-    """What was found."""
-
-    aggregates: Aggregates
-    patterns: Patterns
-    cut: bool
-    """There are more sessions than patterns were looked for in."""
 
 
 def analyze(
@@ -49,13 +40,26 @@ def analyze(
 ) -> Analysis:
     """Aggregate the sessions of a filter and look for patterns in them; a model, if given, words the suggestions."""
     with store.reading(scope) as work:
-        aggregates = aggregate(work.research.totals(wanted), work.research.asked_again(wanted))
+        aggregates = sum_up(work, wanted)
         if not aggregates.sessions:
             raise NothingMeasured("no session fits", remedy='Ask something first (assay ask "..."), or filter less.')
-        patterns = find_patterns(newest(work, wanted, MOST_SESSIONS), options)
+        patterns = look_for_patterns(work, wanted, options)
     if model is not None:
         patterns = replace(patterns, found=_word_patterns(patterns.found, PromptBook(store), scope, model))
-    return Analysis(aggregates=aggregates, patterns=patterns, cut=aggregates.sessions > MOST_SESSIONS)
+    return Analysis(aggregates=aggregates, patterns=patterns)
+
+
+def sum_up(work: Work, wanted: ResearchFilter | None) -> Aggregates:
+    """Return what the sessions of a filter add up to."""
+    return aggregate(work.research.totals(wanted), work.research.asked_again(wanted))
+
+
+def look_for_patterns(work: Work, wanted: ResearchFilter | None, options: PatternOptions | None = None) -> Patterns:
+    """Return what low scores of the newest sessions of a filter have in common."""
+    # One more than is looked at tells whether there are more.
+    sessions = list(newest(work, wanted, MOST_SESSIONS + 1))
+    found = find_patterns(sessions[:MOST_SESSIONS], options)
+    return replace(found, cut=len(sessions) > MOST_SESSIONS)
 
 
 def compare_prompts(

@@ -9,133 +9,22 @@ named with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from assay.analysis.asked import ScoredQuestion, distinct_questions
-from assay.analysis.suggestions import Suggestion, suggest
+from assay.analysis.suggestions import suggest
 from assay.analysis.testing import TestedTrait, column_of, sharpened, tested_on
-from assay.analysis.traits import Trait, carriers
-from assay.errors import BadValue
+from assay.analysis.traits import carriers
+from assay.records.analysis import AffectedQuestion, Impact, Pattern, PatternOptions, Patterns
 from assay.records.research_log import ResearchSession
-from assay.statistics.checks import Ints, open_share, whole
+from assay.statistics.checks import Ints
 from assay.statistics.effect_size import hedges_factor
 from assay.statistics.multiple import benjamini_hochberg
 
-LEAST_FDR = 1e-6
 HIGH_DROP, MEDIUM_DROP = 0.20, 0.10
 HIGH_LOSS, MEDIUM_LOSS = 0.03, 0.01
-
-
-class Impact(StrEnum):
-    """How much a pattern costs: `high` from a drop of 0.20 or a loss of 0.03 on, `medium` from 0.10 or 0.01 on."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PatternOptions:
-    """What counts as a pattern."""
-
-    fdr: float = 0.02
-    """Share of the reported patterns that may be chance, in expectation."""
-    least_support: int = 8
-    """Questions that have the trait, and as many that have it not."""
-    least_drop: float = 0.05
-    """How much lower the mean has to be."""
-
-    def __post_init__(self) -> None:
-        if open_share(self.fdr, "fdr") < LEAST_FDR:
-            raise BadValue(f"fdr is {self.fdr:g}", remedy=f"Give {LEAST_FDR:g} or more: less takes too many draws.")
-        whole(self.least_support, "least_support", least=2)
-        if not 0.0 <= self.least_drop <= 1.0:
-            raise BadValue(f"least_drop is {self.least_drop}", remedy="Give a share from 0 to 1.")
-
-    @classmethod
-    def over(
-        cls, *, fdr: float | None = None, least_support: int | None = None, least_drop: float | None = None
-    ) -> PatternOptions:
-        """What was said, and the defaults where nothing was: one place for every surface."""
-        own = cls()
-        return cls(
-            fdr=own.fdr if fdr is None else fdr,
-            least_support=own.least_support if least_support is None else least_support,
-            least_drop=own.least_drop if least_drop is None else least_drop,
-        )
-
-
-class AffectedQuestion(NamedTuple):
-    """A question of a pattern."""
-
-    text: str
-    score: float
-    log_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pattern:
-    """A trait whose questions score lower on one dimension."""
-
-    trait: Trait
-    same_as: tuple[Trait, ...]
-    """Traits that exactly the same questions have."""
-    also: tuple[Trait, ...] = ()
-    """Weaker patterns of this dimension that are this one seen from another side."""
-    dimension: str
-    mean: float
-    """Of the questions that have the trait."""
-    mean_of_others: float
-    effect: float | None
-    """The drop in standard deviations (Hedges); None where nothing varies beside it."""
-    p: float
-    """Before the adjustment."""
-    p_adjusted: float
-    affected: tuple[AffectedQuestion, ...]
-    """Every question that has the trait, the lowest score first."""
-    loss: float
-    """How much higher the mean over all questions would be if these scored like the others."""
-    suggestion: Suggestion
-
-    @property
-    def drop(self) -> float:
-        """How much lower than the others."""
-        return self.mean_of_others - self.mean
-
-    @property
-    def impact(self) -> Impact:
-        """How much it costs."""
-        if self.drop >= HIGH_DROP or self.loss >= HIGH_LOSS:
-            return Impact.HIGH
-        return Impact.MEDIUM if self.drop >= MEDIUM_DROP or self.loss >= MEDIUM_LOSS else Impact.LOW
-
-    @property
-    def sentence(self) -> str:
-        """What was found, for people."""
-        return (
-            f"{len(self.affected)} questions with {self.trait} score {self.mean:.2f} on {self.dimension}; "
-            f"the others score {self.mean_of_others:.2f}."
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patterns:
-    """What was found, and how much was looked at."""
-
-    found: tuple[Pattern, ...]
-    """The costliest first."""
-    questions: int
-    """Distinct ones with a score."""
-    sessions: int
-    """Of these questions."""
-    traits: int
-    tested: int
-    """Traits times dimensions: what false discoveries were controlled over."""
-    options: PatternOptions
 
 
 def find_patterns(
@@ -176,19 +65,30 @@ def _pattern(questions: Sequence[ScoredQuestion], one: TestedTrait, p_adjusted: 
     trait, *same = sorted(one.group.traits)
     name = one.column.dimension
     affected = [AffectedQuestion(found.text, found.scores[name], found.log_ids) for found in _at(questions, one.places)]
+    loss = one.drop * len(one.places) / int(one.column.scored.sum())
     return Pattern(
         trait=trait,
         same_as=tuple(same),
         dimension=name,
         mean=one.mean,
         mean_of_others=one.others,
+        drop=one.drop,
         effect=_effect(one),
         p=one.p,
         p_adjusted=p_adjusted,
         affected=tuple(sorted(affected, key=lambda found: (found.score, found.text))),
-        loss=one.drop * len(one.places) / int(one.column.scored.sum()),
+        loss=loss,
+        impact=_impact(one.drop, loss),
+        sentence=f"{len(affected)} questions with {trait} score {one.mean:.2f} on {name}; "
+        f"the others score {one.others:.2f}.",
         suggestion=suggest(trait, name),
     )
+
+
+def _impact(drop: float, loss: float) -> Impact:
+    if drop >= HIGH_DROP or loss >= HIGH_LOSS:
+        return Impact.HIGH
+    return Impact.MEDIUM if drop >= MEDIUM_DROP or loss >= MEDIUM_LOSS else Impact.LOW
 
 
 def _at(questions: Sequence[ScoredQuestion], places: Ints) -> Iterator[ScoredQuestion]:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from assay.analysis.asked import question_key
 from assay.analysis.offline import MOST_SESSIONS, newest
+from assay.records.interval import Interval
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
 from assay.statistics.interleaving import sign_test_of
-from assay.statistics.intervals import UNIT, Interval, mean_interval
+from assay.statistics.intervals import UNIT, mean_interval
 from assay.statistics.sample_ratio import FEWEST_PER_ARM, SampleRatio, sample_ratio
 from assay.statistics.sequential import EProcess, EProcessRule
 from assay.statistics.two_samples import half_width

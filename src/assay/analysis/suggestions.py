@@ -8,10 +8,10 @@ person told to.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from assay.analysis.traits import EXCLUDES, NEWEST, SEVERAL, TIME, Trait, TraitKind
+from assay.analysis.traits import EXCLUDES, NEWEST, SEVERAL, TIME
 from assay.judging.prompts import PLANNER, SYNTHESISER
+from assay.records.analysis import Suggestion, Trait, TraitKind
 from assay.records.research import DIMENSIONS, Checkpoint, Dimension, QuestionKind
 
 _BY_DIMENSION: Mapping[str, str] = {
@@ -51,20 +51,6 @@ _FOR_ANSWERS: Mapping[str, str] = {
     QuestionKind.LIST: "give every member that the passages name, and say whether the list is complete.",
     QuestionKind.QUANTITY: "give the number with its unit and the date it was true.",
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Suggestion:
-    """A proposal."""
-
-    prompt_id: str
-    """Which prompt to change."""
-    sentence: str
-    """What to add to it."""
-    by: str = "builtin"
-    """Who worded it: the tables, or a model by name."""
-    problem: str = ""
-    """Why the model that was asked did not word it."""
 
 
 def suggest(trait: Trait, dimension: str) -> Suggestion:

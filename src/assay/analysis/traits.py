@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.analysis.asked import ScoredQuestion
+from assay.records.analysis import Trait, TraitKind
 from assay.records.research import QuestionKind
 from assay.statistics.checks import Ints
 from assay.text.questions import LONGEST, NEW_WORDS, read_question
@@ -27,30 +27,10 @@ LENGTHS = (4, 9, 19, 39)
 """Words of the longest question of each length; the last has no end."""
 
 
-class TraitKind(StrEnum):
-    """What a trait is about."""
-
-    TERM = "term"
-    INTENT = "intent"
-    TAG = "tag"
-    LENGTH = "length"
-
-
 NEWEST = "asks for the newest"
 TIME = "speaks about time"
 EXCLUDES = "rules something out"
 SEVERAL = "asks several things"
-
-
-class Trait(NamedTuple):
-    """Something that some questions have and others do not."""
-
-    kind: TraitKind
-    name: str
-    """As people read it; of a word, the form that is used most."""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name!r}" if self.kind is TraitKind.TERM else f"{self.kind}: {self.name}"
 
 
 class Carriers(NamedTuple):

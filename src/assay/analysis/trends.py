@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from enum import StrEnum
 from typing import NamedTuple
 
+from assay.analysis.score_summary import LEVEL, summarize
+from assay.records.analysis import Direction, Trend, Week
 from assay.records.research_log import AskedAgain, DayOfResearch, Spread
 from assay.statistics.two_samples import half_width
 
@@ -19,13 +20,12 @@ RECENT = 4
 """Weeks compared with as many before."""
 LONGEST_GAP = 104
 """Empty weeks in a row that are shown; a longer silence is left out."""
-LEVEL = 0.95
 _WEEK = timedelta(days=7)
 _NOTHING = Spread(0, 0.0, 0.0, None, None)
 
 
-class Week(NamedTuple):
-    """One week of sessions."""
+class _WeekSums(NamedTuple):
+    """What one week adds up to."""
 
     begins: date
     sessions: int
@@ -34,38 +34,13 @@ class Week(NamedTuple):
     score: Spread
     """Overall."""
 
-    @property
-    def pass_rate(self) -> float | None:
-        """None: nothing was judged."""
-        return self.passed / self.judged if self.judged else None
-
-
-class Direction(StrEnum):
-    """Where the score goes."""
-
-    RISING = "rising"
-    FALLING = "falling"
-    UNCLEAR = "unclear"
-    """The difference is within what chance gives."""
-    TOO_FEW = "too_few"
-    """There are no four weeks with scores and some before them."""
-
-
-class Trend(NamedTuple):
-    """The weeks, oldest first, and where they lead."""
-
-    weeks: tuple[Week, ...]
-    direction: Direction
-    change: float | None
-    """The mean of the last four weeks minus that of the four before."""
-    low: float | None
-    high: float | None
-
 
 def trend_of(days: Iterable[DayOfResearch], asked_again: AskedAgain) -> Trend:
     """Weeks of days that come in order."""
-    weeks = tuple(_without_gaps(list(_weeks(days))))
-    recent, before = _sum(one.score for one in weeks[-RECENT:]), _sum(one.score for one in weeks[-2 * RECENT : -RECENT])
+    sums = list(_without_gaps(list(_weeks(days))))
+    weeks = tuple(_week(week, asked_again) for week in sums)
+    recent = _sum(week.score for week in sums[-RECENT:])
+    before = _sum(week.score for week in sums[-2 * RECENT : -RECENT])
     if recent.mean is None or before.mean is None:
         return Trend(weeks, Direction.TOO_FEW, None, None, None)
     change = recent.mean - before.mean
@@ -77,15 +52,26 @@ def trend_of(days: Iterable[DayOfResearch], asked_again: AskedAgain) -> Trend:
     return Trend(weeks, direction, change, low, high)
 
 
-def _weeks(days: Iterable[DayOfResearch]) -> Iterator[Week]:
-    open_week: Week | None = None
+def _week(sums: _WeekSums, asked_again: AskedAgain) -> Week:
+    return Week(
+        begins=sums.begins,
+        sessions=sums.sessions,
+        judged=sums.judged,
+        passed=sums.passed,
+        pass_rate=sums.passed / sums.judged if sums.judged else None,
+        score=summarize(sums.score, asked_again.independent),
+    )
+
+
+def _weeks(days: Iterable[DayOfResearch]) -> Iterator[_WeekSums]:
+    open_week: _WeekSums | None = None
     for day in days:
         begins = day.day - timedelta(days=day.day.weekday())
         if open_week is None or open_week.begins != begins:
             if open_week is not None:
                 yield open_week
-            open_week = Week(begins, 0, 0, 0, _NOTHING)
-        open_week = Week(
+            open_week = _WeekSums(begins, 0, 0, 0, _NOTHING)
+        open_week = _WeekSums(
             begins,
             open_week.sessions + day.sessions,
             open_week.judged + day.judged,
@@ -96,12 +82,12 @@ def _weeks(days: Iterable[DayOfResearch]) -> Iterator[Week]:
         yield open_week
 
 
-def _without_gaps(weeks: Sequence[Week]) -> Iterator[Week]:
+def _without_gaps(weeks: Sequence[_WeekSums]) -> Iterator[_WeekSums]:
     last: date | None = None
     for week in weeks:
         missing = 0 if last is None else (week.begins - last) // _WEEK - 1
         if last is not None and missing <= LONGEST_GAP:
-            yield from (Week(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING) for step in range(missing))
+            yield from (_WeekSums(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING) for step in range(missing))
         yield week
         last = week.begins
 

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from assay.analysis.patterns import Pattern
-from assay.analysis.suggestions import Suggestion
 from assay.errors import ModelError
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.structured import UnreadableReply, ask_structured, last_object
+from assay.records.analysis import Pattern, Suggestion
 
 LONGEST_SENTENCE = 600
 _EXAMPLES = 8

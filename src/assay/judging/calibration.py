@@ -25,9 +25,10 @@ from assay.judging.canaries import canaries, void_reason
 from assay.judging.labels import Labelled, Labels, case_key, question_key
 from assay.models.fingerprints import alias_reason
 from assay.models.limited import side_by_side
+from assay.records.interval import Interval
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
 from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
-from assay.statistics.intervals import Interval, wilson
+from assay.statistics.intervals import wilson
 from assay.statistics.ppi import FEW_LABELS, ppi_mean
 from assay.statistics.two_samples import mean_difference
 

@@ -17,8 +17,9 @@ from assay.judging.any_judge import Judging
 from assay.judging.judge import differ
 from assay.judging.rerun import refuse_itself
 from assay.models.limited import side_by_side
+from assay.records.interval import Interval
 from assay.records.judging import JudgedAnswer, JudgeInput, StoredVerdict
-from assay.statistics.intervals import Interval, wilson
+from assay.statistics.intervals import wilson
 
 WARN_FROM = 0.20
 LEAST = 10

@@ -26,10 +26,10 @@ from assay.errors import InputError, RecordNotFound
 from assay.flags import Flags, FlagState, known
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import AbTest, AbTestStatus, Scope
+from assay.records.interval import Interval
 from assay.records.online import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
 from assay.statistics.bayes import Successes, beta_binomial, chance_of_higher_mean
 from assay.statistics.bootstrap import bootstrap_mean
-from assay.statistics.intervals import Interval
 from assay.statistics.sample_ratio import SampleRatio, sample_ratio
 from assay.statistics.sequential import EProcess, EProcessRule, alpha_of_attempt
 from assay.statistics.two_samples import mean_difference

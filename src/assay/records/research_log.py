@@ -200,7 +200,8 @@ class Spread(NamedTuple):
         return self.total / self.count if self.count else None
 
 
-class AskedAgain(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AskedAgain:
     """How often the same questions were asked, over the newest sessions of a filter."""
 
     sessions: int

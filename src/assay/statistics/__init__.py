@@ -6,6 +6,7 @@
 `checks` what may enter, `special` the distributions.
 """
 
+from assay.records.interval import Interval
 from assay.statistics.agreement import Agreement, cohen_kappa, krippendorff_alpha
 from assay.statistics.bayes import BayesResult, Prior, Successes, beta_binomial, chance_of_higher_mean
 from assay.statistics.bootstrap import bootstrap_difference, bootstrap_mean, paired_differences
@@ -22,7 +23,7 @@ from assay.statistics.comparison import Comparison, Pairs, Rules, Verdict, compa
 from assay.statistics.distinct import first_of_each_test
 from assay.statistics.effect_size import EffectSize, Score, effect_size, wins_ties_losses
 from assay.statistics.interleaving import Credit, Drafted, SignTest, credit, sign_test, sign_test_of, team_draft
-from assay.statistics.intervals import DIFFERENCE, UNIT, Bounds, Interval, clopper_pearson, mean_interval, wilson
+from assay.statistics.intervals import DIFFERENCE, UNIT, Bounds, clopper_pearson, mean_interval, wilson
 from assay.statistics.multiple import benjamini_hochberg, holm
 from assay.statistics.permutation import PermutationTest, sign_flip_test, smallest_p, units_for_p
 from assay.statistics.power import (

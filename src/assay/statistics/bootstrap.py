@@ -15,12 +15,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.records.interval import Interval, Method
 from assay.statistics.checks import Floats, numbers, open_share, same_length, whole
 from assay.statistics.clusters import Labels, Units, units_of
 from assay.statistics.intervals import (
     DIFFERENCE,
-    Interval,
-    Method,
     as_bounds,
     bounded_values,
     cut,

@@ -9,29 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
 from assay.errors import BadValue
+from assay.records.interval import Interval, Method
 from assay.statistics.checks import Floats, numbers, open_share, whole
 from assay.statistics.clusters import Labels, Units, units_of
 from assay.statistics.special import beta_quantile, normal_quantile, t_quantile
-
-Method = Literal[
-    "t",
-    "clustered_t",
-    "bootstrap",
-    "clustered_bootstrap",
-    "no_variance",
-    "wilson",
-    "clopper_pearson",
-    "ppi",
-    "ppi_no_variance",
-    "not_computable",
-]
-"""How an interval was made."""
 
 
 class Bounds(NamedTuple):
@@ -45,23 +31,6 @@ UNIT = Bounds(0.0, 1.0)
 """The range of most metrics."""
 DIFFERENCE = Bounds(-1.0, 1.0)
 """The range of a difference of two of them."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Interval:
-    """An estimate and the range that its data leave open."""
-
-    estimate: float
-    low: float | None
-    """None: these data put no limit on that side."""
-    high: float | None
-    level: float
-    n: int
-    method: Method
-
-    def contains(self, value: float) -> bool:
-        """Whether these data leave that value open."""
-        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
 
 def mean_interval(

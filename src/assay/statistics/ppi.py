@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import BadValue
+from assay.records.interval import Interval
 from assay.statistics.checks import Floats, numbers, open_share, same_length
 from assay.statistics.clusters import units_of
-from assay.statistics.intervals import Bounds, Interval, as_bounds, cut, mean_interval, unseen_share
+from assay.statistics.intervals import Bounds, as_bounds, cut, mean_interval, unseen_share
 from assay.statistics.special import t_quantile
 
 FEW_LABELS = 20

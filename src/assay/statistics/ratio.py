@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import BadValue
+from assay.records.interval import Interval
 from assay.statistics.checks import Floats, numbers, open_share
-from assay.statistics.intervals import Interval
 from assay.statistics.special import t_quantile
 
 _FEWEST = 2

@@ -7,6 +7,7 @@
 | `faults` | what is wrong with a request, in plain words |
 | `paging` | pages of long lists: cursor, limit, next_cursor |
 | `agent_text` | how results read as text for an agent |
+| `analysis` | what answered questions add up to, and what low scores have in common |
 | `datasets` | which datasets there are, and what one holds |
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
@@ -28,10 +29,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.verbs import datasets, flags, health, judgments, memory, reading, research, runs, searching, sessions, usage
+from assay.verbs import (
+    analysis,
+    datasets,
+    flags,
+    health,
+    judgments,
+    memory,
+    reading,
+    research,
+    runs,
+    searching,
+    sessions,
+    usage,
+)
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 FAMILIES: tuple[Family, ...] = (
+    analysis.FAMILY,
     datasets.FAMILY,
     flags.FAMILY,
     health.FAMILY,

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.analysis.aggregates import Aggregates, ScoreSummary
-from assay.analysis.trends import Trend
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.errors import InputError, SettingError
 from assay.formats.grid import grid
-from assay.records.research_log import ResearchFilter
-
-if TYPE_CHECKING:
-    from assay.analysis.offline import Analysis
-    from assay.analysis.patterns import Pattern, Patterns
+from assay.records.analysis import Aggregates, Analysis, Pattern, Patterns, ScoreSummary, Trend
+from assay.records.interval import Interval
+from assay.verbs import analysis as analysis_verbs
 
 SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked at this moment or later.")]
 UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked before this moment.")]
-LeastOption = Annotated[float | None, typer.Option("--least-score", min=0, max=1, help="Overall score from here on.")]
-MostOption = Annotated[float | None, typer.Option("--most-score", min=0, max=1, help="Overall score up to here.")]
+LeastOption = Annotated[float | None, typer.Option("--least-score", help="Overall score from here on.")]
+MostOption = Annotated[float | None, typer.Option("--most-score", help="Overall score up to here.")]
 FailureOption = Annotated[str | None, typer.Option("--failure", metavar="TYPE", help="With this failure type.")]
 FailedOption = Annotated[str | None, typer.Option("--failed", metavar="DIMENSION", help="Below the bar of this.")]
 EscalatedOption = Annotated[bool | None, typer.Option("--escalated/--not-escalated", help="Seen by the larger model.")]
-PlansOption = Annotated[int | None, typer.Option("--least-iterations", min=1, help="With so many plans or more.")]
-MostPlansOption = Annotated[int | None, typer.Option("--most-iterations", min=1, help="With so many plans or fewer.")]
+PlansOption = Annotated[int | None, typer.Option("--least-iterations", help="With this many plans or more.")]
+MostPlansOption = Annotated[int | None, typer.Option("--most-iterations", help="With this many plans or fewer.")]
 PromptOption = Annotated[str | None, typer.Option("--prompt", metavar="PROMPT@VERSION", help="Asked with this prompt.")]
 FdrOption = Annotated[float | None, typer.Option("--fdr", help="Share of the patterns told that may be chance.")]
 SupportOption = Annotated[int | None, typer.Option("--support", help="Questions a pattern needs.")]
@@ -65,11 +57,10 @@ def register(app: typer.Typer) -> None:
         model: ModelOption = False,
     ) -> None:
         """Sum up answered questions, find what low scores have in common, and suggest what to change."""
-        from assay.analysis.patterns import PatternOptions  # noqa: PLC0415 - the extra "memory"
-
-        wanted = ResearchFilter(
-            since=moment(since, "--since"),
-            until=moment(until, "--until"),
+        found = surface.call(
+            analysis_verbs.ANALYZE,
+            since=since,
+            until=until,
             least_score=least_score,
             most_score=most_score,
             failure_type=failure,
@@ -78,38 +69,12 @@ def register(app: typer.Typer) -> None:
             least_iterations=least_iterations,
             most_iterations=most_iterations,
             prompt_version=prompt,
+            fdr=fdr,
+            least_support=support,
+            least_drop=drop,
+            model=model,
         )
-        options = PatternOptions.over(fdr=fdr, least_support=support, least_drop=drop)
-        found = _analyze(surface, wanted, options, ask_model=model)
-        surface.result(_json(found), "\n".join(_lines(found, questions)))
-
-
-def _analyze(surface: Surface, wanted: ResearchFilter, options: Any, *, ask_model: bool) -> Analysis:
-    from assay.analysis.offline import analyze as analyze_sessions  # noqa: PLC0415 - the extra "memory"
-
-    if ask_model and not wiring.has_model(surface.settings):
-        raise SettingError("--model is given and no model is configured", remedy="Set model.url and model.name.")
-    with wiring.open_store(surface.settings, create=False) as store:
-        model = wiring.open_model(surface.settings, store, surface.scope) if ask_model else None
-        return analyze_sessions(store, surface.scope, wanted, options=options, model=model)
-
-
-def _json(found: Analysis) -> dict[str, Any]:
-    patterns = [
-        {**plain(one), "drop": one.drop, "impact": one.impact.value, "sentence": one.sentence}
-        for one in found.patterns.found
-    ]
-    weeks = [
-        {**plain(week), "begins": week.begins.isoformat(), "mean": week.score.mean}
-        for week in found.aggregates.trend.weeks
-    ]
-    aggregates = plain(found.aggregates)
-    aggregates["trend"]["weeks"] = weeks
-    tested = {name: getattr(found.patterns, name) for name in ("questions", "sessions", "traits", "tested")}
-    return {
-        "aggregates": aggregates,
-        "patterns": {**tested, "options": plain(found.patterns.options), "found": patterns, "cut": found.cut},
-    }
+        surface.show(analysis_verbs.ANALYZE, found, "\n".join(_lines(found, questions)))
 
 
 def _lines(found: Analysis, questions: int) -> Iterator[str]:
@@ -125,7 +90,7 @@ def _lines(found: Analysis, questions: int) -> Iterator[str]:
     yield from _trend(found.aggregates.trend)
     yield ""
     yield from _patterns(found.patterns, questions)
-    if found.cut:
+    if found.patterns.cut:
         yield "There are more sessions; patterns were looked for in the newest of them."
 
 
@@ -200,7 +165,7 @@ def _trend(trend: Trend) -> Iterator[str]:
             f"{week.begins:%Y-%m-%d}",
             f"{week.sessions:,}",
             "-" if week.pass_rate is None else f"{week.pass_rate:.0%}",
-            "-" if week.score.mean is None else f"{week.score.mean:.3f}",
+            "-" if week.score is None else f"{week.score.mean.estimate:.3f}",
         )
         for week in trend.weeks[-MOST_WEEKS:]
     ]
@@ -249,19 +214,6 @@ def _shell(text: str) -> str:
     return text.replace("'", "'\\''")
 
 
-def _rate(found: Any) -> str:
+def _rate(found: Interval | None) -> str:
     """An interval of a share, or that there is none."""
     return "-" if found is None else f"{found.estimate:.0%} [{found.low:.0%}, {found.high:.0%}]"
-
-
-def moment(text: str | None, option: str) -> datetime | None:
-    """Return a moment as people write it: a day or a time in ISO 8601; without a zone it is UTC."""
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as problem:
-        raise InputError(
-            f"{option} {text!r} is not a time", remedy="Write it as 2026-05-31 or 2026-05-31T14:00+02:00."
-        ) from problem
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

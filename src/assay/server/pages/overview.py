@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from assay.access import acts
-from assay.analysis.aggregates import Aggregates, aggregate, summary
-from assay.analysis.trends import Week
+from assay.analysis.aggregates import aggregate
+from assay.analysis.score_summary import summarize
 from assay.presentation import charts
 from assay.presentation.wording import GOOD_SCORE
+from assay.records.analysis import Aggregates, ScoreSummary
 from assay.records.research import DIMENSIONS
-from assay.records.research_log import AskedAgain, DayOfResearch
+from assay.records.research_log import DayOfResearch
 from assay.server.pages import asking_for
 from assay.server.pages.viewing import Page, Pages, View
 
@@ -44,15 +45,15 @@ def _points(found: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.P
     """Week by week; a single week day by day."""
     weeks = found.trend.weeks
     if len(weeks) > 1:
-        return [_point(one.begins.isoformat(), one, found.asked_again) for one in weeks]
-    return [_point(one.day.isoformat(), one, found.asked_again) for one in days]
+        return [_point(week.begins.isoformat(), week.score) for week in weeks]
+    worth = found.asked_again.independent
+    return [_point(day.day.isoformat(), summarize(day.score, worth)) for day in days]
 
 
-def _point(at: str, one: Week | DayOfResearch, asked_again: AskedAgain) -> charts.Point:
-    score = summary(one.score, asked_again.independent)
+def _point(at: str, score: ScoreSummary | None) -> charts.Point:
     if score is None:
         return charts.Point(at, None, None, None, 0)
-    return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, one.score.count)
+    return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, score.mean.n)
 
 
 def _failures(found: Aggregates) -> charts.Figure | None:

@@ -8,8 +8,9 @@ from functools import partial
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.analysis.offline import Analysis, analyze
+from assay.analysis.offline import analyze
 from assay.analysis.prompts import PromptBook
+from assay.records.analysis import Analysis
 from assay.server.pages import asking_for
 from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assay.server.routers import (
     auditing,
-    evaluations,
     governing,
     health,
     prompts,
@@ -14,7 +13,6 @@ from assay.server.routing import Resource
 from assay.server.verb_routes import RESOURCES as OF_VERBS
 
 RESOURCES: tuple[Resource, ...] = (
-    evaluations.RESOURCE,
     prompts.RESOURCE,
     health.RESOURCE,
     tests.RESOURCE,

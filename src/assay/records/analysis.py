@@ -1,0 +1,254 @@
+"""What answered questions add up to, and what low scores have in common, as every surface shows it.
+
+`Aggregates` counts and averages with their intervals, `Trend` week by week; `Patterns` the traits of questions that go
+with lower scores, each with a suggestion; `Analysis` both. The analysis makes these; whoever only reads results needs
+no more than this module.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from assay.errors import BadValue
+from assay.records import values
+from assay.records.interval import Interval
+from assay.records.research_log import AskedAgain
+
+LEAST_FDR = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """A score over the sessions that have one."""
+
+    mean: Interval
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailedDimension:
+    """How often a dimension was below its bar."""
+
+    dimension: str
+    sessions: int
+    share: float | None
+    """Of the sessions in which it was scored; None for a custom dimension, of which only failures are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class IterationSummary:
+    """How many plans were made."""
+
+    mean: float | None
+    sessions: Mapping[int, int]
+    """By the number of plans."""
+    exhausted: Interval | None
+    """Share of sessions whose last allowed attempt failed too."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Week:
+    """One week of sessions."""
+
+    begins: date
+    """A Monday, UTC."""
+    sessions: int
+    judged: int
+    passed: int
+    pass_rate: float | None
+    """None: nothing was judged."""
+    score: ScoreSummary | None
+    """The overall score; None: no session has one."""
+
+
+class Direction(StrEnum):
+    """Where the score goes."""
+
+    RISING = "rising"
+    FALLING = "falling"
+    UNCLEAR = "unclear"
+    """The difference is within what chance gives."""
+    TOO_FEW = "too_few"
+    """There are no four weeks with scores and some before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The weeks, oldest first, and where they lead."""
+
+    weeks: tuple[Week, ...]
+    direction: Direction
+    change: float | None
+    """The mean of the last four weeks minus that of the four before."""
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Aggregates:
+    """What answered questions add up to; a rate of nothing is None."""
+
+    sessions: int
+    asked_again: AskedAgain
+    """How many distinct questions the newest of them asked."""
+    independent: float
+    """How many independent sessions they are worth; what intervals go by."""
+    judged: int
+    """Passed or failed: what the pass rate is over."""
+    passed: int
+    skipped: int
+    """A checkpoint could not be evaluated; such a session is not in the pass rate."""
+    judge_failed: int
+    """A checkpoint was let pass because its scores could not be read; not in the pass rate either."""
+    pass_rate: Interval | None
+    scores: Mapping[str, ScoreSummary | None]
+    """`overall`, `plan`, `retrieval`, `answer`."""
+    dimensions: Mapping[str, ScoreSummary | None]
+    histogram: tuple[int, ...]
+    """Overall scores, bins of equal width from 0 to 1."""
+    failures: tuple[FailedDimension, ...]
+    """The most frequent first."""
+    failure_types: Mapping[str, int]
+    iterations: IterationSummary
+    escalated: Interval | None
+    """Share of sessions."""
+    severe: int
+    regenerated: int
+    abstained: int
+    withheld: int
+    trend: Trend
+
+
+class TraitKind(StrEnum):
+    """What a trait is about."""
+
+    TERM = "term"
+    INTENT = "intent"
+    TAG = "tag"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Trait:
+    """Something that some questions have and others do not."""
+
+    kind: TraitKind
+    name: str
+    """As people read it; of a word, the form that is used most."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r}" if self.kind is TraitKind.TERM else f"{self.kind}: {self.name}"
+
+
+class Impact(StrEnum):
+    """How much a pattern costs: `high` from a drop of 0.20 or a loss of 0.03 on, `medium` from 0.10 or 0.01 on."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PatternOptions:
+    """What counts as a pattern."""
+
+    fdr: float = 0.02
+    """Share of the reported patterns that may be chance, in expectation."""
+    least_support: int = 8
+    """Questions that have the trait, and as many that do not have it."""
+    least_drop: float = 0.05
+    """How much lower the mean has to be."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < values.finite(self.fdr, "fdr") < 1.0:
+            raise BadValue(f"fdr is {self.fdr:g}", remedy="Give a share between 0 and 1, without both.")
+        if self.fdr < LEAST_FDR:
+            raise BadValue(f"fdr is {self.fdr:g}", remedy=f"Give {LEAST_FDR:g} or more: less takes too many draws.")
+        if values.count(self.least_support, "least_support") < 2:
+            raise BadValue(f"least_support is {self.least_support}", remedy="Give 2 or more.")
+        if math.isnan(self.least_drop) or not 0.0 <= self.least_drop <= 1.0:
+            raise BadValue(f"least_drop is {self.least_drop}", remedy="Give a share from 0 to 1.")
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedQuestion:
+    """A question of a pattern."""
+
+    text: str
+    score: float
+    log_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suggestion:
+    """A sentence to add to a prompt. It is a proposal: nothing but a person changes a prompt."""
+
+    prompt_id: str
+    """Which prompt to change."""
+    sentence: str
+    """What to add to it."""
+    by: str = "builtin"
+    """Who worded it: the tables, or a model by name."""
+    problem: str = ""
+    """Why the model that was asked did not word it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pattern:
+    """A trait whose questions score lower on one dimension."""
+
+    trait: Trait
+    same_as: tuple[Trait, ...]
+    """Traits that exactly the same questions have."""
+    also: tuple[Trait, ...] = ()
+    """Weaker patterns of this dimension that are this one seen from another side."""
+    dimension: str
+    mean: float
+    """Of the questions that have the trait."""
+    mean_of_others: float
+    drop: float
+    """How much lower than the others."""
+    effect: float | None
+    """The drop in standard deviations (Hedges); None where nothing varies beside it."""
+    p: float
+    """Before the adjustment."""
+    p_adjusted: float
+    affected: tuple[AffectedQuestion, ...]
+    """Every question that has the trait, the lowest score first."""
+    loss: float
+    """How much higher the mean over all questions would be if these scored like the others."""
+    impact: Impact
+    sentence: str
+    """What was found, for people."""
+    suggestion: Suggestion
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patterns:
+    """What low scores have in common, and how much was looked at."""
+
+    found: tuple[Pattern, ...]
+    """The costliest first."""
+    questions: int
+    """Distinct ones with a score."""
+    sessions: int
+    """Of these questions."""
+    traits: int
+    tested: int
+    """Traits times dimensions: what false discoveries were controlled over."""
+    options: PatternOptions
+    cut: bool = False
+    """There are more sessions than patterns were looked for in."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Analysis:
+    """What answered questions add up to, and what low scores have in common."""
+
+    aggregates: Aggregates
+    patterns: Patterns

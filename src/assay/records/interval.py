@@ -1,0 +1,37 @@
+"""An estimate with its interval, and how the interval was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Method = Literal[
+    "t",
+    "clustered_t",
+    "bootstrap",
+    "clustered_bootstrap",
+    "no_variance",
+    "wilson",
+    "clopper_pearson",
+    "ppi",
+    "ppi_no_variance",
+    "not_computable",
+]
+"""How an interval was made."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """An estimate and the range that its data leave open."""
+
+    estimate: float
+    low: float | None
+    """None: these data put no limit on that side."""
+    high: float | None
+    level: float
+    n: int
+    method: Method
+
+    def contains(self, value: float) -> bool:
+        """Whether these data leave that value open."""
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
