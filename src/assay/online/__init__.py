@@ -1,6 +1,10 @@
-"""Online evaluation: a change climbs from the offline gate over shadow, interleaving and a test to everybody, or falls.
+"""Online evaluation: test a change on live traffic before everybody gets it, and take it back if it harms.
 
-`shadow` runs a treatment unseen behind the control, `diffs` says how the two differ, `attribution` which channel found
-what; `interleaving` merges both into one list; `trials` keeps sequential tests, `graduation` holds their four
-conditions, `guardrails` watches what has graduated, and `ladder` is all of it for one change, in one record.
+- `shadow`: run a treatment unseen after the control, and compare the results.
+- `interleaving`: merge both results into one list, and count what is used of it as votes.
+- `trials`: sequential tests, stored with every vote.
+- `graduation`: the four conditions before a change is for everybody, and the guardrails after it.
+- `ladder`: all steps of one change in one record, with the evidence of offline runs.
+- `labels`: relevance labels from clicks and from models.
+- `health`: what `assay health` reports of metrics, drift, learning and tests.
 """
