@@ -37,8 +37,7 @@ from assay.evaluation.results import RunResult
 from assay.flags import known
 from assay.memory.engine import Engine
 from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
-from assay.online.ladder import Ladder
-from assay.online.offline import gained_by, offline_evidence
+from assay.online.ladder import Ladder, gained_by, offline_evidence
 from assay.records import LoggedQuery, Scope
 from assay.records.online import Arm, StepOutcome, VoteKind
 from assay.settings import Settings

@@ -10,7 +10,7 @@ from tests.systems.sample import dataset
 
 from assay import wiring
 from assay.evaluation.datasets import export_dataset
-from assay.online.diffs import DROPPED
+from assay.online.shadow import DROPPED
 from assay.records import ShadowRun
 from assay.records.online import Arm
 from assay.settings import load_settings

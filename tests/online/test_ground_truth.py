@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.online.conftest import Online
 
-from assay.online.clicks import click_judgments, showings
-from assay.online.judge_labels import admission, counting
+from assay.online.labels import admission, click_judgments, counting, showings
 from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, Origin, SearchRequest
 from assay.statistics.clicks import Showing
 

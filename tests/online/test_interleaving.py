@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.online.conftest import Online
 
-from assay.online.collecting import collect_shadow, collect_split
-from assay.online.diffs import shadow_run
-from assay.online.interleaving import TIME_TO_USE, InterleavedSearch, collect
+from assay.online.interleaving import TIME_TO_USE, InterleavedSearch, collect_interleaved, collect_shadow, collect_split
+from assay.online.shadow import shadow_run
 from assay.records import EventType, FeedbackEvent, Judgment, Scope, SearchRequest, SearchResult
 from assay.records.online import Arm, VoteKind
 from assay.storage import Store
@@ -68,10 +67,10 @@ def test_what_is_used_votes_for_who_drafted_it(online: Online, side: str, expect
     with store.reading(scope) as work:
         (shown,) = work.interleavings.waiting(FLAG, 1, until=online.clock.now())
     read(store, online, found, getattr(shown, side)[0])
-    assert collect(store, scope, trials, FLAG, online.clock) == 0
+    assert collect_interleaved(store, scope, trials, FLAG, online.clock) == 0
     online.clock.advance(seconds=TIME_TO_USE.total_seconds())
-    assert collect(store, scope, trials, FLAG, online.clock) == 1
-    assert collect(store, scope, trials, FLAG, online.clock) == 0
+    assert collect_interleaved(store, scope, trials, FLAG, online.clock) == 1
+    assert collect_interleaved(store, scope, trials, FLAG, online.clock) == 0
     with store.reading(scope) as work:
         (vote,) = work.votes.of(FLAG, 1)
     assert vote.difference == expected

@@ -13,9 +13,8 @@ from tests.storage.homes import BOUND_S
 from tests.storage.waiting import until
 
 from assay import Settings
-from assay.online.diffs import DROPPED
 from assay.online.ladder import summed
-from assay.online.shadow import Shadow, ShadowOptions, Treatment
+from assay.online.shadow import DROPPED, Shadow, ShadowOptions, Treatment
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest, SearchResult, ShadowRun
 from assay.wiring import shadow_of, treatment_of
 

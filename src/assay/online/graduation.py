@@ -1,15 +1,28 @@
-"""The four conditions a change must meet before everybody gets it.
+"""Conditions for graduating a change, and guardrails after it has graduated.
 
-Each is a sentence with its figures, and holds, does not hold, or cannot be told yet; only four that hold let a change
-through. A change that does nothing never passes: its gain must reach the flag's threshold with a lower bound above 0.
+- The four conditions of graduation.
+- Guardrails after graduation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from assay.flags import Flag
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.flags import Flag
+    from assay.records import LoggedQuery
+    from assay.statistics.checks import Floats
+
+# --- The four conditions of graduation ---
+#
+# Each is a sentence with its figures, and holds, does not hold, or cannot be told yet; only four that hold let a
+# change through. A change that does nothing never passes: its gain must reach the flag's threshold with a lower bound
+# above 0.
 
 SLOWEST = 1.20
 """How much slower the treatment's p95 may be."""
@@ -75,7 +88,7 @@ def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...
         _gain(flag, evidence),
         _check_accepted(evidence),
         _constitutional(evidence.constitutional),
-        _latency(evidence.latency_p95_ms),
+        _check_latency(evidence.latency_p95_ms),
     )
 
 
@@ -123,7 +136,7 @@ def _constitutional(rates: Sides | None) -> Condition:
     return Condition(name, rates.treatment >= rates.control, sentence)
 
 
-def _latency(p95: Sides | None) -> Condition:
+def _check_latency(p95: Sides | None) -> Condition:
     name = "latency"
     if p95 is None or p95.n < LEAST_LATENCIES:
         seen = 0 if p95 is None else p95.n
@@ -131,3 +144,86 @@ def _latency(p95: Sides | None) -> Condition:
     ratio = p95.treatment / p95.control if p95.control > 0.0 else float("inf")
     sentence = f"p95 {p95.treatment:.1f} ms against {p95.control:.1f} ms; at most {SLOWEST - 1:.0%} more is allowed."
     return Condition(name, ratio <= SLOWEST, sentence)
+
+
+# --- Guardrails after graduation ---
+#
+# Three numbers of the searches since graduation are held against those before: p95 latency (not more than 20 % worse,
+# and the interval of the ratio must exclude that), the quality proxy (a fall of 5 % or more that is no chance), and
+# whether every constitutional memory still surfaces. A guardrail that cannot be told yet holds nothing up.
+
+LEAST = 50
+"""Searches on each side before a guardrail says anything."""
+FALL = 0.05
+"""The share of the quality proxy that may be lost."""
+CHANCE = 0.01
+"""A break less likely than this by chance is one."""
+RESAMPLES = 2_000
+
+
+class Guardrail(NamedTuple):
+    """One number that is watched."""
+
+    name: str
+    broken: bool | None
+    """None: too little is known."""
+    sentence: str
+
+
+def guardrails(
+    before: Sequence[LoggedQuery], after: Sequence[LoggedQuery], surfacing: float | None, *, rng: np.random.Generator
+) -> tuple[Guardrail, ...]:
+    """What is watched, by the searches before and after graduation and by a look at constitutional memories now."""
+    return (
+        _watch_latency(_latencies(before), _latencies(after), rng),
+        _proxy(_proxies(before), _proxies(after), rng),
+        _surfacing(surfacing),
+    )
+
+
+def _latencies(queries: Sequence[LoggedQuery]) -> Floats:
+    return np.asarray([one.total_latency_ms for one in queries if one.total_latency_ms is not None], dtype=np.float64)
+
+
+def _proxies(queries: Sequence[LoggedQuery]) -> Floats:
+    return np.asarray([one.quality_proxy_score for one in queries if one.quality_proxy_score is not None], np.float64)
+
+
+def _too_few(name: str, before: Floats, after: Floats) -> Guardrail | None:
+    if min(before.size, after.size) >= LEAST:
+        return None
+    return Guardrail(name, None, f"{before.size} searches before and {after.size} after; {LEAST} of each are needed.")
+
+
+def _watch_latency(before: Floats, after: Floats, rng: np.random.Generator) -> Guardrail:
+    if few := _too_few("latency", before, after):
+        return few
+    ratios = _p95s(after, rng) / np.maximum(_p95s(before, rng), 1e-9)
+    low = float(np.quantile(ratios, CHANCE))
+    was, now = float(np.quantile(before, 0.95)), float(np.quantile(after, 0.95))
+    sentence = f"p95 {now:.1f} ms, before {was:.1f} ms; the ratio is at least {low:.2f}, allowed is {SLOWEST:.2f}."
+    return Guardrail("latency", low > SLOWEST, sentence)
+
+
+def _p95s(values: Floats, rng: np.random.Generator) -> Floats:
+    rows = rng.integers(0, values.size, (RESAMPLES, values.size))
+    p95s: Floats = np.quantile(values[rows], 0.95, axis=1)
+    return p95s
+
+
+def _proxy(before: Floats, after: Floats, rng: np.random.Generator) -> Guardrail:
+    if few := _too_few("quality proxy", before, after):
+        return few
+    was, now = float(before.mean()), float(after.mean())
+    together = np.concatenate([before, after])
+    shuffled = rng.permuted(np.tile(together, (RESAMPLES, 1)), axis=1)
+    falls = shuffled[:, : before.size].mean(axis=1) - shuffled[:, before.size :].mean(axis=1)
+    p = (int(np.sum(falls >= was - now)) + 1) / (RESAMPLES + 1)
+    broken = now < was * (1.0 - FALL) and p < CHANCE
+    return Guardrail("quality proxy", broken, f"{now:.3f}, before {was:.3f} (p = {p:.3f}); {FALL:.0%} may be lost.")
+
+
+def _surfacing(rate: float | None) -> Guardrail:
+    if rate is None:
+        return Guardrail("constitutional", None, "There is no constitutional memory to look for.")
+    return Guardrail("constitutional", rate < 1.0, f"{rate:.0%} of constitutional memories surface.")

@@ -1,8 +1,7 @@
-"""The ladder of one change, from the offline gate to everybody, as one record that can be read as a page.
+"""The ladder of one change: offline runs, shadow, test, graduation and rollback in one record.
 
-Every step writes a `LadderStep` and a line of the audit log. `decide` looks at the four conditions: it recommends, or
-switches the flag on where the flag says it graduates by itself; a test that says worse or futile rejects. `watch` looks
-after what has graduated and takes it back, to what it was before, when a guardrail breaks.
+- The ladder and its steps.
+- Offline evidence from two finished runs.
 """
 
 from __future__ import annotations
@@ -10,21 +9,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from assay.clock import Clock
-from assay.errors import InputError
+from assay.errors import InputError, NothingMeasured
 from assay.evaluation.running.stored import OWN_CORPUS
 from assay.flags import Flags, FlagState, known
-from assay.online.diffs import DROPPED
-from assay.online.graduation import Condition, Gains, GraduationEvidence, Sides, all_hold, conditions
-from assay.online.guardrails import Guardrail, guardrails
+from assay.metrics.spec import MetricSpec
+from assay.online.graduation import (
+    Condition,
+    Gains,
+    GraduationEvidence,
+    Guardrail,
+    Sides,
+    all_hold,
+    conditions,
+    guardrails,
+)
+from assay.online.shadow import DROPPED
 from assay.online.trials import Standing, Trials, decision_of, find_test, ratio_of, uncorrected
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.online import LadderStep, Step, StepOutcome
-from assay.storage import Store, Work
+from assay.statistics.bootstrap import bootstrap_mean
+
+if TYPE_CHECKING:
+    from assay.clock import Clock
+    from assay.evaluation.results import RunResult
+    from assay.records.outcome import Outcome
+    from assay.storage import Store, Work
+
+# --- The ladder and its steps ---
+#
+# Every step writes a `LadderStep` and a line of the audit log. `decide` looks at the four conditions: it recommends,
+# or switches the flag on where the flag says it graduates by itself; a test that says worse or futile rejects. `watch`
+# looks after what has graduated and takes it back, to what it was before, when a guardrail breaks.
 
 SHADOWED = 2_000
 """Shadow runs that are summed up."""
@@ -341,3 +360,74 @@ def _test_problem(work: Work, test: AbTest) -> str:
 
 def _sides(stored: dict[str, Any] | None) -> Sides | None:
     return None if stored is None else Sides(**stored)
+
+
+# --- Offline evidence from two finished runs ---
+
+GAINED = tuple(MetricSpec.parse(one) for one in ("mrr@5", "mrr@10", "mrr", "anchor_mrr"))
+"""What is gained: the first of these that was measured."""
+SURFACES = MetricSpec.parse("constitutional_surfacing@5")
+
+
+def offline_evidence(
+    control: RunResult,
+    treatment: RunResult,
+    *,
+    gate_passed: bool,
+    rng: np.random.Generator,
+    own_share: float | None = None,
+) -> OfflineEvidence:
+    """Gain, constitutional memories and time, over the cases that both sides answered."""
+    metric = gained_by(control)
+    pairs = _pairs(control.per_case(metric), treatment.per_case(metric))
+    if len(pairs) < 2:
+        raise NothingMeasured(
+            f"{control.manifest.dataset} has {len(pairs)} cases that both sides answered", remedy="Add cases."
+        )
+    differences = np.asarray([after - before for before, after in pairs])
+    interval = bootstrap_mean(differences, rng=rng, bounds=(-1.0, 1.0))
+    return OfflineEvidence(
+        dataset=control.manifest.dataset,
+        control_run=control.run_id,
+        treatment_run=treatment.run_id,
+        gains=Gains(
+            queries=len(pairs),
+            mean=float(differences.mean()),
+            low=-1.0 if interval.low is None else interval.low,
+            metric=str(metric),
+        ),
+        constitutional=_surfacing(control, treatment),
+        latency_p95_ms=_p95(control, treatment),
+        gate_passed=gate_passed,
+        own_share=own_share,
+    )
+
+
+def gained_by(run: RunResult) -> MetricSpec:
+    """The metric of a run that says what a change gains."""
+    for metric in GAINED:
+        if metric in run.scores:
+            return metric
+    raise NothingMeasured(f"{run.name} measured none of {', '.join(map(str, GAINED))}", remedy="Measure one of them.")
+
+
+def _pairs(before: dict[str, Outcome], after: dict[str, Outcome]) -> list[tuple[float, float]]:
+    both = [(before[case].value, after[case].value) for case in before if case in after]
+    return [(one, other) for one, other in both if one is not None and other is not None]
+
+
+def _surfacing(control: RunResult, treatment: RunResult) -> Sides | None:
+    if SURFACES not in control.scores or SURFACES not in treatment.scores:
+        return None
+    pairs = _pairs(control.per_case(SURFACES), treatment.per_case(SURFACES))
+    if not pairs:
+        return None
+    before, after = np.asarray(pairs).mean(axis=0)
+    return Sides(control=float(before), treatment=float(after), n=len(pairs))
+
+
+def _p95(control: RunResult, treatment: RunResult) -> Sides | None:
+    before, after = control.latency.get("total"), treatment.latency.get("total")
+    if before is None or after is None or before.p95 is None or after.p95 is None:
+        return None
+    return Sides(control=before.p95, treatment=after.p95, n=min(before.timed, after.timed))

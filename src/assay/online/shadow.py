@@ -1,14 +1,8 @@
-"""Shadow runs: a treatment answers the same query after the control has answered, unseen and off the caller's path.
+"""Shadow runs: a treatment answers the query after the control, unseen and off the caller's path.
 
-`Shadow` is an observer of searches. On the caller's side it only draws the sample and puts the search into a bounded
-queue. What does not fit is dropped, and written down as dropped beside the comparisons: a figure over the searches that
-fitted says nothing of the busy moments when others did not. One thread of its own asks the treatments of every flag
-whose shadow is on, compares, and writes the comparison down. A treatment that raises, returns ids that do not exist or
-takes too long is a comparison with a problem, and one that hangs too often is not asked any more.
-
-Python runs one thread at a time, so a slow treatment would be felt by callers although it is not on their path. The
-thread therefore rests after each run until treatments have computed for no more than `duty` of the time: however slow
-they are, at most that share of searches can meet one. Waiting, as for a service, costs callers nothing and is no work.
+- How a treatment's results differ from the control's.
+- Shadow runs beside live searches.
+- Shadow runs of logged searches.
 """
 
 from __future__ import annotations
@@ -20,14 +14,110 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from assay.clock import Clock
 from assay.errors import AssayError
 from assay.hashing import bucket
-from assay.online.diffs import DROPPED, failed_run, shadow_run
-from assay.records import Origin, Scope, SearchRequest, SearchResult, ShadowRun
-from assay.storage import Store
+from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.spec import MetricSpec
+from assay.records import LoggedQuery, Mode, Origin, Scope, SearchRequest, SearchResult, ShadowRun
+from assay.statistics.rank_agreement import rank_agreement
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from assay.clock import Clock
+    from assay.storage import Store
+
+# --- How a treatment's results differ from the control's ---
+
+RECIPROCAL_RANK = MetricSpec.parse("mrr@5")
+RELEVANT = 2
+"""From this grade on, a memory is one that should be found."""
+GAIN = MetricSpec.parse("ndcg@10")
+
+Grades = Mapping[str, int]
+
+
+class Deltas(NamedTuple):
+    """Treatment minus control, by judgments; None where there are none."""
+
+    mrr: float | None = None
+    ndcg: float | None = None
+
+
+def shadow_run(
+    feature_id: str, control: SearchResult, treatment: SearchResult, *, grades: Grades | None, at: datetime
+) -> ShadowRun:
+    """Both answers side by side."""
+    agreement = rank_agreement(control.ids, treatment.ids)
+    gained = deltas(control.ids, treatment.ids, grades)
+    return ShadowRun(
+        query_id=control.query_id,
+        feature_id=feature_id,
+        control_result_ids=control.ids,
+        treatment_result_ids=treatment.ids,
+        created_at=at,
+        rank_correlation=agreement.tau_b,
+        set_overlap=agreement.jaccard,
+        rbo=agreement.rbo,
+        classified=agreement.classified,
+        top_result_changed=agreement.top_changed,
+        order_differences=agreement.order_differences,
+        mrr_delta=gained.mrr,
+        ndcg_delta=gained.ndcg,
+        control_latency_ms=control.telemetry.total_latency_ms,
+        treatment_latency_ms=treatment.telemetry.total_latency_ms,
+    )
+
+
+DROPPED = "dropped: too many searches waited to be compared"
+"""The problem of a search that was in the sample and never compared."""
+
+
+def failed_run(feature_id: str, control: SearchResult, problem: str, *, at: datetime) -> ShadowRun:
+    """A treatment that gave no answer."""
+    return ShadowRun(
+        query_id=control.query_id,
+        feature_id=feature_id,
+        control_result_ids=control.ids,
+        treatment_result_ids=(),
+        created_at=at,
+        control_latency_ms=control.telemetry.total_latency_ms,
+        problem=problem,
+    )
+
+
+def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | None) -> Deltas:
+    """How much better the treatment ranks, where somebody judged."""
+    if not grades or max(grades.values()) < RELEVANT:
+        return Deltas()
+    judged = {"query": dict(grades)}
+    specs = [RECIPROCAL_RANK, GAIN]
+    sides = [
+        measure_mappings(judged, {"query": _weigh_ranks(ids)}, specs, Rules(level=RELEVANT)).scores
+        for ids in (control, treatment)
+    ]
+    mrr, ndcg = ([float(side[spec].values[0]) for side in sides] for spec in (RECIPROCAL_RANK, GAIN))
+    return Deltas(mrr[1] - mrr[0], ndcg[1] - ndcg[0])
+
+
+def _weigh_ranks(ids: Sequence[str]) -> dict[str, float]:
+    return {one: 1.0 / rank for rank, one in enumerate(ids, start=1)}
+
+
+# --- Shadow runs beside live searches ---
+#
+# `Shadow` is an observer of searches. On the caller's side it only draws the sample and puts the search into a bounded
+# queue. What does not fit is dropped, and written down as dropped beside the comparisons: a figure over the searches
+# that fitted says nothing of the busy moments when others did not. One thread of its own asks the treatments of every
+# flag whose shadow is on, compares, and writes the comparison down. A treatment that raises, returns ids that do not
+# exist or takes too long is a comparison with a problem, and one that hangs too often is not asked any more.
+#
+# Python runs one thread at a time, so a slow treatment would be felt by callers although it is not on their path. The
+# thread therefore rests after each run until treatments have computed for no more than `duty` of the time: however
+# slow they are, at most that share of searches can meet one. Waiting, as for a service, costs callers nothing and is
+# no work.
 
 DROPS_KEPT = 4_096
 """Dropped searches that wait to be written down; beyond them the oldest are only counted."""
@@ -228,3 +318,48 @@ class Shadow:
                 work.shadow_runs.add_many(runs)
         except AssayError:
             self._count("unwritten", len(runs))
+
+
+# --- Shadow runs of logged searches ---
+
+
+def replay(
+    store: Store, scope: Scope, feature_id: str, control: Treatment, treatment: Treatment, *, last: int, clock: Clock
+) -> list[ShadowRun]:
+    """Ask and compare; the comparisons are kept, newest query first."""
+    store.log.flush()
+    with store.reading(scope) as work:
+        queries = {query.query: query for query in reversed(work.queries.recent(limit=last, origin=Origin.USE))}
+    for query in [*queries.values()][:1]:
+        # The first search of a process loads what it needs; whoever comes second would look quick.
+        control(scope, _request(query), query.query_id)
+    runs = [_compare_replayed(store, scope, feature_id, control, treatment, query, clock) for query in queries.values()]
+    with store.writing(scope) as work:
+        work.shadow_runs.add_many(runs)
+    return runs[::-1]
+
+
+def _compare_replayed(  # noqa: PLR0917 - what a comparison needs, all of it named
+    store: Store,
+    scope: Scope,
+    feature_id: str,
+    control: Treatment,
+    treatment: Treatment,
+    query: LoggedQuery,
+    clock: Clock,
+) -> ShadowRun:
+    before, after = (side(scope, _request(query), query.query_id) for side in (control, treatment))
+    with store.reading(scope) as work:
+        grades = work.judgments.of_text(query.query)
+    return shadow_run(feature_id, before, after, grades=grades, at=clock.now())
+
+
+def _request(query: LoggedQuery) -> SearchRequest:
+    return SearchRequest(
+        query=query.query,
+        k=max(query.result_count, 1),
+        mode=Mode(query.mode) if query.mode else Mode.AUTO,
+        session_id=query.session_id,
+        origin=Origin.SHADOW,
+        tool_name=query.tool_name,
+    )

@@ -27,8 +27,8 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.evaluation.running.stored import share_held
 from assay.memory.engine import Engine
-from assay.online.collecting import collect_shadow
-from assay.online.offline import offline_evidence
+from assay.online.interleaving import collect_shadow
+from assay.online.ladder import offline_evidence
 from assay.online.shadow import Shadow, ShadowOptions
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset

@@ -13,7 +13,7 @@ from tests.evaluation.experiments.test_book import experiment
 from tests.server.serving import OWN, reaching, services_at
 
 from assay.evaluation.experiments import Book, Outcome
-from assay.online.diffs import DROPPED
+from assay.online.shadow import DROPPED
 from assay.records import SearchRequest, ShadowRun
 from assay.records.online import Arm, VoteKind
 from assay.server.services import Services

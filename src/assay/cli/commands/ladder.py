@@ -152,7 +152,7 @@ def _standing_there(group: typer.Typer) -> None:
 
 
 def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
-    from assay.online.offline import offline_evidence  # noqa: PLC0415 - the extra "memory"
+    from assay.online.ladder import offline_evidence  # noqa: PLC0415 - the extra "memory"
 
     dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
     control, treatment = (_run(surface, dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
@@ -171,7 +171,7 @@ def _run(surface: Surface, dataset: Dataset, spec: str) -> RunResult:
 
 
 def _collect(surface: Surface, flag: str) -> tuple[int, LadderStep | None]:
-    from assay.online.collecting import collect  # noqa: PLC0415 - the extra "memory"
+    from assay.online.interleaving import collect  # noqa: PLC0415 - the extra "memory"
 
     with wiring.open_engine(surface.settings) as engine:
         ladder = wiring.ladder_of(engine)

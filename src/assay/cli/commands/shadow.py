@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
     from assay.online.ladder import summed  # noqa: PLC0415 - the extra "memory"
-    from assay.online.replaying import replay  # noqa: PLC0415 - the extra "memory"
+    from assay.online.shadow import replay  # noqa: PLC0415 - the extra "memory"
 
     on = engine.flag_states(scope)[flag].on
     control, treatment = (wiring.treatment_of(engine, flag, on=side) for side in (on, not on))

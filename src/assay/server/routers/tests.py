@@ -154,7 +154,7 @@ def resume_test(asked: Asked, feature_id: IdInPath) -> TestState:
 @RESOURCE.post("/{feature_id}/collect", acts.FEATURE_TEST, 404, 409)
 def collect_votes(asked: Asked, feature_id: IdInPath) -> Collected:
     """Turn what was seen since the last time into votes, and decide what can be decided."""
-    from assay.online.collecting import collect  # noqa: PLC0415 - numpy only when there is something to compute
+    from assay.online.interleaving import collect  # noqa: PLC0415 - numpy only when there is something to compute
 
     ladder = asked.services.ladder
     counted = collect(asked.engine.store, asked.scope, ladder.trials, feature_id, asked.engine.clock)
