@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.asked import distinct_questions
 from assay.analysis.patterns import find_patterns
+from assay.analysis.questions import distinct_questions
 from assay.analysis.traits import Carriers, carriers
 from assay.evaluation.datasets import load_dataset
 from assay.records.analysis import PatternOptions, Patterns

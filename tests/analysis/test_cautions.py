@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.analysis.made import scored, session
 
-from assay.analysis.cautions import MOST_TOLD, Caution, cautions_of, issues_for
-from assay.analysis.patterns import find_patterns
+from assay.analysis.patterns import MOST_TOLD, Caution, cautions_of, find_patterns, issues_for
 from assay.analysis.traits import NEWEST, TIME
 from assay.records.analysis import TraitKind
 

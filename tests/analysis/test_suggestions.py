@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.analysis.suggestions import suggest
+from assay.analysis.patterns import suggest
 from assay.analysis.traits import EXCLUDES
 from assay.judging.prompts import PLANNER, PROMPT_IDS, SYNTHESISER
 from assay.records.analysis import Trait, TraitKind

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from assay.analysis import trends
-from assay.analysis.trends import LONGEST_GAP
+from assay.analysis import aggregates
+from assay.analysis.aggregates import LONGEST_GAP
 from assay.records.analysis import Direction, Trend
 from assay.records.research_log import AskedAgain, DayOfResearch, Spread
 from assay.statistics.intervals import mean_interval
@@ -18,7 +18,7 @@ ALL_DISTINCT = AskedAgain(240, 240, 0.0)
 
 
 def trend_of(days: list[DayOfResearch], asked_again: AskedAgain = ALL_DISTINCT) -> Trend:
-    return trends.trend_of(days, asked_again)
+    return aggregates.trend_of(days, asked_again)
 
 
 def day(offset: int, *scores: float) -> DayOfResearch:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.analysis.made import scored
 
-from assay.analysis.patterns import find_patterns
-from assay.analysis.wording import LONGEST_SENTENCE, worded
+from assay.analysis.patterns import LONGEST_SENTENCE, find_patterns, worded
 from assay.errors import EndpointUnavailable
 from assay.records.analysis import Pattern
 from assay.testing import ScriptedModel

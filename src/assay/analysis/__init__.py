@@ -1,7 +1,12 @@
-"""Offline analysis of answered questions: what the scores add up to, where they are low, and what could be changed.
+"""Offline analysis of answered questions: what the scores add up to, where they are low, and what to change.
 
-`aggregates` sums up sessions with the means of `score_summary`, `trends` follows them week by week; `asked` turns
-sessions into distinct questions with the `traits` that `testing` tests and `patterns` reports; `suggestions` says which
-prompt a pattern calls for, and `wording` lets a model say it. `prompts` keeps versions of prompts, `prompt_comparison`
-says what they led to. `offline` is all of it at once, for the command line and the server.
+- `aggregates`: pass rate, scores and failures of many sessions, and the trend by week.
+- `questions`: distinct questions with their scores.
+- `traits`: the traits that questions share, and tests of a trait.
+- `patterns`: traits that go with lower scores, and suggestions for the prompts concerned.
+- `prompts`: versions of prompts, and which one is in use.
+- `prompt_comparison`: two versions of a prompt compared on sessions of both.
+- `prompt_splits`: how a split of questions between two versions stands.
+- `thresholds`: pass thresholds tuned to ratings by people.
+- `offline`: the whole analysis at once, for the command line and the server.
 """

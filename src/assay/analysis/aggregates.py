@@ -1,19 +1,162 @@
-"""What many sessions add up to: pass rate, scores with their range and interval, failures, iterations, escalations.
+"""Summaries of many sessions: pass rate, scores with intervals, failures, and the trend by week.
 
-The database counts and sums (`ResearchRows.totals`); here shares, means and intervals are made of it. A session that
-nobody could judge is in no rate: it is counted beside it. Sessions that asked the same question are not independent:
-intervals are as wide as if they all said the same (`AskedAgain.independent`), so one question asked two hundred times
-is worth one.
+- Summary of one score.
+- Trend by week.
+- Summary of all sessions.
 """
 
 from __future__ import annotations
 
-from assay.analysis.score_summary import LEVEL, Worth, summarize
-from assay.analysis.trends import trend_of
-from assay.records.analysis import Aggregates, FailedDimension, IterationSummary
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from assay.records.analysis import Aggregates, Direction, FailedDimension, IterationSummary, ScoreSummary, Trend, Week
 from assay.records.interval import Interval
-from assay.records.research_log import AskedAgain, ResearchTotals
-from assay.statistics.intervals import wilson
+from assay.records.research_log import AskedAgain, DayOfResearch, ResearchTotals, Spread
+from assay.statistics.intervals import UNIT, cut, unseen_share, wilson
+from assay.statistics.special import t_quantile
+from assay.statistics.two_samples import half_width
+
+# --- Summary of one score ---
+
+LEVEL = 0.95
+_NO_SPREAD = 1e-12
+Worth = Callable[[float], float]
+"""Tells how many independent sessions so many are worth."""
+
+
+def summarize(spread: Spread, worth: Worth) -> ScoreSummary | None:
+    """Return a mean with its interval and range; None: no session has a score.
+
+    `worth` tells how many independent sessions n are.
+    """
+    if spread.mean is None or spread.least is None or spread.most is None:
+        return None
+    return ScoreSummary(_interval(spread, spread.mean, worth(spread.count)), spread.least, spread.most)
+
+
+def _interval(spread: Spread, mean: float, independent: float) -> Interval:
+    """Return the t interval; the exact bound where no spread was seen or hardly two sessions are independent."""
+    n = spread.count
+    squares = max(0.0, spread.squares - spread.total * mean)
+    if independent < 2 or squares <= _NO_SPREAD * n:
+        unseen = unseen_share(independent, LEVEL)
+        low, high = mean - unseen * mean, mean + unseen * (1.0 - mean)
+        return Interval(estimate=mean, low=low, high=high, level=LEVEL, n=n, method="no_variance")
+    half = t_quantile(0.5 + LEVEL / 2.0, independent - 1) * (squares / (n - 1) / independent) ** 0.5
+    low, high = cut(mean - half, mean + half, UNIT)
+    return Interval(estimate=mean, low=low, high=high, level=LEVEL, n=n, method="t")
+
+
+# --- Trend by week ---
+#
+# A week begins on Monday, UTC. A week in which nothing was asked stands in the line with no score. The direction
+# compares the last four weeks with the four before by Welch's interval; it is `unclear` while that interval holds 0.
+# Sessions that asked the same question count as little as they say (`AskedAgain`).
+
+RECENT = 4
+"""Weeks compared with as many before."""
+LONGEST_GAP = 104
+"""Empty weeks in a row that are shown; a longer silence is left out."""
+_WEEK = timedelta(days=7)
+_NOTHING = Spread(0, 0.0, 0.0, None, None)
+
+
+class _WeekSums(NamedTuple):
+    """What one week adds up to."""
+
+    begins: date
+    sessions: int
+    judged: int
+    passed: int
+    score: Spread
+    """Overall."""
+
+
+def trend_of(days: Iterable[DayOfResearch], asked_again: AskedAgain) -> Trend:
+    """Weeks of days that come in order."""
+    sums = list(_without_gaps(list(_weeks(days))))
+    weeks = tuple(_week(week, asked_again) for week in sums)
+    recent = _sum(week.score for week in sums[-RECENT:])
+    before = _sum(week.score for week in sums[-2 * RECENT : -RECENT])
+    if recent.mean is None or before.mean is None:
+        return Trend(weeks, Direction.TOO_FEW, None, None, None)
+    change = recent.mean - before.mean
+    half = half_width(_variance(before, asked_again), _variance(recent, asked_again), LEVEL)
+    if half is None:
+        return Trend(weeks, Direction.TOO_FEW, change, None, None)
+    low, high = change - half, change + half
+    direction = Direction.RISING if low > 0.0 else Direction.FALLING if high < 0.0 else Direction.UNCLEAR
+    return Trend(weeks, direction, change, low, high)
+
+
+def _week(sums: _WeekSums, asked_again: AskedAgain) -> Week:
+    return Week(
+        begins=sums.begins,
+        sessions=sums.sessions,
+        judged=sums.judged,
+        passed=sums.passed,
+        pass_rate=sums.passed / sums.judged if sums.judged else None,
+        score=summarize(sums.score, asked_again.independent),
+    )
+
+
+def _weeks(days: Iterable[DayOfResearch]) -> Iterator[_WeekSums]:
+    open_week: _WeekSums | None = None
+    for day in days:
+        begins = day.day - timedelta(days=day.day.weekday())
+        if open_week is None or open_week.begins != begins:
+            if open_week is not None:
+                yield open_week
+            open_week = _WeekSums(begins, 0, 0, 0, _NOTHING)
+        open_week = _WeekSums(
+            begins,
+            open_week.sessions + day.sessions,
+            open_week.judged + day.judged,
+            open_week.passed + day.passed,
+            _sum((open_week.score, day.score)),
+        )
+    if open_week is not None:
+        yield open_week
+
+
+def _without_gaps(weeks: Sequence[_WeekSums]) -> Iterator[_WeekSums]:
+    last: date | None = None
+    for week in weeks:
+        missing = 0 if last is None else (week.begins - last) // _WEEK - 1
+        if last is not None and missing <= LONGEST_GAP:
+            yield from (_WeekSums(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING) for step in range(missing))
+        yield week
+        last = week.begins
+
+
+def _sum(spreads: Iterable[Spread]) -> Spread:
+    found = [one for one in spreads if one.count]
+    if not found:
+        return _NOTHING
+    return Spread(
+        sum(one.count for one in found),
+        sum(one.total for one in found),
+        sum(one.squares for one in found),
+        min(one.least for one in found if one.least is not None),
+        max(one.most for one in found if one.most is not None),
+    )
+
+
+def _variance(spread: Spread, asked_again: AskedAgain) -> tuple[float, float]:
+    """How many independent sessions there are, and how much one varies."""
+    n = spread.count
+    squares = max(0.0, spread.squares - spread.total**2 / n)
+    return asked_again.independent(n), squares / (n - 1) if n > 1 else 0.0
+
+
+# --- Summary of all sessions ---
+#
+# The database counts and sums (`ResearchRows.totals`); here shares, means and intervals are made of it. A session that
+# nobody could judge is in no rate: it is counted beside it. Sessions that asked the same question are not independent:
+# intervals are as wide as if they all said the same (`AskedAgain.independent`), so one question asked two hundred
+# times is worth one.
 
 
 def aggregate(totals: ResearchTotals, asked_again: AskedAgain) -> Aggregates:

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.aggregates import aggregate
-from assay.analysis.patterns import find_patterns
+from assay.analysis.patterns import find_patterns, worded
 from assay.analysis.prompt_comparison import PromptComparison, compare_versions
 from assay.analysis.prompts import PromptBook
-from assay.analysis.wording import worded
 from assay.errors import BadValue, NothingMeasured
 from assay.models.chat import ChatModel
 from assay.records import Scope

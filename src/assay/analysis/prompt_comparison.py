@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis.asked import question_key
+from assay.analysis.questions import question_key
 from assay.records.research_log import ResearchSession
 from assay.statistics.checks import Floats
 from assay.statistics.intervals import mean_interval

@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from assay.analysis.asked import question_key
 from assay.analysis.offline import MOST_SESSIONS, newest
+from assay.analysis.questions import question_key
 from assay.records.interval import Interval
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
 from assay.statistics.interleaving import sign_test_of

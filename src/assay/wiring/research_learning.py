@@ -16,9 +16,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from assay.analysis.cautions import Caution, cautions_of, issues_for
 from assay.analysis.offline import newest
-from assay.analysis.patterns import find_patterns
+from assay.analysis.patterns import Caution, cautions_of, find_patterns, issues_for
 from assay.analysis.thresholds import RatedSession, tune
 from assay.flags import FlagStates
 from assay.judging.builtin.alike import AlikeQuestions

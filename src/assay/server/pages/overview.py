@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from assay.access import acts
-from assay.analysis.aggregates import aggregate
-from assay.analysis.score_summary import summarize
+from assay.analysis.aggregates import aggregate, summarize
 from assay.presentation import charts
 from assay.presentation.wording import GOOD_SCORE
 from assay.records.analysis import Aggregates, ScoreSummary

@@ -1,17 +1,17 @@
-"""Distinct questions with their scores: what patterns are looked for in.
-
-The same question asked fifty times says no more about questions than asked once: its sessions become one
-`ScoredQuestion` with the mean of each of its scores. Two questions are the same when they have the same words.
-"""
+"""Distinct questions with their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.judging.splitting import key_of
-from assay.records.research import QuestionKind
-from assay.records.research_log import ResearchSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assay.records.research import QuestionKind
+    from assay.records.research_log import ResearchSession
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
