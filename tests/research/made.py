@@ -28,8 +28,8 @@ from assay.records.research import (
 from assay.research.checkpoints import Checkpoints
 from assay.research.options import ResearchOptions
 from assay.research.pipeline import Observe, ResearchPipeline
-from assay.research.running import Parts
-from assay.research.searching import Found, Wanted
+from assay.research.run import Parts
+from assay.research.search import Found, Wanted
 from assay.storage import Store
 from assay.testing import FixedClock
 

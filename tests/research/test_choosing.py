@@ -15,11 +15,11 @@ from assay.records import Scope
 from assay.records.research import Citation, Passage, Plan, Statement, Synthesis
 from assay.records.research_log import StoredResearch
 from assay.records.researched import TracedAnswer
-from assay.research.choosing import Standing, choose_answer, choose_plan, chosen_answer_in, chosen_plan_in
+from assay.research.attempts import Standing, choose_answer, choose_plan, chosen_answer_in, chosen_plan_in
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
 from assay.research.rating import cited_in
-from assay.research.searching import Found
-from assay.research.trace import plan_in
+from assay.research.record import plan_in
+from assay.research.search import Found
 from assay.server.pages.ask import told_of
 from assay.storage import Store
 

@@ -18,8 +18,8 @@ from assay.records.panel import CheckpointState, RoleOutcome, RoleResult
 from assay.records.research import Checkpoint, Material, roles_at
 from assay.records.research_log import ResearchStatus
 from assay.records.researched import NoticeKind
+from assay.research.checkpoints import kept_safely, safely, told_safely
 from assay.research.events import StageEvent
-from assay.research.fail_safe import kept_safely, safely, told_safely
 from assay.research.options import CheckpointOptions, ResearchOptions
 from assay.storage import Store, open_store
 from assay.testing import FixedClock

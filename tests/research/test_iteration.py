@@ -12,8 +12,8 @@ from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointResult
 from assay.records.research import Checkpoint, IterationMode
 from assay.records.researched import PlanAttempt
+from assay.research.attempts import best_of, decide, failure_of, feedback_on, recommended
 from assay.research.checkpoints import result_of
-from assay.research.iteration import best_of, decide, failure_of, feedback_on, recommended
 
 OPTIONS = PanelOptions()
 

@@ -11,8 +11,7 @@ from tests.judging.panels import PLAN, QUESTION
 from assay.errors import EndpointUnavailable
 from assay.judging.prompts import bundled_text, parse_prompt
 from assay.records.research import Issue, IterationMode, PlanFeedback, Purpose
-from assay.research.model_planner import ModelPlanner
-from assay.research.planner import RulePlanner
+from assay.research.planner import ModelPlanner, RulePlanner
 from assay.testing import ScriptedModel
 
 GOOD: dict[str, Any] = {

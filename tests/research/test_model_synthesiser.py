@@ -11,7 +11,7 @@ from tests.judging.panels import PASSAGE, QUESTION
 from assay.errors import EndpointUnavailable
 from assay.judging.prompts import bundled_text, parse_prompt
 from assay.records.research import Passage, Synthesis
-from assay.research.model_synthesiser import ModelSynthesiser
+from assay.research.synthesiser import ModelSynthesiser
 from assay.testing import ScriptedModel
 
 PASSAGES = (PASSAGE, Passage(number=2, text="Deploys go out before noon.", memory_id="m_2", title="Deploys"))

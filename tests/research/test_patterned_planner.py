@@ -5,8 +5,7 @@ from __future__ import annotations
 from tests.research.made import Planning
 
 from assay.records.research import Issue, IterationMode, PlanFeedback
-from assay.research.patterned_planner import KNOWN_PATTERN, PatternedPlanner
-from assay.research.planner import RulePlanner
+from assay.research.planner import KNOWN_PATTERN, PatternedPlanner, RulePlanner
 
 QUESTION = "What is the latest rule to rotate tokens?"
 WEAK = Issue(issue="Such questions score low on recall.", fix="Search the newest state.", terms=("latest", "current"))

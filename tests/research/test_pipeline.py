@@ -19,7 +19,7 @@ from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.records.researched import NoticeKind
 from assay.research.events import EventKind, StageEvent
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
-from assay.research.searching import Found
+from assay.research.search import Found
 from assay.storage import Store
 
 PLAN, RETRIEVAL, ANSWERED = Checkpoint

@@ -15,9 +15,8 @@ from assay.judging.panel import Panel
 from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointState
 from assay.records.research import Checkpoint, PlannedQuery
-from assay.research.checkpoints import Checkpoints
+from assay.research.checkpoints import TAKEN_OVER, Checkpoints, SimilarEvaluations
 from assay.research.options import ResearchOptions
-from assay.research.similar import TAKEN_OVER, SimilarEvaluations
 from assay.testing import FixedClock
 
 ALIKE = "For how long does the session cookie live?"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.embedding.bundled import load_bundled
 from assay.judging.builtin.evidence import Evidence
 from assay.records.research import Passage, Synthesis
-from assay.research.synthesiser import MOST_STATEMENTS, ExtractiveSynthesiser
+from assay.research.synthesiser import MOST_QUOTES, ExtractiveSynthesiser
 
 NOTES = (
     Passage(
@@ -120,7 +120,7 @@ def test_whatever_it_is_given_it_cites_or_abstains(bodies: list[str], question: 
     passages = tuple(Passage(number=place, text=body) for place, body in enumerate(bodies, start=1))
     found = ExtractiveSynthesiser(answer_from=0.0).synthesise(question, passages)
     assert found.abstained or all(one.citations for one in found.statements)
-    assert len(found.statements) <= MOST_STATEMENTS
+    assert len(found.statements) <= MOST_QUOTES
     assert all(any(_is_within(one.text, body) for body in bodies) for one in found.statements)
     assert all(one.quote in bodies[one.number - 1] for one in found.citations)
 

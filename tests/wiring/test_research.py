@@ -22,7 +22,7 @@ from assay.records.research import Checkpoint, Material, Plan, PlannedQuery
 from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.research.options import FailAction, ResearchOptions
 from assay.research.planner import RulePlanner
-from assay.research.searching import MemorySearch, Wanted
+from assay.research.search import MemorySearch, Wanted
 from assay.settings import Settings, load_settings
 from assay.testing.fault_server import FAULTS, serving
 from assay.wiring import open_engine, open_research

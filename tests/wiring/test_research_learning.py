@@ -14,7 +14,7 @@ from assay.records import Draft, EventType, FeedbackEvent, Scope
 from assay.records.panel import CheckpointResult
 from assay.records.research_log import EvaluatedBy
 from assay.records.researched import TracedAnswer
-from assay.research.similar import TAKEN_OVER
+from assay.research.checkpoints import TAKEN_OVER
 from assay.settings import Settings
 from assay.testing import FixedClock
 from assay.wiring import open_engine, open_research

@@ -1,27 +1,177 @@
-"""The three checkpoints: who passes, what failed, and that the same is not evaluated twice.
+"""The three checkpoints: evaluate plan, passages and answer, and decide who passes.
 
-A plan passes when its aggregate does, its intent and its coverage are above their bars, and, if the aggregate is
-borderline, its scope too. Retrieval passes when neither its aggregate nor its context recall is severe. An answer
-passes by its aggregate.
+- What happens when evaluation itself fails.
+- Evaluations reused for similar questions (flag `similar_evaluations`).
+- Evaluating at a checkpoint.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.clock import Clock
 from assay.hashing import content_hash
-from assay.judging.panel import Panel
+from assay.judging.panel import Panel, told
 from assay.judging.panel_options import PanelOptions, below, within
-from assay.records.panel import CheckpointResult, CheckpointState, PanelState, PanelVerdict, Trigger
+from assay.records.panel import CheckpointResult, CheckpointState, PanelState, PanelVerdict, RoleOutcome, Trigger
 from assay.records.plain import plain
-from assay.records.research import Checkpoint, Dimension, Material
-from assay.research.fail_safe import safely, standing_of
-from assay.research.options import ResearchOptions
-from assay.research.similar import SimilarEvaluations
+from assay.records.research import Checkpoint, Dimension, Material, Passage
+
+if TYPE_CHECKING:
+    from assay.clock import Clock
+    from assay.research.options import ResearchOptions
+
+# --- What happens when evaluation itself fails ---
+#
+# - No model to ask, or its budget spent: the checkpoint is skipped with the reason, and the flow goes on.
+# - Not done in time: what came counts if a quorum did, else the checkpoint is skipped.
+# - Scores that cannot be read: the flow goes on as if it had passed; the record says `judge_failed`.
+# - A loop that fails: the best attempt so far is used (`iteration`).
+# - A record that cannot be kept, or a listener that raises: noted, and the answer arrives all the same.
+#
+# Logs name the checkpoint and what happened, never what was judged.
+
+_log = logging.getLogger("assay.research")
+_log.addHandler(logging.NullHandler())
+
+
+class Standing(NamedTuple):
+    """Whether a verdict counts, and if not, why."""
+
+    state: CheckpointState
+    reason: str
+
+
+def standing_of(verdict: PanelVerdict) -> Standing:
+    """What a verdict is worth."""
+    if verdict.state is PanelState.NO_CONFIDENCE and verdict.aggregate is None:
+        return Standing(CheckpointState.JUDGE_FAILED, "no role has any confidence in its scores")
+    if verdict.aggregate is not None:
+        return Standing(CheckpointState.SCORED, "")
+    lost = [one for one in verdict.results if not one.scored]
+    if any(one.outcome is RoleOutcome.UNREADABLE for one in lost):
+        first = next(one for one in lost if one.outcome is RoleOutcome.UNREADABLE)
+        return Standing(CheckpointState.JUDGE_FAILED, f"{_outcomes(verdict)}: {first.reason}")
+    return Standing(CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "nobody evaluates")
+
+
+def safely(work: Callable[[], CheckpointResult], checkpoint: Checkpoint) -> CheckpointResult:
+    """The result of an evaluation; one that raises is skipped with the reason."""
+    try:
+        result = work()
+    except Exception as problem:  # noqa: BLE001 - evaluation never breaks what it evaluates
+        result = CheckpointResult(checkpoint=checkpoint, state=CheckpointState.SKIPPED, reason=told(problem))
+    if result.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}:
+        outcomes = "" if result.verdict is None else f" ({_outcomes(result.verdict)})"
+        _log.warning("%s evaluation: %s%s, continuing", checkpoint, result.state, outcomes)
+    return result
+
+
+def kept_safely(keep: Callable[[], None]) -> str:
+    """Keep a record; what went wrong, or nothing."""
+    try:
+        keep()
+    except Exception as problem:  # noqa: BLE001 - the answer arrives also when its record does not
+        _log.error("the evaluation could not be kept: %s", type(problem).__name__)
+        return told(problem)
+    return ""
+
+
+def told_safely(tell: Callable[[], None]) -> bool:
+    """Tell a listener; False when it raised, and then it is not told again."""
+    try:
+        tell()
+    except Exception as problem:  # noqa: BLE001 - whoever watches does not stop what is watched
+        _log.warning("a listener raised %s and is told no more", type(problem).__name__)
+        return False
+    return True
+
+
+def _outcomes(verdict: PanelVerdict) -> str:
+    counted = Counter(one.outcome.value for one in verdict.results)
+    return ", ".join(f"{count} {name}" for name, count in sorted(counted.items()))
+
+
+# --- Evaluations reused for similar questions (flag `similar_evaluations`) ---
+#
+# What was judged has to be the same: the same passages, the same answer, the same panel with the same numbers. Only
+# the question may be worded otherwise, and with it the plan, whose queries then have to be alike one by one. It
+# outlives a pipeline, so that whoever asks next gains from it; it belongs to one tenant.
+
+Alike = Callable[[str, str], bool]
+"""Whether two texts ask the same."""
+REMEMBERED = 512
+COMPARED = 32
+"""Evaluations of the same things that a question is compared with, the newest first."""
+TAKEN_OVER = "taken over from a question that asks the same"
+
+
+class _Kept(NamedTuple):
+    seen: str
+    texts: tuple[str, ...]
+    result: CheckpointResult
+
+
+class SimilarEvaluations:
+    """Remembers evaluations by what was judged, and finds them again by a question like theirs."""
+
+    def __init__(self, alike: Alike, *, size: int = REMEMBERED) -> None:
+        self._alike = alike
+        self._kept: deque[_Kept] = deque(maxlen=size)
+        self._gate = threading.Lock()
+
+    def find(self, material: Material, judged_by: Any) -> CheckpointResult | None:
+        """What was said of the same things for a question alike; it says that it is taken over."""
+        seen, texts = _seen(material, judged_by), _texts(material)
+        with self._gate:
+            candidates = list(islice((one for one in self._kept if one.seen == seen), COMPARED))
+        found = next((one for one in candidates if self._are_alike(texts, one.texts)), None)
+        return None if found is None else replace(found.result, cached=True, reason=TAKEN_OVER)
+
+    def keep(self, material: Material, judged_by: Any, result: CheckpointResult) -> None:
+        """Remember an evaluation; the oldest is forgotten for it."""
+        with self._gate:
+            self._kept.appendleft(_Kept(_seen(material, judged_by), _texts(material), result))
+
+    def _are_alike(self, mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
+        """Texts that cannot be compared are not alike: what was to save an evaluation must not cost it."""
+        try:
+            return all(self._alike(one, other) for one, other in zip(mine, theirs, strict=True))
+        except Exception as problem:  # noqa: BLE001 - as above
+            _log.warning("questions could not be compared: %s, evaluating", type(problem).__name__)
+            return False
+
+
+def _texts(material: Material) -> tuple[str, ...]:
+    """What may be worded otherwise: the question, and at the plan checkpoint what the plan searches."""
+    if material.checkpoint is Checkpoint.PLAN and material.plan is not None:
+        return (material.question, *material.plan.texts)
+    return (material.question,)
+
+
+def _seen(material: Material, judged_by: Any) -> str:
+    """Everything else that moves a verdict, as one key; of the time, the day."""
+    day = None if material.now is None else material.now.date().isoformat()
+    judged = [_source(one) for one in material.passages]
+    answer = plain(replace(material.synthesis, confidence=None)) if material.synthesis is not None else None
+    return content_hash([material.checkpoint.value, len(_texts(material)), judged, answer, day, judged_by])
+
+
+def _source(passage: Passage) -> list[Any]:
+    """A passage without how well it matched, which is the question's own."""
+    return [passage.memory_id, passage.title, passage.text, plain(passage.updated_at), passage.superseded]
+
+
+# --- Evaluating at a checkpoint ---
+#
+# A plan passes when its aggregate does, its intent and its coverage are above their bars, and, if the aggregate is
+# borderline, its scope too. Retrieval passes when neither its aggregate nor its context recall is severe. An answer
+# passes by its aggregate.
 
 ALWAYS = {
     Checkpoint.PLAN: (Dimension.INTENT_ALIGNMENT, Dimension.QUERY_COVERAGE),

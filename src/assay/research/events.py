@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from assay.research.fail_safe import told_safely
+from assay.research.checkpoints import told_safely
 
 
 class EventKind(StrEnum):

@@ -16,12 +16,12 @@ from assay.records.plain import plain
 from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
 from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
 from assay.records.researched import Notice, NoticeKind, TracedAnswer
+from assay.research.attempts import failure_of
+from assay.research.checkpoints import kept_safely, told_safely
 from assay.research.events import Listen, Telling
-from assay.research.fail_safe import kept_safely, told_safely
-from assay.research.iteration import failure_of
 from assay.research.options import FailAction
-from assay.research.running import Parts, Question, Run, StageTime
-from assay.research.trace import plan_in, trace_of
+from assay.research.record import plan_in, trace_of
+from assay.research.run import Parts, Question, Run, StageTime
 from assay.storage import Store
 
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."

@@ -1,20 +1,35 @@
-"""The planner that asks no model: a question becomes the searches that its words call for.
+"""Planners: from a question to search queries, by rules or by a model.
 
-Sides of a comparison, parts joined by "and", words about time and what is ruled out each get a query of their own; the
-question as a whole gets one, and one in other words. The same question gives the same plan. Feedback changes it: a
-targeted fix adds what was missing, a full regeneration plans every part apart, another approach asks in the question's
-own sentences.
+- The planner that uses rules only.
+- The planner that avoids known failures (flag `pattern_planning`).
+- The planner that asks a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
-from assay.errors import BadValue
-from assay.records.research import IterationMode, Plan, PlanFeedback, PlannedQuery, Purpose, QuestionKind
+from assay.errors import BadValue, ModelError
+from assay.judging.injection import Guard, cleaned
+from assay.judging.schema import wrongs
+from assay.judging.showing import plan_text, shown_question
+from assay.models.chat import ChatModel, ChatRequest, Message, storable
+from assay.models.structured import UnreadableReply, ask_structured, last_object
+from assay.records.research import Issue, IterationMode, Plan, PlanFeedback, PlannedQuery, Purpose, QuestionKind
 from assay.text.questions import AskedQuestion, key_words, read_question, without_opening
 from assay.text.terms import normalised_phrase, words
+
+if TYPE_CHECKING:
+    from assay.judging.prompts import Prompt
+
+# --- The planner that uses rules only ---
+#
+# Sides of a comparison, parts joined by "and", words about time and what is ruled out each get a query of their own;
+# the question as a whole gets one, and one in other words. The same question gives the same plan. Feedback changes it:
+# a targeted fix adds what was missing, a full regeneration plans every part apart, another approach asks in the
+# question's own sentences.
 
 MOST_QUERIES = 8
 LONGEST_QUERY = 300
@@ -155,3 +170,159 @@ def _short(text: str) -> str:
         return plain
     cut = plain.rfind(" ", 0, LONGEST_QUERY)
     return plain[: cut if cut > 0 else LONGEST_QUERY]
+
+
+# --- The planner that avoids known failures (flag `pattern_planning`) ---
+#
+# Patterns are found by the offline analysis: questions with some trait score lower on some dimension. When a new
+# question has the trait, the first plan is made as if the critic had seen the plain one and named that weakness: the
+# rules search for what it names, a model is told in the words it is always told feedback in. Later attempts have a
+# critic of their own, and nothing is added to what it says.
+
+Cautions = Callable[[str], Sequence[Issue]]
+"""What questions like this one failed by before, gravest first."""
+KNOWN_PATTERN = "known_pattern"
+"""The failure type that such feedback names; the plan's record has it beside the planner."""
+
+
+class PatternedPlanner:
+    """Another planner, told of known weaknesses."""
+
+    def __init__(self, inner: Planner, cautions: Cautions) -> None:
+        self._inner = inner
+        self._cautions = cautions
+        self._rules = RulePlanner()
+
+    def plan(self, question: str, *, feedback: PlanFeedback | None = None) -> Plan:
+        """The first plan with known weaknesses in mind, or the next one after feedback."""
+        issues = tuple(self._cautions(question)) if feedback is None else ()
+        if not issues:
+            return self._inner.plan(question, feedback=feedback)
+        known = PlanFeedback(
+            previous=self._rules.plan(question),
+            mode=IterationMode.TARGETED_FIX,
+            failure_type=KNOWN_PATTERN,
+            critique="\n".join(f"{one.issue} {one.fix}" for one in issues),
+            issues=issues,
+        )
+        made = self._inner.plan(question, feedback=known)
+        return replace(made, planner=f"{made.planner} ({KNOWN_PATTERN})")
+
+
+# --- The planner that asks a model ---
+#
+# Kind, time and what is ruled out are read by rules either way; the model gives the intent, the aspects and the
+# queries.
+
+LONGEST = 1_000
+_TEXT = {"type": "string", "maxLength": LONGEST}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["intent", "queries"],
+    "properties": {
+        "intent": _TEXT,
+        "aspects": {"type": "array", "items": _TEXT, "maxItems": MOST_QUERIES},
+        "queries": {
+            "type": "array",
+            "maxItems": MOST_QUERIES,
+            "items": {
+                "type": "object",
+                "required": ["text"],
+                "properties": {"text": _TEXT, "purpose": {"type": "string", "enum": [one.value for one in Purpose]}},
+            },
+        },
+    },
+}
+
+
+class ModelPlanner:
+    """Plans by a model; by rules when it gives no plan, with the reason in the plan."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompt: Prompt,
+        *,
+        guard: Guard,
+        rules: Planner | None = None,
+        deadline_s: float = 60.0,
+        max_tokens: int = 1_024,
+    ) -> None:
+        self._model = model
+        self._prompt = prompt
+        self._guard = guard
+        self._rules = rules or RulePlanner()
+        self._deadline_s = deadline_s
+        self._max_tokens = max_tokens
+
+    def plan(self, question: str, *, feedback: PlanFeedback | None = None) -> Plan:
+        """The first plan, or the next one after feedback."""
+        ruled = self._rules.plan(question, feedback=feedback)
+        try:
+            found = ask_structured(self._model, self._request(question, feedback), _read)
+        except ModelError as problem:
+            return replace(ruled, fallback=problem.message[:LONGEST])
+        if found.value is None:
+            return replace(ruled, fallback=f"the plan could not be read: {found.problem}"[:LONGEST])
+        made = found.value | {"aspects": found.value["aspects"] or ruled.aspects}
+        return replace(ruled, planner=self._model.name, prompt=self._prompt.key, **made)
+
+    def _request(self, question: str, feedback: PlanFeedback | None) -> ChatRequest:
+        parts = [shown_question(question, self._guard), *_told(feedback), self._prompt.task]
+        return ChatRequest(
+            messages=(
+                Message(role="system", content=self._prompt.system),
+                Message(role="user", content="\n\n".join(parts)),
+            ),
+            schema=_SCHEMA,
+            schema_name="plan",
+            max_tokens=self._max_tokens,
+            deadline_s=self._deadline_s,
+        )
+
+
+def _told(feedback: PlanFeedback | None) -> list[str]:
+    if feedback is None:
+        return []
+    lines = [
+        f"An earlier plan failed ({feedback.failure_type}). How to go on: {feedback.mode}.",
+        cleaned(plan_text(feedback.previous)).text,
+        cleaned(feedback.critique).text,
+    ]
+    return ["\n".join(lines)]
+
+
+def _read(text: str) -> dict[str, Any]:
+    return last_object(text, _fits)
+
+
+def _fits(found: dict[str, Any]) -> dict[str, Any]:
+    problem = next(wrongs(found, _SCHEMA), None)
+    if problem is not None:
+        raise UnreadableReply(problem)
+    queries = _each_once(_query(one) for one in found["queries"] if one["text"].strip())[:MOST_QUERIES]
+    if not queries:
+        raise UnreadableReply("it has no query")
+    return {
+        "queries": queries,
+        "intent": storable(found["intent"])[:LONGEST],
+        "aspects": tuple(storable(one)[:LONGEST] for one in found.get("aspects", [])[:MOST_QUERIES] if one.strip()),
+    }
+
+
+def _each_once(queries: Iterable[PlannedQuery]) -> tuple[PlannedQuery, ...]:
+    """Without what was asked for already: small models repeat themselves."""
+    known: dict[str, PlannedQuery] = {}
+    for one in queries:
+        known.setdefault(one.text.casefold(), one)
+    return tuple(known.values())
+
+
+def _query(found: Mapping[str, Any]) -> PlannedQuery:
+    try:
+        return PlannedQuery(
+            text=" ".join(storable(found["text"]).split())[:LONGEST_QUERY],
+            purpose=Purpose(found.get("purpose", Purpose.MAIN)),
+        )
+    except BadValue as problem:
+        raise UnreadableReply(problem.message) from problem

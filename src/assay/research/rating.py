@@ -15,7 +15,7 @@ from assay.memory.engine import Engine
 from assay.records import EventType, FeedbackEvent, Scope
 from assay.records.learning import AnswerRating
 from assay.records.research_log import ResearchStatus
-from assay.research.choosing import chosen_answer_in
+from assay.research.attempts import chosen_answer_in
 from assay.storage import Work
 
 LONGEST_KEY = 100

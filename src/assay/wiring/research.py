@@ -31,14 +31,12 @@ from assay.records.research import Checkpoint, Role
 from assay.records.research_log import EvaluatedBy
 from assay.research.checkpoints import Checkpoints
 from assay.research.custom import CustomDimension, with_custom
-from assay.research.model_planner import ModelPlanner
-from assay.research.model_synthesiser import ModelSynthesiser
 from assay.research.options import ResearchOptions
 from assay.research.pipeline import ResearchPipeline
-from assay.research.planner import RulePlanner
-from assay.research.running import Parts
-from assay.research.searching import MemorySearch
-from assay.research.synthesiser import ExtractiveSynthesiser
+from assay.research.planner import ModelPlanner, RulePlanner
+from assay.research.run import Parts
+from assay.research.search import MemorySearch
+from assay.research.synthesiser import ExtractiveSynthesiser, ModelSynthesiser
 from assay.settings import Settings
 from assay.wiring.models import has_model, open_model
 from assay.wiring.research_learning import lessons_of

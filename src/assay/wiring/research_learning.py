@@ -25,11 +25,10 @@ from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.records.research import Checkpoint
 from assay.records.research_log import EvaluatedBy
+from assay.research.checkpoints import SimilarEvaluations
 from assay.research.options import ResearchOptions
-from assay.research.patterned_planner import PatternedPlanner
-from assay.research.planner import Planner
+from assay.research.planner import PatternedPlanner, Planner
 from assay.research.rating import rating_of
-from assay.research.similar import SimilarEvaluations
 from assay.storage import Work
 
 THRESHOLDS, PATTERNS, SIMILAR = "threshold_tuning", "pattern_planning", "similar_evaluations"

@@ -19,9 +19,9 @@ from assay.access import acts
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
 from assay.records.researched import ResearchAnswer
-from assay.research.choosing import chosen_answer_in, chosen_plan_in
+from assay.research.attempts import chosen_answer_in, chosen_plan_in
 from assay.research.rating import cited_in
-from assay.research.trace import FORMAT
+from assay.research.record import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
 from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word

@@ -1,22 +1,20 @@
-"""What a plan finds: each of its queries asked of the memory, the lists made into one, passages numbered for citing.
-
-A passage counts by its place in every list that has it (reciprocal ranks, added), so that what several queries find
-comes first. A query that fails is noted, and the others count. Sessions are not passed on: what one question was given
-may be what the next one needs.
-"""
+"""Searching with a plan: one search for each query, merged into numbered passages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assay.errors import AssayError
-from assay.memory.searching import Searcher
 from assay.records import Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
 from assay.records.evidence import PLANNED_SEARCH
 from assay.records.research import Passage, Plan, PlannedQuery
 from assay.text.terms import normalised_phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.memory.searching import Searcher
 
 DAMPING = 60
 """The constant of reciprocal ranks: how little the first place is worth more than the second."""

@@ -1,29 +1,27 @@
-"""One question on its way: plan and its loop, search, answer, each told of while it happens.
-
-Nothing that evaluation does is raised from here. What a planner or synthesiser raises in a later attempt ends its loop
-with the best so far; in a first attempt the rules take over, with the reason in the record.
-"""
+"""One question from plan to answer, with an event for each step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.clock import Clock
 from assay.judging.panel import told
-from assay.records import Scope
 from assay.records.panel import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint, Material, Passage, Plan, PlanFeedback, Synthesis
 from assay.records.researched import AnswerAttempt, Notice, NoticeKind, PlanAttempt
-from assay.research.checkpoints import Checkpoints
-from assay.research.choosing import choose_answer, standing_of
+from assay.research.attempts import best_of, choose_answer, decide, feedback_on, standing_of
 from assay.research.events import EventKind, StageEvent, StageName, Telling
-from assay.research.iteration import best_of, decide, feedback_on
-from assay.research.options import ResearchOptions
 from assay.research.planner import Planner, RulePlanner
-from assay.research.searching import FindPassages, Found, Wanted
+from assay.research.search import FindPassages, Found, Wanted
 from assay.research.synthesiser import ExtractiveSynthesiser, Synthesiser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.clock import Clock
+    from assay.records import Scope
+    from assay.research.checkpoints import Checkpoints
+    from assay.research.options import ResearchOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,17 +1,20 @@
-"""The whole record of a question as JSON: what is kept in the store and exported to a folder."""
+"""The record of a question as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.records.panel import CheckpointResult
 from assay.records.plain import plain
 from assay.records.research import Plan, PlannedQuery
-from assay.records.research_log import ResearchSession
 from assay.records.researched import AnswerAttempt, Notice, PlanAttempt, evaluation_of
-from assay.research.choosing import CHOSEN, chosen_plan_in
-from assay.research.searching import Found
+from assay.research.attempts import CHOSEN, chosen_plan_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.records.panel import CheckpointResult
+    from assay.records.research_log import ResearchSession
+    from assay.research.search import Found
 
 FORMAT = 1
 """Raised when the shape changes."""
