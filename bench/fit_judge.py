@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
 from assay.hashing import bucket
-from assay.judging.builtin import weighing
-from assay.judging.builtin.abstention import answer_features_of
-from assay.judging.builtin.evidence import Evidence
-from assay.judging.builtin.support import support
-from assay.judging.builtin.unsourced import unsourced_features
-from assay.judging.builtin.weighing import Profile
+from assay.judging.builtin import judges
+from assay.judging.builtin.judges import Profile, answer_features_of, unsourced_features
+from assay.judging.builtin.support import Evidence, support
 from bench.labelled import Judged, load
 from bench.remembered import RememberedEmbedder
 
@@ -38,7 +35,7 @@ WEIGHT = 300.0
 SAME = 1e-3
 """Coefficients nearer than this are the same: another build of a linear algebra library rounds otherwise."""
 VECTORS = frozenset({"meaning"})
-PLACE = Path(weighing.__file__).parent / weighing.FILE
+PLACE = Path(judges.__file__).parent / judges.FILE
 
 Floats = NDArray[np.float64]
 

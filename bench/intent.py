@@ -23,9 +23,9 @@ import numpy as np
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.evidence import Evidence
-from assay.judging.builtin.panel import builtin_panel
-from assay.judging.evaluator import Evaluator
+from assay.judging.builtin.evaluators import builtin_panel
+from assay.judging.builtin.support import Evidence
+from assay.judging.protocol import Evaluator
 from assay.records.research import (
     OWNERS,
     Checkpoint,

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.abstention import answerable
-from assay.judging.builtin.evidence import Evidence
-from assay.judging.builtin.groundedness import BuiltinGroundedness
-from assay.judging.builtin.unsourced import unsourced_probability
+from assay.judging.builtin.judges import BuiltinGroundedness, answerable, unsourced_probability
+from assay.judging.builtin.support import Evidence
 from assay.metrics.answers import risk_coverage
 from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
 from assay.statistics.calibration import calibration_error

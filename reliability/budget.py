@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.clock import SystemClock
 from assay.errors import BudgetExhausted, ModelError
-from assay.judging.keeping import StoredSpending
+from assay.judging.persistence import StoredSpending
 from assay.models.budget import NANO, BudgetedModel, Limits, Prices
 from assay.models.chat import ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions

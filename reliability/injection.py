@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.evaluation.datasets import load_dataset
-from assay.judging.hearing import heard
+from assay.judging.canaries import heard
 from assay.judging.injection import Guard
-from assay.judging.judge import LlmJudge
+from assay.judging.model_judge import LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.chat import ChatRequest
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind

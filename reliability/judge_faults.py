@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.clock import SystemClock
 from assay.judging.injection import Guard
-from assay.judging.judge import JudgeOptions, LlmJudge
+from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat

@@ -38,15 +38,12 @@ from assay.formats.strict_json import read_lines, read_list, read_object
 from assay.formats.trec import read_trec_qrels, stream_run
 from assay.formats.trec_dataset import read_topics_and_qrels
 from assay.gateway.hosts import Hosts
-from assay.judging.builtin.abstention import read_abstention
-from assay.judging.builtin.groundedness import BuiltinGroundedness
-from assay.judging.builtin.quoting import unmarked
-from assay.judging.builtin.unsourced import unsourced_features
+from assay.judging.builtin.judges import BuiltinGroundedness, read_abstention, unsourced_features
+from assay.judging.builtin.support import unmarked
 from assay.judging.injection import cleaned, suspicions, without_orders
 from assay.judging.labels import read_labels
-from assay.judging.parsing import read_verdict
 from assay.judging.prompts import bundled_text, parse_prompt
-from assay.judging.rubric import load_rubric, parse_rubric
+from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
 from assay.mcp.framing import framed
 from assay.memory.ingesting.read import read_file
 from assay.memory.ingesting.walk import LONGEST_GLOB, walk

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay.evaluation.datasets.registering import dataset_format
     from assay.evaluation.gating import Question, RuleVerdict, Status
     from assay.evaluation.gating.registering import gate_rule
-    from assay.judging.registering import judge
+    from assay.judging.registry import judge
     from assay.memory.searching.channels.ask import Ask
     from assay.memory.searching.channels.registering import channel
     from assay.metrics.case_view import CaseView
@@ -58,7 +58,7 @@ _HOME = {
     "channel": "assay.memory.searching.channels.registering",
     "dataset_format": "assay.evaluation.datasets.registering",
     "gate_rule": "assay.evaluation.gating.registering",
-    "judge": "assay.judging.registering",
+    "judge": "assay.judging.registry",
     "metric": "assay.metrics.registering",
     "not_applicable": "assay.metrics.outcomes",
     "system": "assay.systems.registering",

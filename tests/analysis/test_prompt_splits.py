@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from assay.analysis.prompt_splits import standing, standing_of
 from assay.analysis.prompts import PromptBook
 from assay.errors import BadValue, InputError
-from assay.judging.prompts import bundled_text
-from assay.judging.splitting import dealt, version_for
+from assay.judging.prompts import bundled_text, dealt, version_for
 from assay.records import Scope
 from assay.records.research_log import PromptSplit, ResearchSession
 from assay.storage import Store

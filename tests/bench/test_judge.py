@@ -12,9 +12,8 @@ from bench.fit_judge import VECTORS, Example, fitted, furthest
 from bench.judge import auroc, overlap, spearman
 from bench.labelled import Judged, load
 
-from assay.judging.builtin.evidence import Evidence
-from assay.judging.builtin.support import support
-from assay.judging.builtin.weighing import Profile, Weights, weights_of
+from assay.judging.builtin.judges import Profile, Weights, weights_of
+from assay.judging.builtin.support import Evidence, support
 
 
 def test_auroc_counts_a_tie_as_half() -> None:

@@ -19,8 +19,8 @@ from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.runner import Running, run
-from assay.judging.any_judge import Judging, judging_abstention
 from assay.judging.labels import question_key
+from assay.judging.protocol import Judging, judging_abstention
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
 from assay.records.caveats import CaveatKind

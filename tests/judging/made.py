@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.judging.injection import Guard
-from assay.judging.judge import JudgeOptions, LlmJudge
+from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.chat import ChatModel, ChatRequest
 from assay.records.judging import JudgeInput, RubricKind

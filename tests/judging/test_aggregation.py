@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.judging.panels import alike, lost, result
 
 from assay.errors import BadValue
-from assay.judging.aggregation import aggregated, weighed
-from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, below, within
+from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, aggregated, below, weighed, within
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension, Role, roles_at
 
 SHARES = st.floats(0, 1, allow_nan=False)

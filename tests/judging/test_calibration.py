@@ -10,9 +10,9 @@ import pytest
 from tests.judging.made import judge_of, reading_answers, verdict
 
 from assay.errors import EndpointUnavailable, MalformedFile, NothingMeasured
-from assay.judging.any_judge import judging_abstention, judging_correctness, judging_groundedness
 from assay.judging.calibration import FILLER, CalibrationOptions, calibrate
 from assay.judging.labels import Labels, read_labels
+from assay.judging.protocol import judging_abstention, judging_correctness, judging_groundedness
 from assay.records.judging import AbstentionVerdict, Calibration, CorrectnessVerdict, GroundednessVerdict, RubricKind
 from assay.testing import FixedClock, ScriptedModel
 

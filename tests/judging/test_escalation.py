@@ -9,8 +9,7 @@ from tests.judging.made import GUARD
 from tests.judging.panels import alike, lost, material, result
 
 from assay.errors import EndpointUnavailable
-from assay.judging.escalation import ModelReviewer, triggers_of
-from assay.judging.panel import verdict_of
+from assay.judging.panel import ModelReviewer, triggers_of, verdict_of
 from assay.judging.panel_options import PanelOptions
 from assay.judging.prompts import REVIEWER, bundled_text, parse_prompt
 from assay.records.panel import PanelVerdict, RoleOutcome, Trigger

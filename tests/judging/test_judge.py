@@ -8,9 +8,8 @@ import pytest
 from tests.judging.made import GUARD, case, judge_of, reading_answers, verdict
 
 from assay.errors import BudgetExhausted, EndpointMisbehaved, EndpointUnavailable
-from assay.judging.canaries import canaries, fell_for
-from assay.judging.hearing import heard
-from assay.judging.judge import AbstentionByModel, CorrectnessByModel, GroundednessByModel, LlmJudge
+from assay.judging.canaries import canaries, fell_for, heard
+from assay.judging.model_judge import AbstentionByModel, CorrectnessByModel, GroundednessByModel, LlmJudge
 from assay.judging.rubric import load_rubric, parse_rubric
 from assay.models.chat import ChatRequest
 from assay.records.judging import GroundednessVerdict, RubricKind, VerdictOutcome

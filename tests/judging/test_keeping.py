@@ -11,9 +11,8 @@ from tests.judging.made import case, judge_of, reading_answers, verdict
 from tests.storage.homes import Home
 
 from assay.errors import BudgetExhausted, InputError, NothingMeasured, RecordNotFound
-from assay.judging.keeping import StoredReplies, StoredSpending, account_of, guard_of, stored_verdict
-from assay.judging.rerun import judged_before, rerun
-from assay.judging.spot_check import spot_check
+from assay.judging.persistence import StoredReplies, StoredSpending, account_of, guard_of, stored_verdict
+from assay.judging.rerun import judged_before, rerun, spot_check
 from assay.models.budget import Cost, Limits
 from assay.models.cached import CachedModel
 from assay.models.chat import ChatRequest, Message

@@ -12,8 +12,7 @@ from tests.judging.made import judge_of, reading_answers, verdict
 from tests.judging.test_calibration import OPTIONS, graded, labels, told
 
 from assay.errors import BadValue
-from assay.judging.attempts import evidence_of, overlap
-from assay.judging.calibration import CalibrationOptions, calibrate
+from assay.judging.calibration import CalibrationOptions, calibrate, evidence_of, overlap
 from assay.models.cached import CachedModel, RepliesInMemory
 from assay.models.chat import ChatModel, ChatReply, ChatRequest, ModelFingerprint
 from assay.models.fingerprints import alias_reason

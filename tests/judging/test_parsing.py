@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judging.made import verdict
 
-from assay.judging.parsing import read_verdict
-from assay.judging.rubric import load_rubric
+from assay.judging.rubric import load_rubric, read_verdict
 from assay.models.structured import UnreadableReply
 from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, RubricKind
 

@@ -11,11 +11,11 @@ import pytest
 
 from assay.clock import SystemClock
 from assay.judging.calibration import CalibrationOptions, calibrate
-from assay.judging.hearing import heard
+from assay.judging.canaries import heard
 from assay.judging.injection import Guard
-from assay.judging.judge import JudgeOptions, LlmJudge
-from assay.judging.keeping import StoredReplies, StoredSpending
 from assay.judging.labels import read_labels
+from assay.judging.model_judge import JudgeOptions, LlmJudge
+from assay.judging.persistence import StoredReplies, StoredSpending
 from assay.judging.rubric import load_rubric
 from assay.models.budget import BudgetedModel, Limits, Prices
 from assay.models.cached import CachedModel

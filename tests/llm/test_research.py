@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from assay.judging.escalation import ModelReviewer
-from assay.judging.keeping import guard_of
-from assay.judging.panel import Panel
+from assay.judging.panel import ModelReviewer, Panel
 from assay.judging.panel_options import PanelOptions
+from assay.judging.persistence import guard_of
 from assay.judging.prompts import REVIEWER, prompts_in_use
 from assay.judging.roles import model_members
 from assay.memory.engine import Engine

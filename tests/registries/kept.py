@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.evaluation.datasets.registering import DATASET_FORMATS
 from assay.evaluation.gating.registering import GATE_RULES
-from assay.judging.registering import JUDGES
+from assay.judging.registry import JUDGES
 from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.registering import METRICS
 from assay.registry import Registry

@@ -40,7 +40,7 @@ from assay.extend import (
     not_applicable,
     system,
 )
-from assay.judging.registering import JUDGES, JudgeRequest, find_judge
+from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.registering import METRICS
 from assay.records import Scope

@@ -12,8 +12,8 @@ from tests.judging.made import judge_of, reading_answers
 import assay
 from assay.evaluation.judged import Bench, judge_run
 from assay.evaluation.results import RunResult
-from assay.judging.any_judge import AnyJudge, judging_abstention
-from assay.judging.builtin.abstention import BuiltinAbstention
+from assay.judging.builtin.judges import BuiltinAbstention
+from assay.judging.protocol import AnyJudge, judging_abstention
 from assay.metrics import catalog
 from assay.metrics.entry import Cutoff, FromRecord, MetricEntry
 from assay.metrics.spec import MetricSpec

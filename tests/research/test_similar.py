@@ -10,7 +10,7 @@ import pytest
 from tests.judging.panels import ANSWER, PASSAGE, PLAN, QUESTION, material
 from tests.research.made import members, scores
 
-from assay.judging.builtin.alike import AlikeQuestions
+from assay.judging.builtin.similar_questions import AlikeQuestions
 from assay.judging.panel import Panel
 from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointState

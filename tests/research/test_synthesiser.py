@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embedding.bundled import load_bundled
-from assay.judging.builtin.evidence import Evidence
+from assay.judging.builtin.support import Evidence
 from assay.records.research import Passage, Synthesis
 from assay.research.synthesiser import MOST_QUOTES, ExtractiveSynthesiser
 

@@ -14,7 +14,7 @@ from assay.analysis.prompts import PromptBook
 from assay.api import Memory
 from assay.errors import SettingError
 from assay.evaluation.harvesting.harvest import harvest
-from assay.judging.splitting import version_for
+from assay.judging.prompts import version_for
 from assay.memory.engine import Engine
 from assay.records import Draft, Origin, Scope
 from assay.records.evidence import PLANNED_SEARCH

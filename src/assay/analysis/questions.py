@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.judging.splitting import key_of
+from assay.judging.prompts import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

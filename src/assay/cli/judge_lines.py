@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 from assay.evaluation.judged_scores import JudgeStanding, judged_metrics
 from assay.evaluation.results import shown_value
 from assay.formats.grid import grid
-from assay.judging.attempts import EVIDENCE
+from assay.judging.calibration import EVIDENCE
 from assay.metrics.aggregate import Aggregate
 from assay.records.judging import Calibration, Usage
 from assay.records.outcome import OutcomeKind
 
 if TYPE_CHECKING:
     from assay.evaluation.judged import JudgedRun
-    from assay.judging.rerun import Rerun
-    from assay.judging.spot_check import SpotCheck
+    from assay.judging.rerun import Rerun, SpotCheck
 
 _LISTED = 10
 

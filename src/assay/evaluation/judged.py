@@ -29,12 +29,11 @@ from assay.evaluation.judged_scores import (
 )
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.folder import RunFolder
-from assay.judging.any_judge import Judging
-from assay.judging.attempts import overlap
-from assay.judging.calibration import LEAST_SAME
-from assay.judging.hearing import Hearing, OnVerdict, heard
-from assay.judging.keeping import stored_verdict
-from assay.judging.spot_check import SpotCheck
+from assay.judging.calibration import LEAST_SAME, overlap
+from assay.judging.canaries import Hearing, OnVerdict, heard
+from assay.judging.persistence import stored_verdict
+from assay.judging.protocol import Judging
+from assay.judging.rerun import SpotCheck
 from assay.models.budget import Prices
 from assay.models.fingerprints import alias_reason
 from assay.models.usage import costs_of

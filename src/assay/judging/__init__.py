@@ -1,6 +1,18 @@
-"""Judges: `protocol` what a judge is, `judge` those that ask a model, `builtin` those that do not.
+"""Judges: how good an answer, its passages and its plan are, by a model or without one.
 
-`rubric` and `rubrics/` what is asked, `parsing` and `verdict` how a reply becomes a verdict, `injection` what keeps
-judged text from judging itself. `calibration` how far a judge agrees with people, `spot_check` and `rerun` a second
-look.
+- `protocol`: what a judge and an evaluator are.
+- `registry`: judges by name, and `@judge` to add one.
+- `builtin`: judges and evaluators that need no model.
+- `model_judge`: judges that ask a model.
+- `rubric`: what a judge is asked (files in `rubrics/`), and how its reply becomes a verdict.
+- `prompts`: prompts of planner, synthesiser, roles and reviewer, and their versions.
+- `injection`: protection against orders in judged text.
+- `canaries`: planted cases that show whether a judge obeys such orders.
+- `labels`: cases that people judged.
+- `calibration`: how far a judge agrees with people.
+- `rerun`: a second opinion on an old run or on a sample of verdicts.
+- `panel`: all roles of a checkpoint, one verdict, and escalation to a larger model.
+- `panel_options`: the numbers that decide a panel's verdict.
+- `roles`: the roles of the panel, by a model or built in.
+- `persistence`: replies, spending and secrets in the store.
 """

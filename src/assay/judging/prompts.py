@@ -1,21 +1,31 @@
-"""Prompts by name: what planner, synthesiser, roles and reviewer are told, each a small TOML file with two texts.
+"""Prompts by name, and which version a question gets while two are compared.
 
-The bundled wording is version 0; a store may hold newer versions of the same shape. A prompt is checked when it is
-read, so that a wording that cannot be used is refused where it is written and not where it is needed.
+- Prompt files.
+- Splits between two versions of a prompt.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from assay.errors import BadValue, MalformedFile
+from assay.hashing import bucket
 from assay.records import values
 from assay.records.research import Role
-from assay.records.research_log import LONGEST_PROMPT, PromptVersion
+from assay.records.research_log import LONGEST_PROMPT, PromptSplit, PromptVersion
 from assay.records.toml_text import read_toml_text
+from assay.text.terms import normalised_phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# --- Prompt files ---
+#
+# The bundled wording is version 0; a store may hold newer versions of the same shape. A prompt is checked when it is
+# read, so that a wording that cannot be used is refused where it is written and not where it is needed.
 
 PLANNER, SYNTHESISER, REVIEWER = "planner", "synthesiser", "escalation_reviewer"
 PROMPT_IDS = (PLANNER, *(role.value for role in Role), SYNTHESISER, REVIEWER)
@@ -72,3 +82,45 @@ def prompts_in_use(active: Mapping[str, PromptVersion]) -> dict[str, Prompt]:
         if prompt_id in made:
             made[prompt_id] = parse_prompt(prompt_id, one.text, one.version)
     return made
+
+
+# --- Splits between two versions of a prompt ---
+#
+# The question decides, by a hash of its words: whoever asks it, and however often, it is asked with the same version.
+# Each split has a hash of its own, so that two splits, at once or one after the other, do not part the questions
+# alike.
+
+HALF = 50
+"""Buckets of a hundred that are asked with the second version: a fair coin, which the sequential test needs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dealt:
+    """Every prompt as one question is asked with it."""
+
+    prompts: Mapping[str, Prompt]
+    keys: tuple[str, ...] = ()
+    """Of the prompts that are split: what the question was dealt."""
+
+
+def key_of(question: str) -> str:
+    """The same for the same question; one without any word is itself."""
+    return normalised_phrase(question) or question
+
+
+def version_for(split: PromptSplit, question: str) -> int:
+    """The version a question is asked with."""
+    salt = f"prompt split {split.prompt_id} {split.first} {split.second} {split.began_at.isoformat()}"
+    return split.second if bucket(key_of(question), salt) < HALF else split.first
+
+
+def dealt(question: str, kept: Iterable[PromptVersion], splits: Sequence[PromptSplit]) -> Dealt:
+    """Every prompt for a question; `kept` are the versions that the store holds."""
+    known = {(one.prompt_id, one.version): one for one in kept}
+    prompts = prompts_in_use({one.prompt_id: one for one in known.values() if one.active})
+    for split in splits:
+        version = version_for(split, question)
+        there = known.get((split.prompt_id, version))
+        text = bundled_text(split.prompt_id) if there is None else there.text
+        prompts[split.prompt_id] = parse_prompt(split.prompt_id, text, version)
+    return Dealt(prompts=prompts, keys=tuple(sorted(prompts[one.prompt_id].key for one in splits)))

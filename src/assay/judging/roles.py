@@ -11,13 +11,11 @@ from typing import Any
 
 from assay.embedding.protocol import Embedder
 from assay.errors import ModelError
-from assay.judging.builtin.panel import builtin_panel
-from assay.judging.escalation import tokens_of
-from assay.judging.injection import Guard
-from assay.judging.panel import EvaluatorMember, PanelMember
+from assay.judging.builtin.evaluators import builtin_panel
+from assay.judging.injection import Guard, dimension_lines, score_properties, shown_material
+from assay.judging.panel import EvaluatorMember, PanelMember, tokens_of
 from assay.judging.prompts import Prompt
-from assay.judging.schema import wrongs
-from assay.judging.showing import dimension_lines, score_properties, shown_material
+from assay.judging.rubric import wrongs
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.judging import JudgeKind

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import BadValue, ModelError
-from assay.judging.injection import Guard, cleaned
-from assay.judging.schema import wrongs
-from assay.judging.showing import plan_text, shown_question
+from assay.judging.injection import Guard, cleaned, plan_text, shown_question
+from assay.judging.rubric import wrongs
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Issue, IterationMode, Plan, PlanFeedback, PlannedQuery, Purpose, QuestionKind

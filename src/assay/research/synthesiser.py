@@ -11,13 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import ModelError
-from assay.judging.builtin.abstention import answerable
-from assay.judging.builtin.evidence import Evidence, Sentence, content
-from assay.judging.builtin.quoting import unmarked
-from assay.judging.builtin.support import coverage
-from assay.judging.injection import Guard, cleaned
-from assay.judging.schema import wrongs
-from assay.judging.showing import shown_passages, shown_question
+from assay.judging.builtin.judges import answerable
+from assay.judging.builtin.support import Evidence, Sentence, content, coverage, unmarked
+from assay.judging.injection import Guard, cleaned, shown_passages, shown_question
+from assay.judging.rubric import wrongs
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis

@@ -10,10 +10,10 @@ _REGISTRIES = {
     "assay.systems.registering": "SYSTEMS",
     "assay.evaluation.gating.registering": "GATE_RULES",
     "assay.evaluation.datasets.registering": "DATASET_FORMATS",
-    "assay.judging.registering": "JUDGES",
+    "assay.judging.registry": "JUDGES",
     "assay.memory.searching.channels.registering": "CHANNELS",
 }
-_OF_MEMORY = ("assay.judging.registering", "assay.memory.searching.channels.registering")
+_OF_MEMORY = ("assay.judging.registry", "assay.memory.searching.channels.registering")
 """Those that need the extra `memory`."""
 
 

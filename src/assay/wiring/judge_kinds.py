@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from assay.judging.any_judge import Judging, judging_abstention, judging_groundedness
-from assay.judging.builtin.abstention import BuiltinAbstention
-from assay.judging.builtin.groundedness import BuiltinGroundedness
-from assay.judging.registering import JudgeRequest, add_builtin
+from assay.judging.builtin.judges import BuiltinAbstention, BuiltinGroundedness
+from assay.judging.protocol import Judging, judging_abstention, judging_groundedness
+from assay.judging.registry import JudgeRequest, add_builtin
 from assay.records.judging import RubricKind
 from assay.wiring.embedders import configured_embedder
 from assay.wiring.models import BUILTIN_JUDGE, open_judge

@@ -15,8 +15,8 @@ import numpy as np
 
 from assay.clock import Clock, SystemClock
 from assay.errors import BadValue, SettingError
-from assay.judging.judge import JudgeOptions, LlmJudge
-from assay.judging.registering import JUDGES, JudgeRequest, find_judge
+from assay.judging.model_judge import JudgeOptions, LlmJudge
+from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.judging.rubric import load_rubric
 from assay.models.budget import NANO, BudgetedModel, Limits, Prices
 from assay.models.cached import CachedModel
@@ -29,7 +29,7 @@ from assay.wiring.key_hosts import hold_to_host
 from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
-    from assay.judging.any_judge import Judging
+    from assay.judging.protocol import Judging
     from assay.models.chat import ChatModel
     from assay.records import Scope
     from assay.records.judging import RubricKind
@@ -65,7 +65,7 @@ def open_model(
     settings: Settings, store: Store, scope: Scope, *, name: str = "", cached: bool = True, clock: Clock | None = None
 ) -> ChatModel:
     """The model the settings name, or another at the same address; its replies and its costs are kept in the store."""
-    from assay.judging.keeping import StoredReplies  # noqa: PLC0415 - see the package's docstring
+    from assay.judging.persistence import StoredReplies  # noqa: PLC0415 - see the package's docstring
 
     clock = clock or SystemClock()
     asked = _with_budget(settings, store, scope, _endpoint_chat(settings, name or settings.model_name, clock), clock)
@@ -77,7 +77,7 @@ def open_judge(
     settings: Settings, store: Store, scope: Scope, *, rubric: str, model: str = "", clock: Clock | None = None
 ) -> LlmJudge:
     """A judge by the name of its rubric, or by the path of one."""
-    from assay.judging.keeping import guard_of  # noqa: PLC0415 - the same
+    from assay.judging.persistence import guard_of  # noqa: PLC0415 - the same
 
     found = load_rubric(rubric)
     asked = open_model(settings, store, scope, name=model or settings.judge_model, clock=clock)
@@ -127,7 +127,7 @@ def model_prices(settings: Settings) -> Prices | None:
 def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatModel, clock: Clock) -> ChatModel:
     if settings.model_budget_usd is None and settings.model_budget_tokens is None:
         return model
-    from assay.judging.keeping import StoredSpending  # noqa: PLC0415 - see the package's docstring
+    from assay.judging.persistence import StoredSpending  # noqa: PLC0415 - see the package's docstring
 
     price_in, price_out = settings.model_price_in, settings.model_price_out
     if settings.model_budget_usd is not None and (price_in is None or price_out is None):

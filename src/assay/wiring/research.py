@@ -17,13 +17,11 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from assay.errors import SettingError
-from assay.judging.builtin.evidence import Evidence
-from assay.judging.escalation import ModelReviewer
-from assay.judging.keeping import guard_of
-from assay.judging.panel import Panel
-from assay.judging.prompts import PLANNER, REVIEWER, SYNTHESISER
+from assay.judging.builtin.support import Evidence
+from assay.judging.panel import ModelReviewer, Panel
+from assay.judging.persistence import guard_of
+from assay.judging.prompts import PLANNER, REVIEWER, SYNTHESISER, Dealt, dealt
 from assay.judging.roles import builtin_members, model_members
-from assay.judging.splitting import Dealt, dealt
 from assay.memory.engine import Engine
 from assay.models.chat import ChatModel
 from assay.records import Scope

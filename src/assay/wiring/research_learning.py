@@ -20,7 +20,7 @@ from assay.analysis.offline import newest
 from assay.analysis.patterns import Caution, cautions_of, find_patterns, issues_for
 from assay.analysis.thresholds import RatedSession, tune
 from assay.flags import FlagStates
-from assay.judging.builtin.alike import AlikeQuestions
+from assay.judging.builtin.similar_questions import AlikeQuestions
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.records.research import Checkpoint

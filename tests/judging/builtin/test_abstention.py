@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judging.builtin.abstention import BuiltinAbstention, answerable, read_abstention
-from assay.judging.builtin.evidence import Evidence
+from assay.judging.builtin.judges import BuiltinAbstention, answerable, read_abstention
+from assay.judging.builtin.support import Evidence
 from assay.judging.protocol import AbstentionJudge
 from assay.records.judging import VerdictOutcome
 from assay.research.synthesiser import NOT_ANSWERED, NOTHING_FOUND

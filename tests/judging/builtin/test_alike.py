@@ -6,7 +6,7 @@ import pytest
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.alike import AlikeQuestions
+from assay.judging.builtin.similar_questions import AlikeQuestions
 
 
 @pytest.fixture(scope="module")

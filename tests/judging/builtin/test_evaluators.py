@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder, Progress, Vectors
-from assay.judging.builtin.panel import builtin_panel
-from assay.judging.builtin.shared import SharedReading
+from assay.judging.builtin.evaluators import SharedReading, builtin_panel
 from assay.records.research import (
     DIMENSIONS,
     OWNERS,

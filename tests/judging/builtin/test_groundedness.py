@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embedding.bundled import load_bundled
-from assay.judging.builtin.groundedness import BuiltinGroundedness
+from assay.judging.builtin.judges import BuiltinGroundedness
 from assay.judging.protocol import GroundednessJudge
 from assay.records.judging import GroundednessVerdict, VerdictOutcome
 from assay.testing import HashedEmbedder

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embedding.protocol import Progress, Vectors
-from assay.judging.builtin.like_lengths import MOST_PADDING, LikeLengths, like_lengths
+from assay.judging.builtin.evaluators import MOST_PADDING, LikeLengths, like_lengths
 from assay.testing import HashedEmbedder
 
 SHORT, LONG = "A short question?", "A long sentence of a passage, " * 15

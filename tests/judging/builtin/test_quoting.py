@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.builtin.quoting import unmarked
+from assay.judging.builtin.support import unmarked
 
 
 @pytest.mark.parametrize(

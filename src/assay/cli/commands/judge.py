@@ -31,10 +31,10 @@ from assay.clock import SystemClock
 from assay.errors import NothingMeasured
 from assay.evaluation.results import RunResult
 from assay.extras import need_extra
-from assay.judging.any_judge import Judging
 from assay.judging.calibration import CalibrationOptions
 from assay.judging.calibration import calibrate as hold
 from assay.judging.labels import Labels, case_key, read_labels
+from assay.judging.protocol import Judging
 from assay.records.datasets import Dataset
 from assay.records.judging import RubricKind
 from assay.settings import Settings
@@ -128,7 +128,7 @@ def _register_rerun(group: typer.Typer) -> None:
     ) -> None:
         """Ask another judge about what an earlier one was shown; nothing is run again."""
         need_extra("judge")
-        from assay.judging.keeping import stored_verdict  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.persistence import stored_verdict  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the extra "memory"
 
@@ -226,7 +226,7 @@ def _register_spot_check(group: typer.Typer) -> None:
         need_extra("judge")
         from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
-        from assay.judging.spot_check import spot_check as look  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import spot_check as look  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         result = lookup(surface, runs).result(run)

@@ -1,21 +1,329 @@
-"""How well evidence supports one claim, as numbers: `Support` is what the judge's coefficients weigh.
+"""How well passages support a claim, as numbers.
 
-Words first: the sentences that share most of a claim's rare words are the candidates, and only they are compared by
-meaning, so that a long context costs little more than a short one.
+- Evidence: passages split into sentences, with stems and facts.
+- Sentences without Markdown marks.
+- Exact checks: numbers, dates, names, negation, opposites.
+- Support of a claim by evidence.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.judging.builtin.consistency import Consistency, consistency, restricted
-from assay.judging.builtin.evidence import Evidence, Sentence, content, neighbours, read
-from assay.judging.builtin.quoting import unmarked
-from assay.text.vocabulary import FUNCTION_WORDS
+from assay.text.sentences import sentences
+from assay.text.terms import stems_of, words
+from assay.text.vocabulary import FILLERS, FUNCTION_WORDS, NEGATORS, OPPOSITES_OF, RESTRICTORS, words_of
+from assay.text.wording import Fact, Token, wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from assay.embedding.protocol import Embedder, Vectors
+
+# --- Evidence: passages split into sentences, with stems and facts ---
+#
+# Every claim of an answer is compared with the same `Evidence`. Vectors are made only of the sentences a claim's words
+# lead to, and each is made once.
+
+MOST_SENTENCES = 3_000
+"""Of all passages together; what comes after them is not looked at, and the judge says so."""
+WINDOW = 3
+"""Neighbouring sentences that may support a claim together."""
+
+
+class Sentence(NamedTuple):
+    """One sentence of a passage."""
+
+    text: str
+    passage: int
+    """Which of the passages, from 0."""
+    tokens: tuple[Token, ...]
+    stems: frozenset[str]
+    facts: tuple[Fact, ...]
+
+
+def read(text: str, passage: int = 0) -> Sentence:
+    """A sentence taken apart."""
+    tokens = tuple(wording(text).tokens)
+    return Sentence(
+        text,
+        passage,
+        tokens,
+        frozenset(token.stem for token in tokens),
+        tuple(token.fact for token in tokens if token.fact is not None),
+    )
+
+
+class Evidence:
+    """Passages as sentences."""
+
+    def __init__(self, passages: Sequence[str], embedder: Embedder | None = None) -> None:
+        every = [(text, place) for place, passage in enumerate(passages) for text in sentences(passage)]
+        self.truncated = len(every) > MOST_SENTENCES
+        self.sentences = [read(text, place) for text, place in every[:MOST_SENTENCES]]
+        self._embedder = embedder
+        self._vectors: dict[str, Vectors] = {}
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Every stem of it."""
+        return frozenset().union(*(one.stems for one in self.sentences))
+
+    @cached_property
+    def facts(self) -> frozenset[Fact]:
+        """Every fact of it."""
+        return frozenset(fact for one in self.sentences for fact in one.facts)
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Every two content stems that follow one another."""
+        return frozenset(pair for one in self.sentences for pair in neighbours(one.tokens))
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(stem for one in self.sentences for stem in one.stems)
+
+    def weight(self, stem: str) -> float:
+        """How much a stem tells: the rarer, the more."""
+        return math.log(1 + (len(self.sentences) + 1) / (self._counts[stem] + 0.5))
+
+    def window(self, place: int) -> list[Sentence]:
+        """A sentence with its neighbours of the same passage."""
+        around = self.sentences[max(0, place - WINDOW // 2) : place + WINDOW // 2 + 1]
+        return [one for one in around if one.passage == self.sentences[place].passage]
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether meaning can be compared too."""
+        return self._embedder is not None
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text."""
+        if self._embedder is None:
+            return np.zeros((len(texts), 0), np.float32)
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if missing:
+            self._vectors |= dict(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def content(tokens: Sequence[Token]) -> list[str]:
+    """The stems that carry content, each once, in order."""
+    return [stem for stem in dict.fromkeys(token.stem for token in tokens) if stem not in FUNCTION_WORDS]
+
+
+def neighbours(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """Two content stems that follow one another, fillers between them left out."""
+    stems = [token.stem for token in tokens if token.stem not in FUNCTION_WORDS]
+    return list(pairwise(stems))
+
+
+# --- Sentences without Markdown marks ---
+#
+# Code keeps what stands in it (`**kwargs`, `__init__`), a link keeps its text. What is no mark in Markdown is none
+# here:
+# `2 * 3`, `snake_case`, a lone star. Text that is struck out keeps its marks, since without them it would say what
+# somebody took back.
+
+_LEADING = re.compile(r"^(?:(?:[-*+>\u2022]|#{1,6})\s+|\[[ xX]\]\s+)+")
+_CLOSING_HASHES = re.compile(r"(?<!\s)\s+#{1,6}\s*$")
+_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+[\"'(][^\"')]*[\"')])?\)")
+_REFERENCE = re.compile(r"(?<![\w\]])\[([^\[\]]+)\]\[[^\[\]]*\]")
+_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
+_UNDERLINED = re.compile(r"(?<!\w)(_{1,2})(?=[^\s_])(.+?)(?<=[^\s_])\1(?!\w)")
+_OPENED = re.compile(r"^(?:\*\*|`)(?=\S)|(?<=\S)(?:\*\*|`)$")
+"""Emphasis over several sentences: its other end stands in another one."""
+
+
+_MARKS = (_LINK, _REFERENCE, _ADDRESS, _EMPHASIS, _UNDERLINED)
+"""Links stand inside emphasis, so they go first."""
+_KEPT = "\ue000"
+"""Stands for a piece of code while marks are taken from the text around it; of private use, so no text means it."""
+
+
+def unmarked(sentence: str) -> str:
+    """A sentence without marks; as it stands where nothing would be left."""
+    plain = _CLOSING_HASHES.sub("", _LEADING.sub("", sentence.replace(_KEPT, "")))
+    code = [found[2] for found in _CODE.finditer(plain)]
+    plain = _CODE.sub(_KEPT, plain)
+    for pattern in _MARKS:
+        plain = pattern.sub(lambda found: found[found.re.groups], plain)
+    plain = _OPENED.sub("", plain)
+    for one in code:
+        plain = plain.replace(_KEPT, one, 1)
+    return plain.strip() if words(plain) else sentence
+
+
+# --- Exact checks: numbers, dates, names, negation, opposites ---
+#
+# Similar wording hides exactly these: "limit 100" is near "limit 500", "was" near "was not". Each check gives words a
+# person can read, and the counts are features of the judge.
+
+SAME_FRAME = 0.6
+"""Sentences that share this much, in order, say the same; what differs was put in place of something."""
+MOST_APART = 1
+"""A negation turns a sentence round only when hardly anything else differs: it may belong to another clause."""
+
+_NAMES = frozenset({"name"})
+_MORE = frozenset(
+    stems_of(
+        words_of(
+            "increase increased increases raise rise rose grow growth gain higher greater more longer faster stronger "
+            "elevated enhance enhanced promote promotes activate activates activation induce induces stimulate improve "
+            "boost strengthen accelerate upregulate upregulated exceed support supports enable protect benefit"
+        )
+    )
+)
+_LESS = frozenset(
+    stems_of(
+        words_of(
+            "decrease decreased decreases reduce reduces reduction lower fell fall drop decline declined loss lose "
+            "less fewer shorter slower weaker inhibit inhibits inhibition suppress suppresses block blocks "
+            "prevent prevents impair impaired impairs weaken slow downregulate downregulated lack lacks fail fails "
+            "failed absence deficient deficiency diminish attenuate limit worsen harm"
+        )
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consistency:
+    """What speaks against a claim being supported."""
+
+    numbers: int
+    """How many numbers, dates and times the claim states."""
+    numbers_missing: tuple[str, ...]
+    """Those that stand nowhere in the evidence."""
+    numbers_elsewhere: tuple[str, ...]
+    """Those that stand in the evidence, but not near the support."""
+    names: int
+    names_missing: tuple[str, ...]
+    negation_differs: bool
+    """One of claim and best sentence is negated, the other is not."""
+    opposites: tuple[str, ...]
+    """The claim has a word, its best sentence the opposite one."""
+    direction_differs: bool
+    """The claim tells of more, its best sentence of less, or the other way round."""
+    replaced: tuple[str, ...]
+    """The claim has one number, its best sentence another of the same kind in its place."""
+    frame: float
+    """How much of claim and best sentence is the same, in order, 0 to 1."""
+    apart: int
+    """How many words of content only one of the two has."""
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the best sentence is the same but for a number, a negation or an opposite."""
+        negated = self.negation_differs and self.apart <= MOST_APART
+        turned = negated or bool(self.opposites) or bool(self.replaced)
+        return turned and self.frame >= SAME_FRAME
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """In words."""
+        found = [f"{shown} stands in no passage" for shown in (*self.numbers_missing, *self.names_missing)]
+        found += [f"{pair} in its support" for pair in self.replaced]
+        found += ["one of claim and support is negated"] * self.negation_differs
+        found += ["claim and support go in opposite directions"] * self.direction_differs
+        return (*found, *(f"{pair} are opposites" for pair in self.opposites))
+
+
+def consistency(claim: Sentence, window: Sequence[Sentence], best: Sentence | None, evidence: Evidence) -> Consistency:
+    """Check one claim against its best sentence, the sentences around it, and all of the evidence."""
+    numbers = [fact for fact in claim.facts if fact.kind not in _NAMES]
+    names = [fact for fact in claim.facts if fact.kind in _NAMES]
+    near = [fact for one in window for fact in one.facts]
+    missing = [fact for fact in numbers if not _stated(fact, evidence.facts)]
+    return Consistency(
+        numbers=len(numbers),
+        numbers_missing=_shown(missing),
+        numbers_elsewhere=_shown(fact for fact in numbers if fact not in missing and not _stated(fact, near)),
+        names=len(names),
+        names_missing=_shown(fact for fact in names if fact.value not in evidence.stems),
+        negation_differs=best is not None and _negated(claim) != _negated(best),
+        opposites=() if best is None else _opposites(claim, best),
+        direction_differs=best is not None and _direction(claim) * _direction(best) < 0,
+        replaced=() if best is None else _replaced(numbers, claim, best),
+        frame=0.0 if best is None else _frame(claim, best),
+        apart=0 if best is None else len(_stated_stems(claim) ^ _stated_stems(best)),
+    )
+
+
+def _stated(fact: Fact, among: Iterable[Fact]) -> bool:
+    """Whether a number or date stands there, counting whatever it may: 40 of something is at least the number 40."""
+    return any(fact.fits(other) or fact.value == other.value or fact.value in other.value.split("-") for other in among)
+
+
+def _negated(sentence: Sentence) -> bool:
+    return sum(token.stem in NEGATORS for token in sentence.tokens) % 2 == 1
+
+
+def _direction(sentence: Sentence) -> int:
+    """1 when a sentence tells of more, -1 of less, 0 of neither or both; a negation turns it round."""
+    more = sum(token.stem in _MORE for token in sentence.tokens) - sum(token.stem in _LESS for token in sentence.tokens)
+    sign = (more > 0) - (more < 0)
+    return -sign if _negated(sentence) else sign
+
+
+def _opposites(claim: Sentence, best: Sentence) -> tuple[str, ...]:
+    return tuple(
+        f"{stem} / {other}"
+        for stem in sorted(claim.stems - best.stems)
+        for other in sorted(OPPOSITES_OF.get(stem, frozenset()) & (best.stems - claim.stems))
+    )
+
+
+def _replaced(numbers: Sequence[Fact], claim: Sentence, best: Sentence) -> tuple[str, ...]:
+    there = [fact for fact in best.facts if fact.kind != "name"]
+    lost = [fact for fact in numbers if not _stated(fact, there)]
+    other = [fact for fact in there if not _stated(fact, claim.facts)]
+    pairs = [(one, another) for one in lost for another in other if one.kind == another.kind and one.of == another.of]
+    return tuple(f"{one.shown} / {another.shown}" for one, another in pairs)
+
+
+def _frame(claim: Sentence, best: Sentence) -> float:
+    """Numbers and negators are left out: they are what may differ inside a frame."""
+    one, other = (
+        [token.stem for token in sentence.tokens if token.stem not in FILLERS | NEGATORS and not _is_number(token)]
+        for sentence in (claim, best)
+    )
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() if one and other else 0.0
+
+
+def _stated_stems(sentence: Sentence) -> frozenset[str]:
+    return frozenset(
+        token.stem for token in sentence.tokens if token.stem not in FUNCTION_WORDS | NEGATORS and not _is_number(token)
+    )
+
+
+def _is_number(token: Token) -> bool:
+    return token.fact is not None and token.fact.kind != "name"
+
+
+def restricted(claim: Sentence, best: Sentence | None) -> bool:
+    """Whether the claim says only, except or unless where its support does not."""
+    return bool(claim.stems & RESTRICTORS) and (best is None or not best.stems & RESTRICTORS)
+
+
+def _shown(facts: Iterable[Fact]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(fact.shown or fact.value for fact in facts))
+
+
+# --- Support of a claim by evidence ---
+#
+# Words first: the sentences that share most of a claim's rare words are the candidates, and only they are compared by
+# meaning, so that a long context costs little more than a short one.
 
 CANDIDATES = 3
 """Sentences compared by meaning, for each claim."""

@@ -1,20 +1,19 @@
-"""Whether two questions ask the same in other words, so that what was said of the one may be said of the other.
-
-Meaning nominates, exact checks decide: "enable" is near "disable", 2024 near 2025, "from A to B" near "from B to A".
-Without vectors only the same words in the same order are alike.
-"""
+"""Whether two questions ask the same thing in other words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from assay.embedding.protocol import Embedder
 from assay.text.questions import NEW_WORDS, OLD_WORDS, read_question
 from assay.text.terms import stems_of, words
 from assay.text.vocabulary import NEGATORS, OPPOSITES
 from assay.text.wording import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.embedding.protocol import Embedder
 
 
 class _Exact(NamedTuple):

@@ -1,24 +1,14 @@
-"""The registry of judges, and `@judge`, which adds one of your own.
-
-    @judge("exact", about="correctness")
-    def exact(given: JudgeInput) -> float | None:
-        return 5.0 * (given.answer.strip() == given.reference.strip()) if given.reference else None
-
-`assay judge run --judge exact` asks it. The function sees one answer with its question, passages and, where the dataset
-has one, a right answer. It returns a score from 0 to 5 (about abstention: True or False), None when it cannot say, or a
-whole verdict with a reason. A judge that raises has given no verdict, and the reason says what it raised.
-"""
+"""The registry of judges, and `@judge`, which adds one of your own."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import BadValue
-from assay.judging.any_judge import AnyJudge, Judging
-from assay.records import Scope
+from assay.judging.protocol import AnyJudge, Judging
 from assay.records.checked import one_of
 from assay.records.judging import (
     AbstentionVerdict,
@@ -31,6 +21,9 @@ from assay.records.judging import (
     no_verdict,
 )
 from assay.registry import Registry, hash_function
+
+if TYPE_CHECKING:
+    from assay.records import Scope
 
 Function = TypeVar("Function", bound=Callable[[JudgeInput], Any])
 

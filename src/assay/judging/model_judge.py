@@ -1,20 +1,13 @@
-"""Judges that ask a model. `LlmJudge` is one rubric and one model; the three small classes give it the judges' faces.
-
-Nothing that the model, its server or the judged text does is raised: an unreadable reply, a server that is down and a
-spent budget are outcomes, each its own. Judged text that speaks to the judge is judged a second time without what it
-says to it, and a verdict that moves by more than one point is `contested`, which counts for nothing.
-"""
+"""Judges that ask a model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from assay.errors import BudgetExhausted, ModelError
 from assay.judging.injection import Guard, cleaned, enclosed, suspicions, without_orders
-from assay.judging.parsing import PARSER_VERSION, read_verdict
-from assay.judging.rubric import Rubric
+from assay.judging.rubric import PARSER_VERSION, Rubric, read_verdict
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.structured import Structured, ask_structured
 from assay.models.usage import usage_of_failure
@@ -32,6 +25,9 @@ from assay.records.judging import (
     no_verdict,
     score_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SAME_WITHIN = 1.0
 """Two scores of one answer this near are the same to a reader."""

@@ -1,25 +1,25 @@
-"""What judging keeps in the store: replies that were paid for, what was spent, and the secret of the marked lines.
-
-Money set aside by a process that died stays set aside: the call may have been made, and nobody can say.
-"""
+"""What judging stores: paid replies, money spent, and the secret of the marked lines."""
 
 from __future__ import annotations
 
 import secrets
 import threading
-from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
-from assay.clock import Clock
 from assay.errors import BudgetExhausted
 from assay.judging.injection import Guard
 from assay.models.budget import Cost, Limits
 from assay.models.chat import ChatReply
-from assay.records import Scope
 from assay.records.judging import JudgedAnswer, StoredVerdict
-from assay.storage import Store
 from assay.storage.repositories.judging import Balance
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from assay.clock import Clock
+    from assay.records import Scope
+    from assay.storage import Store
 
 Period = Literal["day", "month", "ever"]
 SECRET = "judge_secret"  # noqa: S105 - the name under which it is kept

@@ -1,21 +1,19 @@
-"""A plan held against its question: what the queries keep of it, what they lose, and where they turn.
+"""The plan checkpoint without a model.
 
-Meaning nominates, exact checks decide: the queries nearest to a question may still lack the year it names, one side of
-its comparison, or its "without". Every finding carries the words that would mend it.
+- Comparing a plan with its question.
+- The evaluator of plans.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.embedding.protocol import Embedder
 from assay.errors import BadValue
-from assay.records.research import Issue, Material, QuestionKind
+from assay.records.research import Checkpoint, Dimension, Issue, Material, QuestionKind, Role, RoleScores
 from assay.text.questions import (
     ALIKE,
     NEW_WORDS,
@@ -29,6 +27,17 @@ from assay.text.questions import (
 from assay.text.terms import stems, stems_of, words
 from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, OPPOSITES
 from assay.text.wording import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from assay.embedding.protocol import Embedder
+    from assay.records.judging import JudgeKind
+
+# --- Comparing a plan with its question ---
+#
+# Meaning nominates, exact checks decide: the queries nearest to a question may still lack the year it names, one side
+# of its comparison, or its "without". Every finding carries the words that would mend it.
 
 FAR, NEAR = 0.4, 0.8
 """Cosines of a question with its best query: at or below the first they have nothing in common, from the second on
@@ -274,3 +283,87 @@ def first_issue(reading: PlanReading, findings: Iterable[Finding]) -> str:
     if gravest is not None:
         return gravest.issue.issue
     return f"not covered: {reading.missing[0]}" if reading.missing else ""
+
+
+# --- The evaluator of plans ---
+#
+# The owner of a dimension gives the whole reading; the other role gives what shows from where it stands: words to one,
+# meaning to the other. Their spread is small when a plan is plainly right or wrong, and wide when words and meaning
+# part.
+
+VERSION = "1"
+SURE, UNSURE = 0.9, 0.65
+"""Confidence far from the threshold and right at it; English is required for either."""
+FOREIGN = 0.4
+"""Confidence about a question whose language the rules do not read."""
+PASS = 0.7
+
+
+class BuiltinPlanEvaluator:
+    """One role at the plan checkpoint."""
+
+    kind: JudgeKind = "builtin"
+    checkpoint = Checkpoint.PLAN
+    name = f"builtin-plan/{VERSION}"
+
+    def __init__(self, role: Role, read: Callable[[Material], PlanReading]) -> None:
+        self.role = role
+        self._read = read
+
+    def evaluate(self, material: Material) -> RoleScores:
+        """Score intent alignment, query coverage and scope."""
+        reading = self._read(material)
+        scores = _intent_view(reading) if self.role is Role.INTENT_ANALYST else _coverage_view(reading)
+        return RoleScores(
+            scores=scores,
+            confidence=_confidence(reading, min(scores.values())),
+            critique=_critique(reading),
+            issues=_issues(reading),
+        )
+
+
+def _intent_view(reading: PlanReading) -> dict[Dimension, float]:
+    """Owns intent and scope; sees of coverage how much of the key words is searched, beside its aspects."""
+    return {
+        Dimension.INTENT_ALIGNMENT: reading.intent,
+        Dimension.QUERY_COVERAGE: (reading.coverage + max(reading.kept, reading.nearness)) / 2,
+        Dimension.SCOPE_APPROPRIATENESS: reading.scope,
+    }
+
+
+def _coverage_view(reading: PlanReading) -> dict[Dimension, float]:
+    """Owns coverage; sees of intent the words that were kept, and what was lost."""
+    return {
+        Dimension.INTENT_ALIGNMENT: (reading.intent + reading.kept) / 2
+        if reading.kept < reading.intent
+        else reading.intent,
+        Dimension.QUERY_COVERAGE: reading.coverage,
+        Dimension.SCOPE_APPROPRIATENESS: (reading.scope + reading.coverage) / 2,
+    }
+
+
+def _confidence(reading: PlanReading, score: float) -> float:
+    if not reading.is_english:
+        return FOREIGN
+    return min(SURE, UNSURE + abs(score - PASS))
+
+
+def _critique(reading: PlanReading) -> str:
+    said = first_issue(reading, reading.findings)
+    if said:
+        return said
+    return "the plan asks what was asked" if reading.intent >= PASS else "the queries are about something else"
+
+
+def _issues(reading: PlanReading) -> tuple[Issue, ...]:
+    """What to mend, gravest first."""
+    found = [one.issue for one in sorted(reading.findings, key=lambda one: one.factor)]
+    found += [
+        Issue(issue=f"no query covers {aspect!r}", fix=f"add a query for {aspect}", terms=(aspect,))
+        for aspect in reading.missing
+    ]
+    if reading.nearness < 0.5 and reading.kept < 0.5:
+        found.append(Issue(issue="the queries are about something else", fix="search the question's own words"))
+    if reading.scope < 0.5:
+        found.append(Issue(issue="the queries are too broad or too narrow", fix="stay with the words of the question"))
+    return tuple(found)
