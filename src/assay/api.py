@@ -45,7 +45,8 @@ from assay.records import (
 )
 from assay.records import datasets as records_of_datasets
 from assay.settings import KNOWN, Settings, load_settings
-from assay.verbs import Caller, Surface, Verb, health, reading, searching, usage
+from assay.verbs import Caller, Surface, Verb, auditing, health, reading, searching, usage
+from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import memory as memory_verbs
@@ -60,7 +61,9 @@ if TYPE_CHECKING:
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.memory.portable import Exported
+    from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
     from assay.records.analysis import Aggregates, Analysis, Patterns
+    from assay.records.audit_log import AuditChains, AuditPage
     from assay.records.flags import FlagList, FlagState
     from assay.records.health import HealthReport
     from assay.records.learning import AnswerRating, RecordedEvents, Validated
@@ -428,6 +431,39 @@ class Memory:
             not_useful=not_useful,
             session_id=session_id,
         )
+
+    def audit(self, **filters: Any) -> AuditPage:
+        """Return one page of the audit log, newest first.
+
+        Filters are action, actor, target, since, until, all_tenants, limit and cursor.
+        """
+        return self._call(auditing.LIST, **filters)
+
+    def check_audit(self, *, all_tenants: bool = False) -> AuditChains:
+        """Check that no entry of the audit log was changed or removed."""
+        return self._call(auditing.CHECK, all_tenants=all_tenants)
+
+    def tokens(self) -> TokenList:
+        """Every token of the tenant, never their text."""
+        return self._call(access_verbs.LIST_TOKENS)
+
+    def create_token(
+        self, name: str, access: Access | str = Access.READ, *, days: int | None = None, person: bool = False
+    ) -> CreatedToken:
+        """Make a token that lets others reach a server; its text is in the result, and nowhere else."""
+        return self._call(access_verbs.CREATE_TOKEN, name=name, access=access, days=days, person=person)
+
+    def revoke_token(self, token_id: str) -> TokenLine:
+        """Let a token open nothing from now on."""
+        return self._call(access_verbs.REVOKE_TOKEN, token_id=token_id)
+
+    def sign_ins(self) -> SignInList:
+        """Every browser that signed in with a token of the tenant."""
+        return self._call(access_verbs.LIST_SIGN_INS)
+
+    def end_sign_in(self, session_id: str) -> SignInLine:
+        """Let a browser's sign-in open nothing from now on."""
+        return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         return verb.call(self.caller(verb), verb.make(given))

@@ -50,7 +50,9 @@ from assay.records import (
     Tier,
     Why,
 )
+from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
 from assay.records.analysis import Aggregates, Analysis, Patterns
+from assay.records.audit_log import AuditChains, AuditPage
 from assay.records.dataset_overview import DatasetOverview
 from assay.records.flags import FlagList, FlagState
 from assay.records.health import HealthReport
@@ -58,7 +60,8 @@ from assay.records.learning import AnswerRating, RecordedEvents, Validated
 from assay.records.research_log import ResearchSession, SessionEvaluation, SessionPage, StoredResearch
 from assay.records.researched import ResearchAnswer
 from assay.records.run_results import ComparisonResult, RunSummary
-from assay.verbs import Verb, health, reading, searching, usage
+from assay.verbs import Verb, auditing, health, reading, searching, usage
+from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import flags as flag_verbs
@@ -321,6 +324,39 @@ class Client:
         """Say what is known after a task. `more` are result, useful, not_useful and session_id."""
         given = {"knowledge": knowledge, "uncertainty": uncertainty, "context": context, **more}
         return self._call(session_verbs.POSTFLIGHT, task_id=task_id, **given)
+
+    def audit(self, **filters: Any) -> AuditPage:
+        """Return one page of the audit log, newest first.
+
+        Filters are action, actor, target, since, until, all_tenants, limit and cursor.
+        """
+        return self._call(auditing.LIST, **filters)
+
+    def check_audit(self, *, all_tenants: bool = False) -> AuditChains:
+        """Check that no entry of the audit log was changed or removed."""
+        return self._call(auditing.CHECK, all_tenants=all_tenants)
+
+    def tokens(self) -> TokenList:
+        """Every token of the tenant, never their text."""
+        return self._call(access_verbs.LIST_TOKENS)
+
+    def create_token(
+        self, name: str, access: Access | str = Access.READ, *, days: int | None = None, person: bool = False
+    ) -> CreatedToken:
+        """Make a token that reaches no further than your own; its text is in the result, and nowhere else."""
+        return self._call(access_verbs.CREATE_TOKEN, name=name, access=access, days=days, person=person)
+
+    def revoke_token(self, token_id: str) -> TokenLine:
+        """Let a token open nothing from now on."""
+        return self._call(access_verbs.REVOKE_TOKEN, token_id=token_id)
+
+    def sign_ins(self) -> SignInList:
+        """Every browser that signed in with a token of the tenant."""
+        return self._call(access_verbs.LIST_SIGN_INS)
+
+    def end_sign_in(self, session_id: str) -> SignInLine:
+        """Let a browser's sign-in open nothing from now on."""
+        return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
 
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         """Call a verb over HTTP; the result is the value that the same verb returns in Python."""

@@ -134,6 +134,10 @@ class AccessTooLow(NotAllowed):
     """It needs more access than the caller has, or a person."""
 
 
+class PersonNeeded(NotAllowed):
+    """A program asked for what only a person may do."""
+
+
 class CheckpointNotFound(InputError):
     """No checkpoint has that id or name."""
 

@@ -41,6 +41,6 @@ def test_a_sign_in_of_one_tenant_is_nobody_elses(store: Store, scope: Scope, clo
     assert opened is not None
     assert (opened.grant.scope.tenant, opened.grant.access) == (scope.tenant, Access.WRITE)
     assert sign_ins.all(Scope(tenant="other")) == []
-    assert [one.kept.via for one in sign_ins.all(scope)] == ["browser 10.0.0.7"]
+    assert [sign_in.via for sign_in in sign_ins.all(scope)] == ["browser 10.0.0.7"]
     for wrong in ("", made.text[:-1], made.text + "x", made.kept.digest, made.kept.session_id):
         assert sign_ins.find(wrong) is None

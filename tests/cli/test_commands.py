@@ -102,7 +102,7 @@ def test_doctor_names_a_trigger_that_assay_did_not_make(run: Run, tmp_path: Path
 
 def test_a_token_of_an_operator_is_made_at_the_command_line(run: Run) -> None:
     made = run("token", "create", "--scope", "operator", "--name", "ops", "--db", "notes.db", "--json").json
-    assert (made["scope"], made["token"][:6]) == ("operator", "assay_")
+    assert (made["access"], made["token"][:6]) == ("operator", "assay_")
     assert "operator" in run("token", "list", "--db", "notes.db").out
 
 

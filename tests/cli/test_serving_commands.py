@@ -24,8 +24,8 @@ def test_a_token_is_shown_once_listed_without_its_text_and_revoked(run: Run) -> 
     assert made.code == 0
     text = re.findall(r"assay_[\w-]{43}", made.out)
     assert len(text) == 1
-    [listed] = json.loads(run("token", "list", "--json").out)
-    assert (listed["name"], listed["scope"], listed["revoked_at"]) == ("ci", "write", None)
+    [listed] = json.loads(run("token", "list", "--json").out)["tokens"]
+    assert (listed["name"], listed["access"], listed["revoked_at"]) == ("ci", "write", None)
     shown = run("token", "list")
     assert "good until" in shown.out
     assert text[0] not in shown.out

@@ -106,13 +106,13 @@ def test_the_command_line_lists_pages_and_sessions(
     text = re.findall(r"assay_[\w-]{43}", run("token", "create", "--name", "web", "--db", db).out)[0]
     first = json.loads(run("audit", "--action", "token.", "--limit", "1", "--json", "--db", db).out)
     assert [(one["detail"]["name"], one["via"]) for one in first["entries"]] == [("web", "command line")]
-    before = str(first["next_before"])
-    [second] = json.loads(run("audit", "--action", "token.", "--before", before, "--json", "--db", db).out)["entries"]
+    behind = first["next_cursor"]
+    [second] = json.loads(run("audit", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)["entries"]
     assert second["detail"]["name"] == "ci"
     assert "Nobody has signed in." in run("token", "sessions", "--db", db).out
     made = services.sign_ins.begin(text, "browser 10.0.0.7")
     assert made is not None
-    [listed] = json.loads(run("token", "sessions", "--json", "--db", db).out)
+    [listed] = json.loads(run("token", "sessions", "--json", "--db", db).out)["sign_ins"]
     assert (listed["token_name"], listed["via"], listed["is_open"]) == ("web", "browser 10.0.0.7", True)
     assert "digest" not in listed
     assert run("token", "end", listed["session_id"], "--db", db).code == 0

@@ -14,9 +14,9 @@ from tests.server.serving import OWN, reaching, services_at
 
 from assay.errors import BadValue
 from assay.records import Judgment, JudgmentSource, LoggedQuery
-from assay.server import paging
 from assay.server.services import Services
 from assay.testing import note
+from assay.verbs.paging import read_cursor, row_number, write_cursor
 
 
 @pytest.fixture
@@ -110,9 +110,9 @@ def test_a_cursor_that_was_made_up_is_refused(client: TestClient, path: str, cur
 
 def test_a_cursor_of_another_list_leads_nowhere() -> None:
     with pytest.raises(BadValue):
-        paging.read("runs", paging.written("audit", 5), paging.number, 0)
+        read_cursor("runs", write_cursor("audit", 5), row_number, 0)
 
 
 @given(st.integers(min_value=0, max_value=2**63 - 1))
 def test_a_cursor_leads_where_it_was_made_for(place: int) -> None:
-    assert paging.read("runs", paging.written("runs", place), paging.number, 0) == place
+    assert read_cursor("runs", write_cursor("runs", place), row_number, 0) == place

@@ -117,5 +117,5 @@ def test_the_command_line_makes_tokens_for_persons_and_for_programs(
     assert made["person"] is True
     assert grant is not None
     assert grant.person
-    assert [one["person"] for one in run("token", "list", "--json").json] == [False, True]
+    assert [one["person"] for one in run("token", "list", "--json").json["tokens"]] == [False, True]
     assert "a person" in run("token", "list").out

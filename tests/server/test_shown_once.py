@@ -18,9 +18,9 @@ import assay
 from assay.access import Tokens
 from assay.records.access import TOKEN_SHAPE, Access
 from assay.server.idempotency import Repeats, named
-from assay.server.routers.governing import TOKEN_ONCE
 from assay.server.services import Services
 from assay.storage.tables import metadata
+from assay.verbs.access import TOKEN_ONCE
 
 BODY = {"name": "ci", "access": "read"}
 

@@ -203,7 +203,7 @@ def test_the_page_lists_sessions_and_ends_one(client: TestClient, services: Serv
     given = {"Cookie": f"{COOKIE}={admin}"}
     page = client.get("/evaluation/sign-ins", headers=given)
     assert page.text.count(">open<") == 2
-    [wanted] = [one.kept.session_id for one in services.sign_ins.all(OWN) if one.kept.via == "browser test"]
+    [wanted] = [one.session_id for one in services.sign_ins.all(OWN) if one.via == "browser test"]
     assert f"/evaluation/sign-ins/{wanted}/end" in page.text
     csrf = re.findall(r'name="csrf_token" value="([0-9a-f]+)"', page.text)[0]
     answer = client.post(f"/evaluation/sign-ins/{wanted}/end", data={"csrf_token": csrf}, headers=given)

@@ -155,7 +155,7 @@ def test_a_tenant_that_was_erased_leaves_a_chained_entry_with_the_default_tenant
     with store.reading(Scope()) as work:
         assert work.audit.entries()[0].action == "tenant.forget"
         assert work.audit.check().is_whole
-        assert [line.tenant for line in work.audit.find_everywhere(AuditFilter())] == ["default", "default"]
+        assert [line.entry.tenant for line in work.audit.find_everywhere(AuditFilter())] == ["default", "default"]
 
 
 def test_entries_are_found_by_what_they_say(store: Store, clock: FixedClock) -> None:
@@ -180,8 +180,8 @@ def test_entries_are_found_by_what_they_say(store: Store, clock: FixedClock) -> 
     with store.reading(Scope(tenant="other")) as work:
         assert work.audit.find(AuditFilter()) == []
         first, second = work.audit.find_everywhere(AuditFilter(action="token."), limit=2)
-        assert [first.tenant, first.entry.via] == ["acme", "command line"]
-        assert work.audit.find_everywhere(AuditFilter(), before=second.row_id)[0].tenant == "default"
+        assert [first.entry.tenant, first.entry.via] == ["acme", "command line"]
+        assert work.audit.find_everywhere(AuditFilter(), before=second.row_id)[0].entry.tenant == "default"
 
 
 def test_a_checkpoint_knows_where_the_log_ended_and_a_log_that_was_cut_since_is_noticed(

@@ -11,10 +11,12 @@ from typing import Any
 
 from tests.analysis.made import scored
 
+from assay.access import Access, Tokens
 from assay.evaluation.manual_grades import keep_grades
 from assay.records import Judgment, JudgmentSource, Scope, SearchRequest, TaskReport
 from assay.settings import Settings
 from assay.wiring.research import open_research
+from assay.wiring.stores import sign_ins_of
 
 Prepare = Callable[[Any, Scope, Any], Mapping[str, str]]
 
@@ -784,10 +786,82 @@ SESSIONS = (
         ),
     ),
 )
+
+
+def make_spare(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Make a token, and let a browser sign in with it."""
+    made = Tokens(engine.store, engine.clock).create(scope, "spare", Access.WRITE, days=7)
+    begun = sign_ins_of(Settings(), engine.store, engine.clock).begin(made.text, "browser 10.0.0.7")
+    assert begun is not None
+    return {"spare": made.kept.token_id, "sign_in": begun.kept.session_id}
+
+
+ACCESS = (
+    Examples(
+        "token.list",
+        (
+            Example(given={}, argv=("token", "list")),
+            Example(given={}, argv=("token", "list"), prepare=make_spare),
+        ),
+    ),
+    Examples(
+        "token.create",
+        (
+            Example(given={"name": "ci"}, argv=("token", "create", "--name", "ci")),
+            Example(
+                given={"name": "ada", "access": "write", "days": 30, "person": True},
+                argv=("token", "create", "--name", "ada", "--scope", "write", "--days", "30", "--person"),
+            ),
+            Example(given={"name": "ci", "days": 0}, argv=("token", "create", "--name", "ci", "--days", "0")),
+            Example(given={"name": ""}, argv=("token", "create", "--name", "")),
+        ),
+    ),
+    Examples(
+        "token.revoke",
+        (
+            Example(given={"token_id": "<spare>"}, argv=("token", "revoke", "<spare>"), prepare=make_spare),
+            Example(given={"token_id": "t_none"}, argv=("token", "revoke", "t_none")),
+        ),
+    ),
+    Examples(
+        "sign_in.list",
+        (
+            Example(given={}, argv=("token", "sessions"), prepare=make_spare),
+            Example(given={}, argv=("token", "sessions")),
+        ),
+    ),
+    Examples(
+        "sign_in.end",
+        (
+            Example(given={"session_id": "<sign_in>"}, argv=("token", "end", "<sign_in>"), prepare=make_spare),
+            Example(given={"session_id": "ls_none"}, argv=("token", "end", "ls_none")),
+        ),
+    ),
+)
+AUDITING = (
+    Examples(
+        "audit.list",
+        (
+            Example(given={}, argv=("audit",), prepare=make_spare),
+            Example(
+                given={"action": "token.", "target": "<spare>", "since": "2020-01-31", "limit": 1},
+                argv=("audit", "--action", "token.", "--target", "<spare>", "--since", "2020-01-31", "--limit", "1"),
+                prepare=make_spare,
+            ),
+            Example(given={"limit": 1}, argv=("audit", "--limit", "1")),
+            Example(given={"limit": 201}, argv=("audit", "--limit", "201")),
+            Example(given={"since": "soon"}, argv=("audit", "--since", "soon")),
+            Example(given={"cursor": "made-up"}, argv=("audit", "--cursor", "made-up")),
+        ),
+    ),
+    Examples("audit.check", (Example(given={}, argv=("audit",), prepare=make_spare),)),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
         *ANALYSIS,
+        *ACCESS,
+        *AUDITING,
         *DATASETS,
         *FLAGS,
         *HEALTH,

@@ -33,6 +33,7 @@ from assay.errors import AssayError
 from assay.mcp.host import Host
 from assay.mcp.server import build_server
 from assay.records import Scope
+from assay.records.access import TOKEN_SHAPE
 from assay.server.application import build
 from assay.server.services import Services
 from assay.settings import CONFIG_VARIABLE, Settings
@@ -47,6 +48,8 @@ TIMING = ("_ms", "_minutes", "quality_proxy_score")
 """Ends of names of fields that depend on how long a step took."""
 _WAITING = re.compile(r"\b[\d,]+ waiting")
 """How many lines of the query log are not written yet, which depends on the moment."""
+_HEAD = re.compile(r"^[0-9a-f]{64}$")
+"""The hash with which the log of a tenant ends: every entry has random salt."""
 CALLERS = (PRINCIPAL, "local")
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
@@ -72,6 +75,8 @@ def _compare(control: str, treatment: str, **more: Any) -> Any:
 
 
 PRINTED: Mapping[str, Callable[[Any], Any]] = {
+    "audit.list": lambda told: _without(told, "chains"),
+    "audit.check": lambda told: {"chains": told["chains"]},
     "run.start": lambda told: _without(told["runs"][0], "folder"),
     "run.compare": lambda told: told["comparisons"][0],
     "dataset.list": lambda told: {"datasets": [_without(one, "path", "imported_from") for one in told["datasets"]]},
@@ -110,7 +115,12 @@ class Place:
         notes = fill(self.services.engine, scope, self.files)
         more = {} if prepare is None else dict(prepare(self.services.engine, scope, notes))
         self.services.engine.store.log.flush()
-        return Tenant(self, scope, {**notes.ids, **more})
+        # Made for every surface, needed or not: they stand in the list of tokens and in the audit log.
+        tokens = {
+            person: self.services.tokens.create(scope, "parity", Access.OPERATOR, person=person).text
+            for person in (False, True)
+        }
+        return Tenant(self, scope, {**notes.ids, **more}, tokens)
 
 
 @dataclass(frozen=True)
@@ -120,14 +130,16 @@ class Tenant:
     place: Place
     scope: Scope
     ids: Mapping[str, str]
+    tokens: Mapping[bool, str]
+    """By whether a person uses it."""
 
     def token(self, *, person: bool) -> str:
         """Return a token that may do everything here."""
-        return self.place.services.tokens.create(self.scope, "parity", Access.OPERATOR, person=person).text
+        return self.tokens[person]
 
     def plain(self, value: Any) -> Any:
         """Return an answer with ids and times replaced by what they stand for."""
-        names = {stored: f"<{name}>" for name, stored in self.ids.items()}
+        names = {stored: f"<{name}>" for name, stored in self.ids.items()} | {self.scope.tenant: "<tenant>"}
         return _plain(value, names, {})
 
 
@@ -138,6 +150,8 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         return {
             name: "<timing>"
             if name.endswith(TIMING) or name in times
+            else names.get(inner, inner)
+            if name == "tenant"
             else _plain(_hide_cursor(name, inner), names, seen)
             for name, inner in value.items()
         }
@@ -150,6 +164,7 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
     with contextlib.suppress(ValueError):
         datetime.fromisoformat(value)
         return "<time>"
+    value = TOKEN_SHAPE.sub("<token>", _HEAD.sub("<head>", value))
     value = _WAITING.sub("<some> waiting", value)
     return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
 

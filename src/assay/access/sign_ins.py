@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from assay.access.policies import Grant
@@ -16,7 +16,7 @@ from assay.access.tokens import digest_of, grant_of
 from assay.clock import Clock
 from assay.errors import SettingError, StorageError
 from assay.records import Scope
-from assay.records.access import TOKEN_SHAPE, LoginSession
+from assay.records.access import TOKEN_SHAPE, AccessToken, LoginSession, SignInLine
 from assay.storage import Store
 
 MARK = "session_"
@@ -42,14 +42,6 @@ class OpenSignIn(NamedTuple):
 
     grant: Grant
     kept: LoginSession
-
-
-class ListedSignIn(NamedTuple):
-    """A sign-in as a list shows it."""
-
-    kept: LoginSession
-    token_name: str
-    is_open: bool
 
 
 class SignIns:
@@ -122,25 +114,36 @@ class SignIns:
         self.end(replace(found.grant.scope, via=via), found.kept.session_id)
         return True
 
-    def all(self, scope: Scope) -> list[ListedSignIn]:
+    def all(self, scope: Scope) -> list[SignInLine]:
         """Every sign-in of the tenant, newest first; those that are over too, for a month."""
         now = self._clock.now()
         with self._store.reading(scope) as work:
             tokens = {token.token_id: token for token in work.access_tokens.all()}
             sessions = work.login_sessions.all()
-        listed = []
-        for session in sessions:
-            token = tokens.get(session.token_id)
-            opens = session.is_open(now, self._idle) and token is not None and token.is_good(now)
-            listed.append(ListedSignIn(session, "" if token is None else token.name, opens))
-        return listed
+        return [self._line(session, tokens.get(session.token_id), now) for session in sessions]
 
-    def end(self, scope: Scope, session_id: str) -> LoginSession:
+    def end(self, scope: Scope, session_id: str) -> SignInLine:
         """Let a sign-in of the tenant open nothing from now on."""
+        now = self._clock.now()
         with self._store.writing(scope) as work:
-            ended = work.login_sessions.end(session_id, self._clock.now())
+            ended = work.login_sessions.end(session_id, now)
             work.audit.append("session.end", session_id, {"token_id": ended.token_id})
-        return ended
+            tokens = {token.token_id: token for token in work.access_tokens.all()}
+        return self._line(ended, tokens.get(ended.token_id), now)
+
+    def _line(self, session: LoginSession, token: AccessToken | None, now: datetime) -> SignInLine:
+        """Return a sign-in as a list shows it: with the name of its token, without the hash of its secret."""
+        return SignInLine(
+            session_id=session.session_id,
+            token_id=session.token_id,
+            token_name="" if token is None else token.name,
+            via=session.via,
+            created_at=session.created_at,
+            last_seen_at=session.last_seen_at,
+            expires_at=session.expires_at,
+            ended_at=session.ended_at,
+            is_open=session.is_open(now, self._idle) and token is not None and token.is_good(now),
+        )
 
 
 def _checked(given: timedelta, setting: str) -> timedelta:

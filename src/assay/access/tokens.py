@@ -17,7 +17,7 @@ from assay.access.policies import Authoriser, Grant
 from assay.clock import Clock
 from assay.errors import InputError, NotAllowed, StorageError
 from assay.records import Scope
-from assay.records.access import TOKEN_SHAPE, Access, AccessToken
+from assay.records.access import LONGEST_DAYS, TOKEN_SHAPE, Access, AccessToken
 from assay.storage import Store
 
 MARK = "assay_"
@@ -25,7 +25,6 @@ MARK = "assay_"
 REMEMBERED_S = 2.0
 """A token that was revoked by another process still opens for at most this long."""
 MOST_REMEMBERED = 1_000
-LONGEST_DAYS = 3_650
 
 
 class NewToken(NamedTuple):

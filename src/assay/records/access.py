@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -12,6 +12,8 @@ from assay.records.checked import allow, one_of, require
 
 TOKEN_SHAPE = re.compile(r"assay_[A-Za-z0-9_-]{43}")
 """What the text of every token looks like."""
+LONGEST_DAYS = 3_650
+"""Days after which a token ends at the latest, if it ends at all."""
 
 
 class Access(StrEnum):
@@ -27,6 +29,43 @@ class Access(StrEnum):
         """Whether whoever has this may do what needs the other."""
         order = list(Access)
         return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenLine:
+    """A token in a list; neither its text nor its hash."""
+
+    token_id: str
+    name: str
+    access: Access
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    """None: it does not expire."""
+    revoked_at: datetime | None
+    person: bool
+    """Whether a person uses it; otherwise a program does."""
+
+    def is_good(self, now: datetime) -> bool:
+        """Whether it still opens anything."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenList:
+    """Every token of the tenant, oldest first."""
+
+    tokens: tuple[TokenLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CreatedToken(TokenLine):
+    """A new token, this once with its text."""
+
+    token: str | None = field(repr=False)
+    """Its text; None when the same request is answered again under its key."""
+    notice: str | None = None
+    """Why there is no text, and what to do; None when there is one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,9 +92,42 @@ class AccessToken:
         allow(self, values.moment, "expires_at", "revoked_at")
         require(self, values.flag, "person")
 
+    @property
+    def line(self) -> TokenLine:
+        """The token as surfaces show it: without its hash."""
+        return TokenLine(**{field.name: getattr(self, field.name) for field in fields(TokenLine)})
+
     def is_good(self, now: datetime) -> bool:
         """Whether it still opens anything."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignInLine:
+    """A browser that signed in; never the secret of its cookie."""
+
+    session_id: str
+    token_id: str
+    token_name: str
+    """Empty when the token is gone."""
+    via: str
+    """From where the browser signed in."""
+    created_at: datetime
+    last_seen_at: datetime
+    """When it was last used, to within a minute."""
+    expires_at: datetime
+    """When it ends however much it is used."""
+    ended_at: datetime | None
+    """When somebody signed out, or ended it. None: nobody did."""
+    is_open: bool
+    """Whether it still opens anything."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignInList:
+    """Sign-ins of the tenant, newest first; those that are over stay for a month."""
+
+    sign_ins: tuple[SignInLine, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

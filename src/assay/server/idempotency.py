@@ -21,8 +21,8 @@ from assay.errors import BadValue
 from assay.records import Scope, values
 from assay.records.access import RequestKey
 from assay.server.errors import Refused
-from assay.server.routing import ShownOnce
 from assay.storage import Store
+from assay.verbs.verb import ShownOnce
 
 HEADER = "idempotency-key"
 REPLAYED = (b"idempotency-replayed", b"true")

@@ -26,6 +26,7 @@ from assay.server.errors import documented
 from assay.server.parameters import refuse_unknown_parameters
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 from assay.verbs import Caller, Surface
+from assay.verbs.verb import ShownOnce
 
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
@@ -70,15 +71,6 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ShownOnce(NamedTuple):
-    """What of an answer is shown once and never stored: a repeat under the same `Idempotency-Key` goes without it."""
-
-    fields: tuple[str, ...]
-    """Fields of the answer that a repeat has as null."""
-    notice: str
-    """What the field `notice` of a repeat says: that it was shown once, and what to do if it is lost."""
-
-
 class Asking(NamedTuple):
     """Who calls, and what serves them."""
 
@@ -118,6 +110,7 @@ class Asking(NamedTuple):
             grant=self.grant,
             surface=Surface.HTTP,
             via="http",
+            forget_tokens=self.services.stored_tokens.forget,
         )
 
 

@@ -50,6 +50,7 @@ def route_of(verb: Verb[Any, Any], http: HttpRoute) -> Route:
         fails=http.errors,
         response_type=verb.result,
         responses=STREAMED if http.streams else {},
+        shown_once=http.shown_once,
     )
 
 

@@ -7,7 +7,9 @@
 | `faults` | what is wrong with a request, in plain words |
 | `paging` | pages of long lists: cursor, limit, next_cursor |
 | `agent_text` | how results read as text for an agent |
+| `access` | tokens, and the sign-ins of browsers |
 | `analysis` | what answered questions add up to, and what low scores have in common |
+| `auditing` | list the audit log, check that it is whole |
 | `datasets` | which datasets there are, and what one holds |
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
@@ -30,7 +32,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.verbs import (
+    access,
     analysis,
+    auditing,
     datasets,
     flags,
     health,
@@ -46,7 +50,9 @@ from assay.verbs import (
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 FAMILIES: tuple[Family, ...] = (
+    access.FAMILY,
     analysis.FAMILY,
+    auditing.FAMILY,
     datasets.FAMILY,
     flags.FAMILY,
     health.FAMILY,

@@ -28,6 +28,8 @@ from assay.records.access import Access
 from assay.verbs.faults import refuse
 
 if TYPE_CHECKING:
+    from assay.access.sign_ins import SignIns
+    from assay.access.tokens import Tokens
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.research.custom import CustomDimension
@@ -69,6 +71,10 @@ def report_nothing(done: float, of: float | None, what: str) -> None:
     """Progress that nobody wants to hear of."""
 
 
+def remember_nothing() -> None:
+    """Forget tokens where nobody remembers any."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
     """Who calls, from where, and what serves them."""
@@ -84,6 +90,8 @@ class Caller:
     """Told of every step of a question while it is answered; None: nobody is."""
     dimensions: tuple[CustomDimension, ...] = ()
     """Dimensions by which a program judges answers besides those of the settings; only Python can give some."""
+    forget_tokens: Callable[[], None] = remember_nothing
+    """Makes a server ask the store again who may come in, at once; elsewhere nothing is remembered."""
 
     @property
     def scope(self) -> Scope:
@@ -103,10 +111,33 @@ class Caller:
 
         return wiring.shelf_of(self.settings, self.engine, self.scope)
 
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of the store."""
+        from assay.access.tokens import Tokens  # noqa: PLC0415 - needs the store, as above
+
+        return Tokens(self.engine.store, self.engine.clock)
+
+    @property
+    def sign_ins(self) -> SignIns:
+        """The sign-ins of browsers, which last as long as the settings say."""
+        from assay import wiring  # noqa: PLC0415 - needs the store, as above
+
+        return wiring.sign_ins_of(self.settings, self.engine.store, self.engine.clock)
+
     def require(self, access: Access, *, person: bool, what: str, remedy: str) -> None:
         """Raise `AccessTooLow` unless the caller has the access, and is a person where one is needed."""
         if not self.grant.access.includes(access) or (person and self.is_program):
             raise AccessTooLow(what, remedy=remedy)
+
+
+class ShownOnce(NamedTuple):
+    """What of an answer is shown once and never stored: a repeat under the same `Idempotency-Key` goes without it."""
+
+    fields: tuple[str, ...]
+    """Fields of the answer that a repeat has as null."""
+    notice: str
+    """What the field `notice` of a repeat says: that it was shown once, and what to do if it is lost."""
 
 
 class HttpRoute(NamedTuple):
@@ -119,6 +150,9 @@ class HttpRoute(NamedTuple):
     """Statuses it may answer with besides those that any route may."""
     streams: bool = False
     """Whether the body may say `stream`: then every step of the work is a server-sent event, the result the last."""
+
+    shown_once: ShownOnce | None = None
+    """What of the answer is a secret that only its first receiver may see."""
 
     @property
     def path_fields(self) -> tuple[str, ...]:

@@ -30,19 +30,19 @@ def log(view: View) -> Page:
     everyone = operates and bool(asking_for.yes(view.query, "all_tenants"))
     before = asking_for.whole(view.query, "before", most=FAR) or 0
     store = view.engine.store
-    page = auditing.list_entries(store, view.scope, wanted, before=before, limit=LISTED, all_tenants=everyone)
+    rows = auditing.list_entries(store, view.scope, wanted, before=before, limit=LISTED, all_tenants=everyone)
     return Page(
         template="audit.html",
         context={
-            "entries": [(listed.tenant, listed.entry, _said(listed.entry.detail)) for listed in page.entries],
-            "chains": auditing.check_chains(store, view.scope, all_tenants=everyone),
+            "entries": [(entry, _said(entry.detail)) for entry in rows.entries],
+            "chains": auditing.check_chains(store, view.scope, all_tenants=everyone).chains,
             "wanted": {name: view.asked(name) for name in ("action", "actor", "target")},
             "range": chosen,
             "ranges": asking_for.RANGES,
             "operates": operates,
             "everyone": everyone,
             "filtered": wanted != AuditFilter(),
-            "next": None if page.next_before is None else view.with_query(before=page.next_before),
+            "next": None if rows.next_before is None else view.with_query(before=rows.next_before),
             "first": view.with_query(before="") if before else None,
         },
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from assay.server.routers import (
-    auditing,
-    governing,
     health,
     prompts,
     tests,
@@ -16,8 +14,6 @@ RESOURCES: tuple[Resource, ...] = (
     prompts.RESOURCE,
     health.RESOURCE,
     tests.RESOURCE,
-    governing.RESOURCE,
-    auditing.RESOURCE,
     *OF_VERBS,
 )
 """Addresses without parameters stand before those with one that they fit: the first that fits answers."""

@@ -9,7 +9,8 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 
 from assay.access import Act, Policy
 from assay.access.policies import PUBLIC
-from assay.server.routing import ShownOnce, Straight, act_of, shown_once_of, straight_of
+from assay.server.routing import Straight, act_of, shown_once_of, straight_of
+from assay.verbs.verb import ShownOnce
 
 __all__ = ["PUBLIC", "Found", "Table", "described"]
 

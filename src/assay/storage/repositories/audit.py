@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Row, Select, Text, func, select, type_coer
 
 from assay.hashing import canonical_json
 from assay.records import AuditEntry
+from assay.records.audit_log import AuditLine
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
 from assay.storage.masked_columns import mask_value
@@ -53,8 +54,7 @@ class ListedEntry(NamedTuple):
 
     row_id: int
     """Where the next page goes on."""
-    tenant: str
-    entry: AuditEntry
+    entry: AuditLine
 
 
 class Audit(Repository):
@@ -157,7 +157,7 @@ class Audit(Repository):
         if before:
             chosen = chosen.where(audit.c.id < before)
         rows = self._connection.execute(chosen)
-        return [ListedEntry(int(row.id), str(row.tenant), from_row(AuditEntry, row, audit)) for row in rows]
+        return [ListedEntry(int(row.id), from_row(AuditLine, row, audit)) for row in rows]
 
     def _check(self, tenant: str) -> ChainCheck:
         theirs = audit.c.tenant == tenant
