@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -212,24 +215,37 @@ def test_the_epoch_outlives_closing_and_opening(home: Home, scope: Scope) -> Non
         assert work.changes.position() == before
 
 
+@contextmanager
+def statements_of(connection: Connection) -> Iterator[list[str]]:
+    """Every statement that the database is sent meanwhile."""
+    asked: list[str] = []
+    driver: Any = connection.connection.driver_connection
+    if isinstance(driver, sqlite3.Connection):
+        driver.set_trace_callback(asked.append)
+        yield asked
+        driver.set_trace_callback(None)
+        return
+
+    def record(_: Connection, __: object, statement: str, *___: object) -> None:
+        asked.append(statement)
+
+    event.listen(connection, "before_cursor_execute", record)
+    yield asked
+    event.remove(connection, "before_cursor_execute", record)
+
+
 def test_where_a_tenant_stands_is_one_question(store: Store, scope: Scope) -> None:
     with store.writing(Scope(tenant="other")) as work:
         work.memories.add(note("m_1"))
         work.vectors.activate("theirs")
     keep(store, scope, "m_1", "m_2")
-    asked: list[str] = []
-
-    def record(_: Connection, __: object, statement: str, *___: object) -> None:
-        asked.append(statement)
-
     with store.writing(scope) as work:
         before = work.changes.standing()
         work.vectors.activate("ours")
         work.changes.trim(before.position.seq)
-        event.listen(work._bound.connection, "before_cursor_execute", record)
-        after = work.changes.standing()
-        assert work.changes.follow(after.position) == Followed([], after.position, must_rebuild=False)
-        event.remove(work._bound.connection, "before_cursor_execute", record)
+        with statements_of(work._bound.connection) as asked:
+            after = work.changes.standing()
+            assert work.changes.follow(after.position) == Followed([], after.position, must_rebuild=False)
     assert len(asked) == 2
     assert (before.trimmed_to, before.model) == (0, None)
     assert after == Standing(before.position, before.position.seq, "ours")

@@ -25,10 +25,13 @@ def to_row(record: object, table: Table) -> dict[str, Any]:
     return mask_row(table.name, row)
 
 
-def from_row(kind: type[Record], row: Row[Any] | Mapping[str, Any], table: Table, **more: Any) -> Record:
+def from_row(kind: type[Record], row: tuple[Any, ...] | Mapping[str, Any], table: Table, **more: Any) -> Record:
     """A record, checked again as it is made: what the store gives back is as sound as what went in."""
+    names = _init_fields(cast("Hashable", kind), table)
     mapping = row._mapping if isinstance(row, Row) else row  # noqa: SLF001 - public in SQLAlchemy despite the underscore
-    return kind(**{name: mapping[name] for name in _init_fields(cast("Hashable", kind), table)}, **more)
+    if isinstance(mapping, Mapping):
+        return kind(**{name: mapping[name] for name in names}, **more)
+    return kind(**{name: getattr(mapping, name) for name in names}, **more)
 
 
 def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

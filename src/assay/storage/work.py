@@ -27,6 +27,7 @@ from assay.storage.repositories.meta import Meta
 from assay.storage.repositories.online import Interleavings, LadderSteps, Votes
 from assay.storage.repositories.owned_files import OwnedFiles
 from assay.storage.repositories.passages import Passages
+from assay.storage.repositories.prepared import driver_of
 from assay.storage.repositories.prompts import PromptRows
 from assay.storage.repositories.queries import Queries
 from assay.storage.repositories.research import ResearchRows
@@ -43,7 +44,7 @@ class Work:
     """What can be read and written in one scope. Made by `Store.reading` and `Store.writing`."""
 
     def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
-        self._bound = Bound(connection=connection, scope=scope, clock=clock)
+        self._bound = Bound(connection=connection, scope=scope, clock=clock, driver=driver_of(connection))
 
     @property
     def scope(self) -> Scope:

@@ -53,7 +53,8 @@ def test_what_a_script_needs_stays(text: str) -> None:
     assert (seen(text, "body", masks), masks) == (text, [])
 
 
-@given(st.text())
+# An escape sequence goes with its letters and digits ("\x1b[31m"), so texts with one are not among these.
+@given(st.text(st.characters(exclude_characters="\x1b\x9b")))
 def test_taking_out_twice_is_taking_out_once_and_loses_no_letter(text: str) -> None:
     once = seen(text, "body", [])
     assert seen(once, "body", []) == once

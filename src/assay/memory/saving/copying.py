@@ -54,21 +54,28 @@ class Watch:
         principal = self.work.scope.principal
         if not any(one.memory.written_by != principal and one.verdict is not Verdict.STORE for one in near):
             return None
-        count = self._count(self.profile.related, of_others=True)
-        said = f"{count} notes close to what others wrote, within a day"
-        return Doubt("copies", said, kept=True) if count >= self.options.copies else None
+        most = self.options.copies
+        said = f"at least {most} notes close to what others wrote, within a day"
+        return Doubt("copies", said, kept=True) if self._reaches(most, self.profile.related, of_others=True) else None
 
     def _alike(self, near: Iterable[Neighbour]) -> Doubt | None:
         replacing = any(one.verdict in REPLACING and not one.protected for one in near)
         if replacing or not any(one.pair.similarity >= self.profile.merge for one in near):
             return None
-        count = self._count(self.profile.merge)
-        said = f"{count} notes that are all alike, within a day"
-        return Doubt("copies", said, kept=True) if count >= self.options.alike else None
+        most = self.options.alike
+        said = f"at least {most} notes that are all alike, within a day"
+        return Doubt("copies", said, kept=True) if self._reaches(most, self.profile.merge) else None
 
-    def _count(self, similarity: float, *, of_others: bool = False) -> int:
-        since = self.now - WITHIN
-        return self.work.saves.alike(self.work.scope.principal, similarity=similarity, since=since, of_others=of_others)
+    def _reaches(self, most: int, similarity: float, *, of_others: bool = False) -> bool:
+        """Whether the writer has saved so many notes this similar to another within a day."""
+        count = self.work.saves.count_alike(
+            self.work.scope.principal,
+            similarity=similarity,
+            since=self.now - WITHIN,
+            enough=most,
+            of_others=of_others,
+        )
+        return count >= most
 
 
 def copied(draft: Draft, others: Iterable[MemoryRecord], principal: str) -> Doubt | None:

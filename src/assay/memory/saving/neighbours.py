@@ -165,26 +165,37 @@ class Judge:
         near = dict(islice(passages.items(), PASSAGES_COMPARED))
         if not near:
             return []
+        # Paragraphs of one shape, such as entries of a diary, are related and differ without contradiction: memories
+        # are read only for paragraphs that the draft restates or nearly repeats.
         rows = {row.number: row for row in work.passages.by_numbers(list(near))}
-        memories = work.memories.by_numbers(sorted({row.memory_number for row in rows.values()}))
+        compared_rows = [
+            (rows[number], restated)
+            for number, similarity in near.items()
+            if number in rows
+            and (
+                (restated := restates(rows[number].text, self._prepared.draft.body))
+                or similarity >= self._profile.merge
+            )
+        ]
+        if not compared_rows:
+            return []
+        memories = work.memories.by_numbers(sorted({row.memory_number for row, _ in compared_rows}))
         judged = {one.memory.id for one in known if one.verdict is not Verdict.STORE}
         found: list[Neighbour] = []
-        for number, similarity in near.items():
-            memory = memories.get(rows[number].memory_number) if number in rows else None
+        for row, restated in compared_rows:
+            memory = memories.get(row.memory_number)
             if memory is None or memory.id in judged or memory.superseded_at or not self._is_protected(memory):
                 continue
-            compared = self._of_passage(memory, rows[number], similarity)
+            compared = self._of_passage(memory, row, near[row.number], restated=restated)
             if compared is not None:
                 judged.add(memory.id)
                 found.append(compared)
         return found[: self._options.neighbours]
 
-    def _of_passage(self, memory: MemoryRecord, passage: IndexPassage, similarity: float) -> Neighbour | None:
+    def _of_passage(
+        self, memory: MemoryRecord, passage: IndexPassage, similarity: float, *, restated: bool
+    ) -> Neighbour | None:
         """Compare the draft with one paragraph; None: both may stand side by side."""
-        restated = restates(passage.text, self._prepared.draft.body)
-        if not restated and similarity < self._profile.merge:
-            # Paragraphs of one shape, such as entries of a diary, are related and differ without contradiction.
-            return None
         old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
         pair = compare(old, self._prepared.labelled, similarity)
         verdict = Verdict.CONTRADICTS if restated else decide(pair, self._profile)

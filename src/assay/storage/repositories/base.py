@@ -7,8 +7,9 @@ values given when they run: building one anew costs several times as much as run
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,8 +20,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Executable,
-    Row,
+    Insert,
     Select,
     Table,
     Text,
@@ -35,6 +35,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from assay.clock import Clock
 from assay.records import Scope
+from assay.storage.repositories.prepared import prepare_insert, prepare_query
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +45,8 @@ class Bound:
     connection: Connection
     scope: Scope
     clock: Clock
+    driver: sqlite3.Connection | None
+    """SQLite's own connection; None on PostgreSQL."""
 
 
 class Listed(TypeDecorator[Any]):
@@ -118,6 +121,7 @@ class Repository:
 
     def __init__(self, bound: Bound) -> None:
         self._connection = bound.connection
+        self._driver = bound.driver
         self._tenant = bound.scope.tenant
         self._principal = bound.scope.principal
         self._via = bound.scope.via
@@ -134,6 +138,18 @@ class Repository:
         """Whether a column is one of many values: one parameter however many there are."""
         return _Among(column, bindparam(None, list(wanted), type_=_list_type(column)))
 
-    def _rows(self, prepared: Executable, **given: Any) -> Sequence[Row[*tuple[Any, ...]]]:
-        """What a prepared statement finds for this tenant."""
-        return self._connection.execute(prepared, {"tenant": self._tenant, **given}).all()
+    def _rows(self, prepared: Select[Any], **given: Any) -> Sequence[Any]:
+        """Return what a statement that was built when its module was loaded finds for this tenant."""
+        given["tenant"] = self._tenant
+        if self._driver is not None:
+            # SQLAlchemy's way again on an error: it knows which errors mean what, and a query can be run twice.
+            with suppress(sqlite3.Error):
+                return prepare_query(prepared).run(self._driver, given)
+        return self._connection.execute(prepared, given).all()
+
+    def _insert(self, prepared: Insert, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run an INSERT that was built when its module was loaded for rows that all have the same columns."""
+        if self._driver is not None:
+            prepare_insert(prepared, tuple(rows[0])).run(self._driver, rows)
+        else:
+            self._connection.execute(prepared, rows)

@@ -78,7 +78,7 @@ class Changes(Repository):
         if lines:
             same = {"tenant": self._tenant, "operation": str(operation), "at": self._clock.now()}
             rows = [{**same, "kind": str(kind), "row_id": row_id, "number": number} for kind, row_id, number in lines]
-            self._connection.execute(_ADD, rows)
+            self._insert(_ADD, rows)
 
     def standing(self) -> Standing:
         """Where the log ends and what search uses, in one question."""

@@ -69,10 +69,10 @@ class ChunkWriter(Repository):
             for one, own in numbered
             for piece, number in zip(one.chunks, own, strict=True)
         ]
-        self._connection.execute(_ADD, rows)
+        self._insert(_ADD, rows)
         self._full_text.write([passage for one, own in numbered for passage in analysed(one.memory, one.chunks, own)])
         if embedded := [row for one, own in numbered for row in self._vector_rows(one, own)]:
-            self._connection.execute(_ADD_VECTORS, embedded)
+            self._insert(_ADD_VECTORS, embedded)
         return [_line(row["memory_id"], row["position"], row["number"]) for row in rows]
 
     def erase(self, memory_id: str) -> None:

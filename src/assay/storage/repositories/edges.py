@@ -60,7 +60,7 @@ _STEPS = _steps()
 def _stances() -> Select[Any]:
     """The strongest edges of these kinds that begin or end at some memories."""
     columns = (edges.c.source_id, edges.c.target_id, edges.c.kind, edges.c.evidence, edges.c.strength)
-    ours = (mine(edges), edges.c.kind.in_([str(EdgeKind.CONTRADICTS), str(EdgeKind.SUPPORTS)]))
+    ours = (mine(edges), or_(edges.c.kind == str(EdgeKind.CONTRADICTS), edges.c.kind == str(EdgeKind.SUPPORTS)))
     both = union_all(
         select(*columns).where(*ours, among(edges.c.source_id, "ids")),
         select(*columns).where(*ours, among(edges.c.target_id, "ids")),
@@ -80,7 +80,7 @@ class Edges(Repository):
         wanted = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
         try:
             with sheltered(self._connection):
-                self._connection.execute(wanted, {"tenant": self._tenant, **to_row(edge, edges)})
+                self._insert(wanted, [{"tenant": self._tenant, **to_row(edge, edges)}])
         except IntegrityError as problem:
             raise RecordNotFound(
                 f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",

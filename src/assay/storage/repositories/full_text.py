@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from assay.errors import SearchTimeout
 from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
 from assay.storage.full_text import tenant_term as term_of
+from assay.storage.repositories.prepared import driver_of, run_sql
 
 _FIELDS = tuple(Field)
 _WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
@@ -63,6 +64,7 @@ class SqliteFullText:
 
     def __init__(self, connection: Connection, tenant: str) -> None:
         self._connection = connection
+        self._driver = driver_of(connection)
         self._name = tenant
         self._tenant = term_of(tenant)
 
@@ -85,7 +87,7 @@ class SqliteFullText:
         asked = match_expression(query)
         parameters = (self._name, self._name, asked, f'"{self._tenant}" AND ({asked})', limit)
         with _interrupt_after(self._connection, budget_s):
-            return [number for (number,) in self._connection.exec_driver_sql(_SQLITE_MATCHING, parameters).all()]
+            return [number for (number,) in run_sql(self._connection, self._driver, _SQLITE_MATCHING, parameters)]
 
     def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks."""
@@ -93,8 +95,8 @@ class SqliteFullText:
             "SELECT rowid, title, triggers, body FROM passages_fts"
             " WHERE rowid IN (SELECT value FROM json_each(?)) AND tenant = ?"
         )
-        rows = self._connection.exec_driver_sql(wanted, (json.dumps(list(numbers)), self._tenant)).all()
-        return map(AnalysedPassage._make, rows)
+        given = (json.dumps(list(numbers)), self._tenant)
+        return map(AnalysedPassage._make, run_sql(self._connection, self._driver, wanted, given))
 
 
 _SQLITE_MATCHING = (
@@ -240,8 +242,14 @@ def _interrupt_after(connection: Connection, budget_s: float) -> Iterator[None]:
     longer than the question takes. A budget by the clock would give up questions because others are asked, too.
     """
     driver: Any = connection.connection.driver_connection
-    end, latest = time.thread_time() + budget_s, time.monotonic() + _WAITING * budget_s
-    driver.set_progress_handler(lambda: time.thread_time() >= end or time.monotonic() >= latest, _STEPS_BETWEEN_LOOKS)
+    began, used = time.monotonic(), time.thread_time()
+
+    def is_over() -> bool:
+        # A thread never uses more of the processor than time passes, and asking for the time that passed is quicker.
+        passed = time.monotonic() - began
+        return passed >= budget_s and (time.thread_time() - used >= budget_s or passed >= _WAITING * budget_s)
+
+    driver.set_progress_handler(is_over, _STEPS_BETWEEN_LOOKS)
     try:
         yield
     except DBAPIError as problem:

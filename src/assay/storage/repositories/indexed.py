@@ -44,7 +44,7 @@ class Indexed(Repository):
         if not rows:
             return
         key, fresh = ("memory_id", "tenant"), ("chunker", "doc_type", "skipped")
-        self._connection.execute(upsert(self._connection, indexed_documents, key=key, fresh=fresh), rows)
+        self._insert(upsert(self._connection, indexed_documents, key=key, fresh=fresh), rows)
 
     def documents(self, model: str) -> list[IndexedRow]:
         """Every document with the chunks that search can find by vector under a model; by memory id."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Integer, Row, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Integer, bindparam, delete, func, select, update
 
 from assay.errors import BadValue, RecordNotFound
 from assay.records import Operation, RowKind
@@ -91,7 +91,7 @@ class Learning(Repository):
         row = self._row(memory_id)
         return {name: getattr(row, name) for name in LEARNED_COLUMNS}
 
-    def _row(self, memory_id: str) -> Row[*tuple[Any, ...]]:
+    def _row(self, memory_id: str) -> Any:
         rows = self._rows(_STATE, memory_id=memory_id)
         if not rows:
             raise RecordNotFound(

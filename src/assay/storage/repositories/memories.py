@@ -80,7 +80,7 @@ class Memories(Repository):
         ]
         try:
             with sheltered(self._connection) if len(rows) == 1 else self._connection.begin_nested():
-                self._connection.execute(_ADD, rows)
+                self._insert(_ADD, rows)
         except IntegrityError as problem:
             raise self._id_taken_error(batch) from problem
         lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]

@@ -69,7 +69,7 @@ class Queries(Repository):
             for one in query.candidates
         ]
         if blobs:
-            self._connection.execute(_ADD_CANDIDATES, blobs)
+            self._insert(_ADD_CANDIDATES, blobs)
         return len(fresh)
 
     def get(self, query_id: str) -> LoggedQuery:

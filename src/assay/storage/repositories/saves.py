@@ -7,17 +7,46 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, select
 
 from assay.errors import RecordNotFound
 from assay.records import SaveDecision, values
 from assay.records.checked import allow, one_of, require
 from assay.storage.masked_columns import mask_value
-from assay.storage.repositories.base import Repository
+from assay.storage.repositories.base import Repository, mine
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import memories, memory_saves
 
 _ADD = memory_saves.insert()
+NEWEST = 5_000
+"""Saves of one actor that are looked at for floods of notes that are all alike."""
+
+
+def _count_alike(*, of_others: bool) -> Select[Any]:
+    columns = memory_saves.c
+    newest = (
+        select(columns.tenant, columns.neighbour_id, columns.similarity, columns.decision)
+        .where(mine(memory_saves), columns.actor == bindparam("actor"), columns.at >= bindparam("since"))
+        .order_by(columns.at.desc())
+        .limit(NEWEST)
+        .subquery()
+    )
+    near = (memories.c.tenant == newest.c.tenant) & (memories.c.id == newest.c.neighbour_id)
+    found = (
+        select(newest.c.neighbour_id)
+        .select_from(newest.join(memories, near))
+        .where(newest.c.similarity >= bindparam("similarity"))
+    )
+    if of_others:
+        kept = newest.c.decision != SaveDecision.REJECT.value
+        found = found.where(kept, memories.c.written_by != bindparam("actor"))
+    else:
+        found = found.where(newest.c.decision == SaveDecision.STORE.value)
+    return select(func.count()).select_from(found.limit(bindparam("enough")).subquery())
+
+
+_ALIKE = _count_alike(of_others=False)
+_ALIKE_OF_OTHERS = _count_alike(of_others=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +106,7 @@ class Saves(Repository):
             for one in saves
         ]
         if rows:
-            self._connection.execute(_ADD, rows)
+            self._insert(_ADD, rows)
 
     def import_many(self, saves: Sequence[SaveRecord]) -> None:
         """Keep saves that a file tells of; it may hold secrets, where what the saver tells holds none."""
@@ -127,26 +156,18 @@ class Saves(Repository):
                 counted.would_reject[reason] = counted.would_reject.get(reason, 0) + count
         return counted
 
-    def alike(self, actor: str, *, similarity: float, since: datetime, of_others: bool = False) -> int:
-        """How many saves of one actor, from a moment on, were kept beside a memory this similar.
+    def count_alike(
+        self, actor: str, *, similarity: float, since: datetime, enough: int, of_others: bool = False
+    ) -> int:
+        """Count an actor's newest saves, from a moment on, that were kept beside a memory this similar.
 
-        Of others: how many stand beside, or took the place of, what somebody else wrote.
+        Counting ends at `enough` and looks at the `NEWEST` saves: it happens in every save of a program, while others
+        wait. With `of_others`, only saves beside what somebody else wrote count, and those that took its place, too.
         """
-        near = (memories.c.tenant == memory_saves.c.tenant) & (memories.c.id == memory_saves.c.neighbour_id)
-        counted = (
-            select(func.count())
-            .select_from(memory_saves.join(memories, near))
-            .where(
-                self._mine(memory_saves),
-                memory_saves.c.actor == actor,
-                memory_saves.c.at >= since,
-                memory_saves.c.similarity >= similarity,
-                memory_saves.c.decision != SaveDecision.REJECT.value,
-            )
+        counted = self._rows(
+            _ALIKE_OF_OTHERS if of_others else _ALIKE, actor=actor, similarity=similarity, since=since, enough=enough
         )
-        alone = memory_saves.c.decision == SaveDecision.STORE.value
-        counted = counted.where(memories.c.written_by != actor if of_others else alone)
-        return int(self._connection.execute(counted).scalar_one())
+        return int(counted[0][0])
 
     def _read(self, *conditions: ColumnElement[bool], limit: int | None = None) -> list[SaveRecord]:
         wanted = self._select(memory_saves, *conditions).order_by(memory_saves.c.id.desc()).limit(limit)

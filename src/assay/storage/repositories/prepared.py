@@ -1,0 +1,137 @@
+"""Run statements that were built once straight at SQLite's driver.
+
+SQLAlchemy spends several times as long on a small statement as SQLite does: it looks the statement up in its cache,
+makes a context, a cursor and a result. A search runs a dozen such statements, a save two dozen. `prepare_query` and
+`prepare_insert` ask SQLAlchemy once for the SQL text, the order of the parameters and the conversions of the column
+types; from then on the driver is called.
+
+PostgreSQL keeps SQLAlchemy's way: there a statement costs a round trip, beside which the rest is small.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Insert, Select
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import DBAPIError
+
+Convert = Callable[[Any], Any]
+_DIALECT = sqlite.dialect(paramstyle="qmark")
+
+
+class _Parameter(NamedTuple):
+    """One question mark of the SQL text."""
+
+    name: str
+    is_fixed: bool
+    """Whether the statement itself says the value."""
+    fixed: Any
+    """That value, as the driver takes it."""
+    convert: Convert | None
+    """From a value that is given to what the driver takes."""
+
+
+class PreparedQuery(NamedTuple):
+    """A SELECT as the driver takes it."""
+
+    sql: str
+    parameters: tuple[_Parameter, ...]
+    row: Callable[[Sequence[Any]], Any]
+    """Makes a named tuple of what the driver returns."""
+    converted: tuple[tuple[int, Convert], ...]
+    """Which columns are converted, and how."""
+
+    def run(self, connection: sqlite3.Connection, given: Mapping[str, Any]) -> list[Any]:
+        """Return the rows, as named tuples."""
+        found = connection.execute(self.sql, _values(self.parameters, given)).fetchall()
+        if not self.converted:
+            return [self.row(values) for values in found]
+        return [self.row(self._convert(values)) for values in found]
+
+    def _convert(self, values: Sequence[Any]) -> list[Any]:
+        changed = list(values)
+        for place, convert in self.converted:
+            changed[place] = convert(changed[place])
+        return changed
+
+
+class PreparedInsert(NamedTuple):
+    """An INSERT as the driver takes it."""
+
+    sql: str
+    parameters: tuple[_Parameter, ...]
+
+    def run(self, connection: sqlite3.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert these rows."""
+        try:
+            connection.executemany(self.sql, [_values(self.parameters, row) for row in rows])
+        except sqlite3.Error as problem:
+            raise as_sqlalchemy_raises(problem, self.sql) from problem
+
+
+def _values(parameters: tuple[_Parameter, ...], given: Mapping[str, Any]) -> list[Any]:
+    return [
+        fixed if is_fixed else given[name] if convert is None else convert(given[name])
+        for name, is_fixed, fixed, convert in parameters
+    ]
+
+
+@cache
+def prepare_query(statement: Select[Any]) -> PreparedQuery:
+    """Return a SELECT as the driver takes it. It is kept for good: give only statements built when a module loads."""
+    columns = statement.selected_columns
+    conversions = [column.type.dialect_impl(_DIALECT).result_processor(_DIALECT, None) for column in columns]
+    row = namedtuple("Row", columns.keys(), rename=True)  # type: ignore[misc]  # noqa: PYI024 - the fields are known at run time only
+    sql, parameters = _compile(statement)
+    converted = tuple((place, convert) for place, convert in enumerate(conversions) if convert is not None)
+    return PreparedQuery(sql, parameters, row._make, converted)
+
+
+@cache
+def prepare_insert(statement: Insert, names: tuple[str, ...]) -> PreparedInsert:
+    """Return an INSERT of these columns as the driver takes it. It is kept for good, as with `prepare_query`."""
+    sql, parameters = _compile(statement, column_keys=names)
+    return PreparedInsert(sql, parameters)
+
+
+def run_sql(connection: Connection, driver: sqlite3.Connection | None, sql: str, values: Sequence[Any]) -> list[Any]:
+    """Return the rows of a SELECT that is written as SQLite reads it."""
+    if driver is not None:
+        try:
+            return driver.execute(sql, values).fetchall()
+        except sqlite3.Error as problem:
+            raise as_sqlalchemy_raises(problem, sql) from problem
+    return list(connection.exec_driver_sql(sql, tuple(values)).all())
+
+
+def as_sqlalchemy_raises(problem: sqlite3.Error, sql: str) -> Exception:
+    """Return a driver's error as the one that SQLAlchemy raises for it; `assay.storage.failures` knows those."""
+    return DBAPIError.instance(sql, None, problem, sqlite3.Error, hide_parameters=True)
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection | None:
+    """Return SQLite's own connection, or None when the store is not SQLite."""
+    if connection.dialect.name != "sqlite":
+        return None
+    driver = connection.connection.driver_connection
+    return driver if isinstance(driver, sqlite3.Connection) else None
+
+
+def _compile(
+    statement: Select[Any] | Insert, column_keys: tuple[str, ...] | None = None
+) -> tuple[str, tuple[_Parameter, ...]]:
+    compiled: Any = statement.compile(dialect=_DIALECT, column_keys=column_keys)
+    if "POSTCOMPILE" in compiled.string:
+        raise ValueError(f"a prepared statement cannot hold IN (...) with a list; use `among`: {compiled.string}")
+    parameters = []
+    for name in compiled.positiontup or ():
+        bound = compiled.binds[name]
+        convert = bound.type.dialect_impl(_DIALECT).bind_processor(_DIALECT)
+        fixed = None if bound.required else bound.value if convert is None else convert(bound.value)
+        parameters.append(_Parameter(name, not bound.required, fixed, convert))
+    return compiled.string, tuple(parameters)
