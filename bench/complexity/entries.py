@@ -20,7 +20,6 @@ from typing import Any
 
 from starlette.requests import Request
 
-from assay.analysis.prompts import Wording as PromptWording
 from assay.analysis.prompts import diff_of, with_sentence
 from assay.cli.hits import _snippet as cut_snippet
 from assay.evaluation.ci.markdown import escaped
@@ -66,6 +65,7 @@ from assay.records.datasets import Document
 from assay.records.importing import ImportFormat
 from assay.records.judging import RubricKind
 from assay.records.research import Passage
+from assay.records.research_log import PromptVersion
 from assay.research.planner import RulePlanner
 from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.server.idempotency import named
@@ -229,8 +229,8 @@ def _reply(text: str) -> None:
 
 
 def _diff(text: str) -> str:
-    first = PromptWording(prompt_id="planner", version=1, text=text, created_at=None, active=False)
-    second = PromptWording(prompt_id="planner", version=2, text=text[::-1], created_at=None, active=True)
+    first = PromptVersion(prompt_id="planner", version=1, text=text, created_at=None, active=False)
+    second = PromptVersion(prompt_id="planner", version=2, text=text[::-1], created_at=None, active=True)
     return diff_of(first, second)
 
 

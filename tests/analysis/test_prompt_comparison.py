@@ -8,11 +8,9 @@ from tests.analysis.made import session
 
 from assay.analysis.prompt_comparison import (
     LEAST_PAIRS,
-    ComparedMetric,
-    PromptComparison,
-    PromptVerdict,
     compare_versions,
 )
+from assay.records.prompts import PromptComparison, PromptMetric, PromptVerdict
 from assay.records.research_log import ResearchSession
 
 
@@ -33,7 +31,7 @@ def compared(first: list[ResearchSession], second: list[ResearchSession]) -> Pro
     return compare_versions(("planner@0", first), ("planner@1", second), rng=np.random.default_rng(0))
 
 
-def metric(found: PromptComparison, name: str) -> ComparedMetric:
+def metric(found: PromptComparison, name: str) -> PromptMetric:
     return next(one for one in found.metrics if one.metric == name)
 
 

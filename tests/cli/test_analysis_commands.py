@@ -87,14 +87,14 @@ def test_a_prompt_is_changed_looked_at_and_taken_back(run: Run, tmp_path: Path) 
     assert run("prompts", "diff", "planner", "1").out == "Both say the same.\n"
     assert "Mind the year." in run("prompts", "show", "planner").out
     assert "Mind the year." not in run("prompts", "show", "planner", "--version", "0").out
-    assert [one["version"] for one in run("prompts", "list", "--json").json][:2] == [1, 0]
+    assert [one["version"] for one in run("prompts", "list", "--json").json["prompts"]][:2] == [1, 0]
     assert run("prompts", "compare", "planner", "0").code == 2
 
     (tmp_path / "new.toml").write_text('system = "You plan."\ntask = "Plan."\n')
     assert run("prompts", "set", "planner", "--file", "new.toml", "--draft").out.endswith("is kept, not in use.\n")
     assert run("prompts", "use", "planner", "2", "--json").json["text"] == 'system = "You plan."\ntask = "Plan."\n'
     assert run("prompts", "rollback", "planner").out == "Version 1 of planner is in use.\n"
-    assert [one["active"] for one in run("prompts", "show", "planner", "--versions", "--json").json] == [
+    assert [one["active"] for one in run("prompts", "show", "planner", "--versions", "--json").json["versions"]] == [
         False,
         True,
         False,

@@ -72,6 +72,7 @@ BODIES: Mapping[str, Example] = {
     "POST /api/evaluation/analyze": lambda _: {"least_support": 2},
     "PUT /api/prompts/{prompt_id}": lambda _: {"text": 'system = "You plan."\ntask = "Plan."', "active": False},
     "POST /api/prompts/{prompt_id}/use": lambda _: {"version": 1},
+    "POST /api/prompts/{prompt_id}/rollback": lambda _: {},
     "POST /api/prompts/{prompt_id}/split": lambda _: {"version": 0},
     "POST /api/memory/search": lambda has: {
         "query": f"ledger {has.canary('body')}", "session_id": has.session_id, "explain": True

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.analysis.made import scored
+from tests.analysis.made import asked, scored
+from tests.analysis.made import session as made_session
 
 from assay.access import Access, Tokens
+from assay.analysis.prompts import PromptBook
 from assay.evaluation.manual_grades import keep_grades
 from assay.records import Judgment, JudgmentSource, Scope, SearchRequest, TaskReport
 from assay.settings import Settings
@@ -371,6 +373,173 @@ ANALYSIS = (
                 argv=("analyze", "--since", "2026-03-04", "--until", "2026-03-03"),
             ),
             Example(given={}, argv=("analyze",)),
+        ),
+    ),
+)
+PLANNER = 'system = "You plan."\ntask = "Plan."\n'
+
+
+def write_prompt(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Keep a second version of the planner's prompt without using it."""
+    PromptBook(engine.store).write(scope, "planner", PLANNER, note="shorter", active=False)
+    return {}
+
+
+def use_two_prompts(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Ask the same questions under two versions of the planner's prompt, of which the second is in use."""
+    PromptBook(engine.store).write(scope, "planner", PLANNER)
+    with engine.store.writing(scope) as work:
+        for number in range(24):
+            side = number % 2
+            work.research.put(
+                made_session(
+                    number,
+                    asked(number // 2),
+                    overall_score=0.5 + 0.3 * side + number / 200,
+                    prompt_versions=(f"planner@{side}",),
+                ),
+                {},
+            )
+    return {}
+
+
+def split_prompt(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Ask half of the questions with a second version of the planner's prompt."""
+    write_prompt(engine, scope, notes)
+    PromptBook(engine.store).split(scope, "planner", 1)
+    return {}
+
+
+PROMPTS = (
+    Examples("prompt.list", (Example(given={}, argv=("prompts", "list"), prepare=write_prompt),)),
+    Examples(
+        "prompt.versions",
+        (
+            Example(
+                given={"prompt_id": "planner"}, argv=("prompts", "show", "planner", "--versions"), prepare=write_prompt
+            ),
+            Example(given={"prompt_id": "none"}, argv=("prompts", "show", "none", "--versions")),
+        ),
+    ),
+    Examples(
+        "prompt.show",
+        (
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "show", "planner")),
+            Example(
+                given={"prompt_id": "planner", "version": 1},
+                argv=("prompts", "show", "planner", "--version", "1"),
+                prepare=write_prompt,
+            ),
+            Example(
+                given={"prompt_id": "planner", "version": 7}, argv=("prompts", "show", "planner", "--version", "7")
+            ),
+            Example(
+                given={"prompt_id": "planner", "version": -1}, argv=("prompts", "show", "planner", "--version", "-1")
+            ),
+        ),
+    ),
+    Examples(
+        "prompt.write",
+        (
+            Example(
+                given={"prompt_id": "planner", "sentence": "Mind the year."},
+                argv=("prompts", "set", "planner", "--add", "Mind the year."),
+            ),
+            Example(
+                given={"prompt_id": "planner", "sentence": "Mind the year.", "note": "years", "active": False},
+                argv=("prompts", "set", "planner", "--add", "Mind the year.", "--note", "years", "--draft"),
+            ),
+            Example(given={"prompt_id": "planner", "text": PLANNER, "note": "shorter"}, argv=None),
+            Example(given={"prompt_id": "planner", "text": "no toml"}, argv=None),
+            Example(given={"prompt_id": "planner", "text": PLANNER, "sentence": "Both."}, argv=None),
+            Example(
+                given={"prompt_id": "planner", "sentence": "x", "note": "x" * 1_001},
+                argv=("prompts", "set", "planner", "--add", "x", "--note", "x" * 1_001),
+            ),
+            Example(given={"prompt_id": "none", "sentence": "x"}, argv=("prompts", "set", "none", "--add", "x")),
+        ),
+    ),
+    Examples(
+        "prompt.use",
+        (
+            Example(
+                given={"prompt_id": "planner", "version": 1},
+                argv=("prompts", "use", "planner", "1"),
+                prepare=write_prompt,
+            ),
+            Example(given={"prompt_id": "planner", "version": 3}, argv=("prompts", "use", "planner", "3")),
+        ),
+    ),
+    Examples(
+        "prompt.roll_back",
+        (
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "rollback", "planner"), prepare=use_two_prompts),
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "rollback", "planner")),
+        ),
+    ),
+    Examples(
+        "prompt.split",
+        (
+            Example(
+                given={"prompt_id": "planner", "version": 1},
+                argv=("prompts", "split", "planner", "1"),
+                prepare=write_prompt,
+            ),
+            Example(given={"prompt_id": "planner", "version": 0}, argv=("prompts", "split", "planner", "0")),
+            Example(given={"prompt_id": "planner", "version": 3}, argv=("prompts", "split", "planner", "3")),
+        ),
+    ),
+    Examples(
+        "prompt.show_split",
+        (
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "split", "planner"), prepare=split_prompt),
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "split", "planner")),
+        ),
+    ),
+    Examples(
+        "prompt.end_split",
+        (
+            Example(
+                given={"prompt_id": "planner"}, argv=("prompts", "split", "planner", "--end"), prepare=split_prompt
+            ),
+            Example(given={"prompt_id": "planner"}, argv=("prompts", "split", "planner", "--end")),
+        ),
+    ),
+    Examples(
+        "prompt.diff",
+        (
+            Example(
+                given={"prompt_id": "planner", "first": 1},
+                argv=("prompts", "diff", "planner", "1"),
+                prepare=write_prompt,
+            ),
+            Example(
+                given={"prompt_id": "planner", "first": 0, "second": 1},
+                argv=("prompts", "diff", "planner", "0", "1"),
+                prepare=write_prompt,
+            ),
+            Example(given={"prompt_id": "planner", "first": 3}, argv=("prompts", "diff", "planner", "3")),
+        ),
+    ),
+    Examples(
+        "prompt.compare",
+        (
+            Example(
+                given={"prompt_id": "planner", "first": 0},
+                argv=("prompts", "compare", "planner", "0"),
+                prepare=use_two_prompts,
+            ),
+            Example(
+                given={"prompt_id": "planner", "first": 1, "second": 0},
+                argv=("prompts", "compare", "planner", "1", "0"),
+                prepare=use_two_prompts,
+            ),
+            Example(given={"prompt_id": "planner", "first": 0}, argv=("prompts", "compare", "planner", "0")),
+            Example(
+                given={"prompt_id": "planner", "first": 0, "second": 1},
+                argv=("prompts", "compare", "planner", "0", "1"),
+                prepare=write_prompt,
+            ),
         ),
     ),
 )
@@ -867,6 +1036,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *HEALTH,
         *JUDGMENTS,
         *MEMORY,
+        *PROMPTS,
         *READING,
         *RESEARCH,
         *RUNS,

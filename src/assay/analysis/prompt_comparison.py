@@ -14,14 +14,14 @@ those of the best look, as if it had spent all 5 %, adjusted by Holm over all me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.analysis.questions import question_key
+from assay.records.prompts import PromptComparison, PromptMetric, PromptVerdict
 from assay.records.research_log import ResearchSession
 from assay.statistics.checks import Floats
 from assay.statistics.intervals import mean_interval
@@ -37,55 +37,6 @@ LEAST_PAIRS = 10
 MANY_PAIRS = 80
 """From here on the t distribution is close, and the smallest p that flips of signs can show is too large."""
 ALPHA = 0.05
-
-
-class PromptVerdict(StrEnum):
-    """What the second version is, beside the first."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    NO_DIFFERENCE_SEEN = "no_difference_seen"
-    TOO_FEW = "too_few"
-    WITHHELD = "withheld"
-    """Too few questions were asked under both versions: the difference may be that of the questions."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedMetric:
-    """One metric under both versions; a number that could not be made is None."""
-
-    metric: str
-    first: float | None
-    second: float | None
-    delta: float | None
-    """Second minus first."""
-    low: float | None
-    high: float | None
-    p: float | None
-    """Valid however often anybody looks; None where questions are not paired."""
-    p_adjusted: float | None
-    questions: tuple[int, int]
-    """With a value, under each version."""
-    looked_at: int | None
-    """Pairs that the last look took in; None: there was none yet."""
-    verdict: PromptVerdict
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PromptComparison:
-    """Everything that is known of two versions."""
-
-    first: str
-    """As sessions name it: `prompt_id@version`."""
-    second: str
-    sessions: tuple[int, int]
-    questions: tuple[int, int]
-    shared: int
-    """Questions that were asked under both."""
-    paired: bool
-    metrics: tuple[ComparedMetric, ...]
-    caution: str
-    """What must be read beside the verdicts, in sentences."""
 
 
 class _Metric(NamedTuple):
@@ -135,7 +86,7 @@ def compare_versions(
     )
 
 
-def _caution_on_looks(metrics: Sequence[ComparedMetric]) -> str:
+def _caution_on_looks(metrics: Sequence[PromptMetric]) -> str:
     looks = [metric.looked_at for metric in metrics if metric.looked_at is not None]
     latest = f" The last look took in {max(looks)} pairs." if looks else ""
     return f"Verdicts are made at 10, 20, 40, 80 ... pairs, so looking again while sessions come in is safe.{latest}"
@@ -184,7 +135,7 @@ def _first_values(sessions: Iterable[ResearchSession], metric: _Metric) -> dict[
     return found
 
 
-def _apply_looks(row: ComparedMetric, metric: _Metric, differences: Floats, seed: int) -> ComparedMetric:
+def _apply_looks(row: PromptMetric, metric: _Metric, differences: Floats, seed: int) -> PromptMetric:
     """A metric with what its looks said: at 10, 20, 40 ... pairs, each with its share of the risk."""
     best, p, latest, size, look = 0.0, 1.0, None, LEAST_PAIRS, 1
     while size <= len(differences):
@@ -207,13 +158,13 @@ def _p_of(differences: Floats, rng: np.random.Generator) -> float:
 
 def _compare_metric(
     name: str, values: tuple[_Values, _Values], *, paired: bool, rng: np.random.Generator
-) -> ComparedMetric:
+) -> PromptMetric:
     one, two = values
     if paired:
         shared = sorted(one.keys() & two.keys())
         one, two = {key: one[key] for key in shared}, {key: two[key] for key in shared}
     first, second = (np.array(list(found.values()), dtype=np.float64) for found in (one, two))
-    bare = ComparedMetric(
+    bare = PromptMetric(
         metric=name,
         first=float(first.mean()) if len(first) else None,
         second=float(second.mean()) if len(second) else None,
@@ -239,7 +190,7 @@ def _direction(delta: float, metric: _Metric) -> PromptVerdict:
     return PromptVerdict.BETTER if (delta > 0.0) == metric.higher_is_better else PromptVerdict.WORSE
 
 
-def _adjust_by_holm(rows: Sequence[ComparedMetric]) -> Iterable[ComparedMetric]:
+def _adjust_by_holm(rows: Sequence[PromptMetric]) -> Iterable[PromptMetric]:
     """Holm over the metrics that could be tested; a direction that could be chance is none."""
     tested = {row.metric: row.p for row in rows if row.p is not None}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from assay.analysis.offline import MOST_SESSIONS, newest
 from assay.analysis.questions import question_key
-from assay.records.interval import Interval
+from assay.records.prompts import SplitSide, SplitStanding
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
 from assay.statistics.interleaving import sign_test_of
 from assay.statistics.intervals import UNIT, mean_interval
@@ -31,44 +30,6 @@ RATIO_ALARM = 0.001
 """Sides less likely than this were not dealt by a fair coin."""
 RATIO_LEAST = 20
 _FIRST_GUESS = 0.5
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SplitSide:
-    """One version, over the questions it was dealt."""
-
-    key: str
-    """As sessions name it."""
-    version: int
-    sessions: int
-    questions: int
-    """With an overall score."""
-    score: Interval | None
-    """Mean of the overall scores; None: no question was scored."""
-    pass_rate: Interval | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SplitStanding:
-    """How a split stands."""
-
-    split: PromptSplit
-    first: SplitSide
-    second: SplitSide
-    delta: float | None
-    """Second minus first."""
-    low: float | None
-    high: float | None
-    decision: str | None
-    """Of the second version: better, worse, or futile; None: it is open."""
-    evidence: tuple[float, float]
-    """E-values that the second is better, and that it is worse; 40 decides."""
-    uneven: str
-    """Why the sides cannot have been dealt by chance; empty when they can."""
-    withheld: str
-    """Why nothing is decided whatever the evidence; empty when it may be."""
-    cut: bool
-    """There are more sessions than were looked at."""
 
 
 def standing(work: Work, split: PromptSplit) -> SplitStanding:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from assay.errors import BadValue, InputError
 from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt
@@ -27,47 +25,28 @@ MOST_COMPARED = 1_000_000
 """Pairs of lines that a diff looks at: 1,000 lines against 1,000."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wording:
-    """One version of a prompt."""
-
-    prompt_id: str
-    version: int
-    text: str
-    active: bool
-    created_at: datetime | None
-    """None: it came with the program."""
-    created_by: str = ""
-    note: str = ""
-
-    @property
-    def key(self) -> str:
-        """As sessions name it."""
-        return f"{self.prompt_id}@{self.version}"
-
-
 class PromptBook:
     """The prompts of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def in_use(self, scope: Scope) -> dict[str, Wording]:
+    def in_use(self, scope: Scope) -> dict[str, PromptVersion]:
         """What each prompt says now, in the order of the pipeline."""
         with self._store.reading(scope) as work:
             active = work.prompts.active()
         return {name: _in_use(name, active) for name in PROMPT_IDS}
 
-    def versions(self, scope: Scope, prompt_id: str) -> tuple[Wording, ...]:
+    def versions(self, scope: Scope, prompt_id: str) -> tuple[PromptVersion, ...]:
         """Every version of a prompt, the newest first, the bundled one last."""
         with self._store.reading(scope) as work:
             return _versions(work, prompt_id)
 
-    def wording(self, scope: Scope, prompt_id: str, version: int | None = None) -> Wording:
+    def wording(self, scope: Scope, prompt_id: str, version: int | None = None) -> PromptVersion:
         """One version; without a number the one in use."""
         return _one(self.versions(scope, prompt_id), prompt_id, version)
 
-    def write(self, scope: Scope, prompt_id: str, text: str, *, note: str = "", active: bool = True) -> Wording:
+    def write(self, scope: Scope, prompt_id: str, text: str, *, note: str = "", active: bool = True) -> PromptVersion:
         """A new version; one that says what the version in use says is refused."""
         parse_prompt(prompt_id, text)
         with self._store.writing(scope) as work:
@@ -80,14 +59,17 @@ class PromptBook:
                 _end_split(work, prompt_id)
             made = work.prompts.add(prompt_id, text, note=note, active=active)
             work.audit.append("prompt.write", prompt_id, {"version": made.version, "active": active})
-        return _to_wording(made)
+        return made
 
-    def add_sentence(self, scope: Scope, prompt_id: str, sentence: str, *, note: str = "") -> Wording:
+    def add_sentence(
+        self, scope: Scope, prompt_id: str, sentence: str, *, note: str = "", active: bool = True
+    ) -> PromptVersion:
         """A new version with one sentence more, before what the prompt says of the reply."""
         now = self.wording(scope, prompt_id)
-        return self.write(scope, prompt_id, with_sentence(prompt_id, now.text, sentence), note=note)
+        text = with_sentence(prompt_id, now.text, sentence)
+        return self.write(scope, prompt_id, text, note=note, active=active)
 
-    def use(self, scope: Scope, prompt_id: str, version: int) -> Wording:
+    def use(self, scope: Scope, prompt_id: str, version: int) -> PromptVersion:
         """Switch to a version; 0 is the bundled one."""
         with self._store.writing(scope) as work:
             found = _versions(work, prompt_id)
@@ -98,7 +80,7 @@ class PromptBook:
             work.audit.append("prompt.use", prompt_id, {"version": version, "before": before.version})
         return self.wording(scope, prompt_id)
 
-    def roll_back(self, scope: Scope, prompt_id: str) -> Wording:
+    def roll_back(self, scope: Scope, prompt_id: str) -> PromptVersion:
         """Switch to the version before the one in use."""
         found = self.versions(scope, prompt_id)
         now = _one(found, prompt_id, None)
@@ -143,7 +125,7 @@ class PromptBook:
         return diff_of(_one(found, prompt_id, first), _one(found, prompt_id, second))
 
 
-def diff_of(first: Wording, second: Wording) -> str:
+def diff_of(first: PromptVersion, second: PromptVersion) -> str:
     """A unified diff; empty when both say the same."""
     before, after = (one.text.rstrip("\n").split("\n") for one in (first, second))
     if len(before) * len(after) > MOST_COMPARED:
@@ -184,15 +166,15 @@ def _end_split(work: Work, prompt_id: str) -> PromptSplit | None:
     return ended
 
 
-def _versions(work: Work, prompt_id: str) -> tuple[Wording, ...]:
+def _versions(work: Work, prompt_id: str) -> tuple[PromptVersion, ...]:
     text = bundled_text(prompt_id)
-    kept = [_to_wording(one) for one in work.prompts.versions(prompt_id)]
+    kept = work.prompts.versions(prompt_id)
     in_use = not any(one.active for one in kept)
-    bundled = Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
+    bundled = PromptVersion(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
     return (*kept, bundled)
 
 
-def _one(found: tuple[Wording, ...], prompt_id: str, version: int | None) -> Wording:
+def _one(found: tuple[PromptVersion, ...], prompt_id: str, version: int | None) -> PromptVersion:
     for one in found:
         if one.active if version is None else one.version == version:
             return one
@@ -202,20 +184,8 @@ def _one(found: tuple[Wording, ...], prompt_id: str, version: int | None) -> Wor
     )
 
 
-def _in_use(prompt_id: str, active: Mapping[str, PromptVersion]) -> Wording:
+def _in_use(prompt_id: str, active: Mapping[str, PromptVersion]) -> PromptVersion:
     if prompt_id in active:
-        return _to_wording(active[prompt_id])
+        return active[prompt_id]
     text = bundled_text(prompt_id)
-    return Wording(prompt_id=prompt_id, version=BUNDLED, text=text, active=True, created_at=None)
-
-
-def _to_wording(one: PromptVersion) -> Wording:
-    return Wording(
-        prompt_id=one.prompt_id,
-        version=one.version,
-        text=one.text,
-        active=one.active,
-        created_at=one.created_at,
-        created_by=one.created_by,
-        note=one.note,
-    )
+    return PromptVersion(prompt_id=prompt_id, version=BUNDLED, text=text, active=True, created_at=None)

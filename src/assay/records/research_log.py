@@ -266,12 +266,13 @@ LONGEST_PROMPT = 200_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptVersion:
-    """One wording of a prompt. Version 0 is the bundled one, which is no row."""
+    """One version of a prompt. Version 0 is the bundled one, which is not a row."""
 
     prompt_id: str
     version: int
     text: str
-    created_at: datetime
+    created_at: datetime | None
+    """None: it came with the program."""
     created_by: str = ""
     note: str = ""
     active: bool = False
@@ -280,7 +281,7 @@ class PromptVersion:
         require(self, values.identifier, "prompt_id")
         require(self, values.count, "version")
         object.__setattr__(self, "text", values.text(self.text, "text", longest=LONGEST_PROMPT, empty=False))
-        require(self, values.moment, "created_at")
+        allow(self, values.moment, "created_at")
         require(self, values.optional_label, "created_by", "note")
         require(self, values.flag, "active")
 

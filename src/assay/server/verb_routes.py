@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from fastapi import Path, Query
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.responses import Response
 
 from assay.server.routing import Asked, Asking, Handler, Resource, Route
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, stream_work
 from assay.verbs import FAMILIES, Family, HttpRoute, Verb
+from assay.verbs.faults import refuse
 from assay.verbs.fields import YesNo
 from assay.verbs.verb import leave_out
 
@@ -85,9 +86,15 @@ def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
 
 
 def _request(verb: Verb[Any, Any], body: BaseModel | None, given: dict[str, Any]) -> Any:
-    """Return the request of a body, and of what stands in the path and the query."""
+    """Return the request of a body, and of what stands in the path and the query.
+
+    Each field was checked before; what fields say together is checked here.
+    """
     sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set if name != STREAM}
-    return verb.request.model_validate({**sent, **given})
+    try:
+        return verb.request.model_validate({**sent, **given})
+    except ValidationError as problem:
+        raise refuse(problem, verb.name, verb.request) from problem
 
 
 def _described(answer: Handler, verb: Verb[Any, Any], http: HttpRoute, description: str) -> Handler:

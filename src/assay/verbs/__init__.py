@@ -15,6 +15,7 @@
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
 | `memory` | save, update, forget, restore, link, why |
+| `prompts` | list, show, write, use, split and compare versions of prompts |
 | `reading` | show, list, folders, erase |
 | `research` | ask, retry, rate an answer, show and list what was asked |
 | `runs` | start a run, list runs, show one, compare two |
@@ -40,6 +41,7 @@ from assay.verbs import (
     health,
     judgments,
     memory,
+    prompts,
     reading,
     research,
     runs,
@@ -58,6 +60,7 @@ FAMILIES: tuple[Family, ...] = (
     health.FAMILY,
     judgments.FAMILY,
     memory.FAMILY,
+    prompts.FAMILY,
     reading.FAMILY,
     research.FAMILY,
     runs.FAMILY,

@@ -126,7 +126,7 @@ def test_prompts_asked_different_questions_get_no_verdict_on_the_page(tmp_path: 
         ]
         put_sessions(services, sessions)
         page = client.get("/evaluation/prompts/planner?first=0&second=1").text
-        found = client.get("/api/prompts/planner/compare?first=0&second=1").json()["comparison"]
+        found = client.get("/api/prompts/planner/compare?first=0&second=1").json()
     assert "There is no verdict: 0 questions were asked under both versions" in page
     assert found["caution"].startswith("There is no verdict")
     assert {row["verdict"] for row in found["metrics"]} <= {"withheld", "too_few"}
@@ -399,14 +399,15 @@ def test_questions_are_split_between_two_versions_and_both_sides_are_shown(tmp_p
         ]
         assert re.search(r"0\.800 <span class=\"quiet nowrap\">\[0\.\d+, 0\.\d+\]", page)
         assert '<span class="chip is-pass">better</span> Version 0 is better' in page
-        told = client.get("/api/prompts/planner/split").json()["split"]
+        told = client.get("/api/prompts/planner/split").json()
         assert (told["first"]["version"], told["second"]["questions"], told["decision"]) == (1, 30, "better")
         client.post(f"{place}/split", data={**form, "end": "yes"})
         assert "Begin a new split" in client.get(place).text
         assert client.delete("/api/prompts/planner/split").status_code == 422
         assert client.post("/api/prompts/planner/split", json={"version": 1}).status_code == 422
-        assert client.post("/api/prompts/planner/split", json={"version": 0}).json()["split"]["decision"] is None
-        assert client.get("/api/prompts/synthesiser/split").json() == {"split": None}
+        assert client.post("/api/prompts/planner/split", json={"version": 0}).json()["decision"] is None
+        never = client.get("/api/prompts/synthesiser/split")
+        assert (never.status_code, never.json()["error"]["code"]) == (422, "nothing_measured")
 
 
 def split_sessions(services: Services) -> None:

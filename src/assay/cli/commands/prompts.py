@@ -5,39 +5,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import numpy as np
 import typer
 
-from assay import wiring
-from assay.analysis.prompt_comparison import ComparedMetric, PromptComparison
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.errors import InputError, NothingMeasured
+from assay.errors import InputError
 from assay.formats.grid import grid
-from assay.records.research_log import PromptSplit
-
-if TYPE_CHECKING:
-    from assay.analysis.prompt_splits import SplitSide, SplitStanding
-    from assay.analysis.prompts import Wording
+from assay.records.prompts import PromptComparison, PromptMetric, SplitSide, SplitStanding
+from assay.records.research_log import PromptVersion
+from assay.verbs import prompts as prompt_verbs
 
 PromptArgument = Annotated[
     str, typer.Argument(metavar="PROMPT", help="Which prompt, as `assay prompts list` names it.")
 ]
-VersionArgument = Annotated[int, typer.Argument(metavar="VERSION", min=0, help="A version; 0 came with Assay.")]
-OtherArgument = Annotated[
-    int | None, typer.Argument(metavar="OTHER", min=0, help="Another version; default: the one in use.")
-]
-VersionOption = Annotated[int | None, typer.Option("--version", min=0, help="Which version; default: the one in use.")]
+VersionArgument = Annotated[int, typer.Argument(metavar="VERSION", help="A version; 0 came with Assay.")]
+OtherArgument = Annotated[int | None, typer.Argument(metavar="OTHER", help="Another version; default: the one in use.")]
+VersionOption = Annotated[int | None, typer.Option("--version", help="Which version; default: the one in use.")]
 VersionsOption = Annotated[bool, typer.Option("--versions", help="List its versions instead of its text.")]
 FileOption = Annotated[str | None, typer.Option("--file", metavar="FILE", help="The whole new text; - reads it.")]
 AddOption = Annotated[str | None, typer.Option("--add", metavar="SENTENCE", help="The text in use with this added.")]
 NoteOption = Annotated[str, typer.Option("--note", help="Why; kept with the version.")]
 DraftOption = Annotated[bool, typer.Option("--draft", help="Keep it without using it yet.")]
-ToVersion = Annotated[
-    int | None, typer.Argument(metavar="VERSION", min=0, help="What half of the questions are asked with.")
-]
+ToVersion = Annotated[int | None, typer.Argument(metavar="VERSION", help="What half of the questions are asked with.")]
 EndOption = Annotated[bool, typer.Option("--end", help="Ask all questions with the version in use again.")]
 LARGEST_FILE = 1_000_000
 
@@ -55,50 +45,35 @@ def _looking(group: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List every prompt and the version in use."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            found = PromptBook(store).in_use(surface.scope)
-        rows = [(name, str(one.version), _when(one), one.note) for name, one in found.items()]
-        surface.result(plain(list(found.values())), "\n".join(grid([("prompt", "version", "since", "note"), *rows])))
+        found = surface.call(prompt_verbs.LIST, create=True)
+        rows = [(prompt.prompt_id, str(prompt.version), _when(prompt), prompt.note) for prompt in found.prompts]
+        surface.show(prompt_verbs.LIST, found, "\n".join(grid([("prompt", "version", "since", "note"), *rows])))
 
     @command(group, "show")
     def show(
         surface: Surface, prompt: PromptArgument, version: VersionOption = None, versions: VersionsOption = False
     ) -> None:
         """Show the text of a prompt, or its versions."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            if versions:
-                found = PromptBook(store).versions(surface.scope, prompt)
-                surface.result(plain(found), "\n".join(grid(list(_version_rows(found)))))
-            else:
-                one = PromptBook(store).wording(surface.scope, prompt, version)
-                surface.result(plain(one), one.text.rstrip("\n"))
+        if versions:
+            every = surface.call(prompt_verbs.VERSIONS, create=True, prompt_id=prompt)
+            surface.show(prompt_verbs.VERSIONS, every, "\n".join(grid(list(_version_rows(every.versions)))))
+        else:
+            found = surface.call(prompt_verbs.SHOW, create=True, prompt_id=prompt, version=version)
+            surface.show(prompt_verbs.SHOW, found, found.text.rstrip("\n"))
 
     @command(group, "diff")
     def diff(surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None) -> None:
         """Show what changed between two versions."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            found = PromptBook(store).diff(surface.scope, prompt, version, other)
-        surface.result({"diff": found}, found or "Both say the same.")
+        found = surface.call(prompt_verbs.DIFF, create=True, prompt_id=prompt, first=version, second=other)
+        surface.show(prompt_verbs.DIFF, found, found.diff or "Both say the same.")
 
     @command(group, "compare")
     def compare(
         surface: Surface, prompt: PromptArgument, version: VersionArgument, other: OtherArgument = None
     ) -> None:
         """Compare what sessions came to under two versions."""
-        from assay.analysis.offline import compare_prompts  # noqa: PLC0415 - the extra "memory"
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            second = PromptBook(store).wording(surface.scope, prompt, other).version
-            rng = np.random.default_rng(0)
-            found = compare_prompts(store, surface.scope, prompt, version, second, rng=rng)
-        surface.result(plain(found), "\n".join(_comparison(found)))
+        found = surface.call(prompt_verbs.COMPARE, create=True, prompt_id=prompt, first=version, second=other)
+        surface.show(prompt_verbs.COMPARE, found, "\n".join(_comparison(found)))
 
 
 def _changing(group: typer.Typer) -> None:
@@ -112,62 +87,46 @@ def _changing(group: typer.Typer) -> None:
         draft: DraftOption = False,
     ) -> None:
         """Write a new version of a prompt: a whole text, or the one in use with a sentence more."""
-        from assay.analysis.prompts import PromptBook, with_sentence  # noqa: PLC0415 - the extra "memory"
-
         if (file is None) == (add is None):
             raise InputError("give either --file or --add", remedy="See `assay prompts set --help`.")
-        with wiring.open_store(surface.settings) as store:
-            book = PromptBook(store)
-            if add is not None:
-                text = with_sentence(prompt, book.wording(surface.scope, prompt).text, add)
-            else:
-                text = _read(file or "-")
-            made = book.write(surface.scope, prompt, text, note=note, active=not draft)
+        text = None if file is None else _read(file)
+        made = surface.call(
+            prompt_verbs.WRITE,
+            create=True,
+            prompt_id=prompt,
+            text=text,
+            sentence=add,
+            note=note,
+            active=not draft,
+        )
         state = "kept, not in use" if draft else "in use"
-        surface.result(plain(made), f"Version {made.version} of {prompt} is {state}.")
+        surface.show(prompt_verbs.WRITE, made, f"Version {made.version} of {prompt} is {state}.")
 
     @command(group, "use")
     def use(surface: Surface, prompt: PromptArgument, version: VersionArgument) -> None:
         """Use a version from now on."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            made = PromptBook(store).use(surface.scope, prompt, version)
-        surface.result(plain(made), f"Version {made.version} of {prompt} is in use.")
+        made = surface.call(prompt_verbs.USE, create=True, prompt_id=prompt, version=version)
+        surface.show(prompt_verbs.USE, made, f"Version {made.version} of {prompt} is in use.")
 
     @command(group, "rollback")
     def rollback(surface: Surface, prompt: PromptArgument) -> None:
         """Go back to the version before the one in use."""
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
-        with wiring.open_store(surface.settings) as store:
-            made = PromptBook(store).roll_back(surface.scope, prompt)
-        surface.result(plain(made), f"Version {made.version} of {prompt} is in use.")
+        made = surface.call(prompt_verbs.ROLL_BACK, create=True, prompt_id=prompt)
+        surface.show(prompt_verbs.ROLL_BACK, made, f"Version {made.version} of {prompt} is in use.")
 
 
 def _splitting(group: typer.Typer) -> None:
     @command(group, "split")
     def split(surface: Surface, prompt: PromptArgument, version: ToVersion = None, end: EndOption = False) -> None:
         """Ask half of the questions with another version than the one in use; without one, show how that stands."""
-        from assay.analysis.prompt_splits import standing  # noqa: PLC0415 - the extra "memory"
-        from assay.analysis.prompts import PromptBook  # noqa: PLC0415 - the extra "memory"
-
         if end and version is not None:
             raise InputError("give either a version or --end", remedy="See `assay prompts split --help`.")
-        with wiring.open_store(surface.settings) as store:
-            book = PromptBook(store)
-            if version is not None:
-                last: PromptSplit | None = book.split(surface.scope, prompt, version)
-            else:
-                last = book.end_split(surface.scope, prompt) if end else book.last_split(surface.scope, prompt)
-            if last is None:
-                raise NothingMeasured(
-                    f"the questions of {prompt} were never split",
-                    remedy=f"Begin with another version: assay prompts split {prompt} VERSION",
-                )
-            with store.reading(surface.scope) as work:
-                found = standing(work, last)
-        surface.result(plain(found), "\n".join(_standing(found)))
+        if version is not None:
+            found = surface.call(prompt_verbs.SPLIT, create=True, prompt_id=prompt, version=version)
+        else:
+            verb = prompt_verbs.END_SPLIT if end else prompt_verbs.SHOW_SPLIT
+            found = surface.call(verb, create=True, prompt_id=prompt)
+        surface.show(prompt_verbs.SHOW_SPLIT, found, "\n".join(_standing(found)))
 
 
 def _standing(found: SplitStanding) -> Iterator[str]:
@@ -220,11 +179,11 @@ def _start_of(path: Path) -> bytes:
         return opened.read(LARGEST_FILE + 1)
 
 
-def _when(one: Wording) -> str:
+def _when(one: PromptVersion) -> str:
     return "as it came" if one.created_at is None else f"{one.created_at:%Y-%m-%d %H:%M}"
 
 
-def _version_rows(found: tuple[Wording, ...]) -> Iterator[tuple[str, ...]]:
+def _version_rows(found: tuple[PromptVersion, ...]) -> Iterator[tuple[str, ...]]:
     yield "version", "in use", "since", "by", "note"
     for one in found:
         yield str(one.version), "yes" if one.active else "", _when(one), one.created_by, one.note
@@ -241,7 +200,7 @@ def _comparison(found: PromptComparison) -> Iterator[str]:
     yield found.caution
 
 
-def _metric_row(one: ComparedMetric) -> tuple[str, ...]:
+def _metric_row(one: PromptMetric) -> tuple[str, ...]:
     span = "-" if one.low is None or one.high is None else f"[{one.low:+.3f}, {one.high:+.3f}]"
     return (
         one.metric,

@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.analysis.offline import analyze
-from assay.analysis.prompts import PromptBook
 from assay.records.analysis import Analysis
 from assay.server.pages import asking_for
 from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.verbs import prompts as prompt_verbs
 
 pages = Pages("patterns")
 SHOWN = 12
@@ -47,7 +47,5 @@ def found(view: View) -> Page:
 def apply(view: View) -> Response:
     """Make a suggestion a new version of its prompt, in use from now on."""
     prompt_id = view.filled("prompt_id")
-    made = PromptBook(view.engine.store).add_sentence(
-        view.scope, prompt_id, view.filled("sentence"), note="from a pattern"
-    )
+    made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, sentence=view.filled("sentence"), note="from a pattern")
     return go_to(f"/evaluation/prompts/{prompt_id}?first={max(made.version - 1, 0)}&second={made.version}")

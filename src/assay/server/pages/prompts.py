@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.analysis.offline import compare_prompts
-from assay.analysis.prompt_splits import standing
-from assay.analysis.prompts import PromptBook, diff_of
 from assay.errors import NothingMeasured
 from assay.presentation import charts
-from assay.records.research_log import ResearchFilter
+from assay.records.research_log import PromptVersion, ResearchFilter
 from assay.server.pages import asking_for
 from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.verbs import prompts as prompt_verbs
 
 pages = Pages("prompts")
 _MOST_VERSIONS = 1_000_000
-_SEED = 0
 
 
 @pages.get("/evaluation/prompts", acts.PROMPT_READ)
 def listed(view: View) -> Page:
     """What each prompt says now."""
-    book = PromptBook(view.engine.store)
-    used = book.in_use(view.scope)
-    counts = {name: len(book.versions(view.scope, name)) for name in used}
+    used = {prompt.prompt_id: prompt for prompt in view.call(prompt_verbs.LIST).prompts}
+    counts = {name: len(_versions(view, name)) for name in used}
     models = bool(view.settings.model_url)
     return Page(template="prompts.html", context={"used": used, "counts": counts, "models": models})
 
@@ -36,28 +32,31 @@ def listed(view: View) -> Page:
 def one_prompt(view: View) -> Page:
     """A prompt: its wording, its history, and two versions side by side."""
     prompt_id = view.path["prompt_id"]
-    book = PromptBook(view.engine.store)
-    versions = book.versions(view.scope, prompt_id)
-    now = book.wording(view.scope, prompt_id)
-    first, second = _chosen(view, [one.version for one in versions], now.version)
+    versions = _versions(view, prompt_id)
+    now = next(version for version in versions if version.active)
+    first, second = _chosen(view, [version.version for version in versions], now.version)
     context: dict[str, Any] = {
         "prompt_id": prompt_id, "versions": versions, "used": now, "first": first, "second": second,
         "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _asked(view, versions),
-        "said": view.asked("said"), "models": bool(view.settings.model_url), **_split(view, book, prompt_id),
+        "said": view.asked("said"), "models": bool(view.settings.model_url), **_split(view, prompt_id),
     }  # fmt: skip
     if first != second:
-        pair = (book.wording(view.scope, prompt_id, one) for one in (first, second))
-        context |= {"diff": diff_of(*pair).splitlines(), **_compared(view, prompt_id, first, second)}
+        pair = {"prompt_id": prompt_id, "first": first, "second": second}
+        context |= {"diff": view.call(prompt_verbs.DIFF, **pair).diff.splitlines(), **_compared(view, pair)}
     return Page(template="prompt.html", context=context)
 
 
-def _split(view: View, book: PromptBook, prompt_id: str) -> dict[str, Any]:
+def _versions(view: View, prompt_id: str) -> tuple[PromptVersion, ...]:
+    return view.call(prompt_verbs.VERSIONS, prompt_id=prompt_id).versions
+
+
+def _split(view: View, prompt_id: str) -> dict[str, Any]:
     """How the last split of its questions stands; None: there was none."""
-    split = book.last_split(view.scope, prompt_id)
-    if split is None:
+    try:
+        standing = view.call(prompt_verbs.SHOW_SPLIT, prompt_id=prompt_id)
+    except NothingMeasured:
         return {"split": None, "standing": None}
-    with view.engine.store.reading(view.scope) as work:
-        return {"split": split, "standing": standing(work, split)}
+    return {"split": standing.split, "standing": standing}
 
 
 def _chosen(view: View, numbers: list[int], now: int) -> tuple[int, int]:
@@ -68,16 +67,15 @@ def _chosen(view: View, numbers: list[int], now: int) -> tuple[int, int]:
     return earlier if first is None else first, now if second is None else second
 
 
-def _asked(view: View, versions: tuple[Any, ...]) -> dict[int, int]:
+def _asked(view: View, versions: tuple[PromptVersion, ...]) -> dict[int, int]:
     """How many questions used each version."""
     with view.engine.store.reading(view.scope) as work:
         return {one.version: work.research.count(ResearchFilter(prompt_version=one.key)) for one in versions}
 
 
-def _compared(view: View, prompt_id: str, first: int, second: int) -> dict[str, Any]:
-    rng = np.random.default_rng(_SEED)
+def _compared(view: View, pair: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        found = compare_prompts(view.engine.store, view.scope, prompt_id, first, second, rng=rng)
+        found = view.call(prompt_verbs.COMPARE, **pair)
     except NothingMeasured as problem:
         return {"not_compared": f"{problem.message[:1].upper()}{problem.message[1:]}."}
     shown = [
@@ -94,9 +92,8 @@ def write(view: View) -> Response:
     prompt_id = view.path["prompt_id"]
     text = view.filled("text").replace("\r\n", "\n")
     active = view.form.get("active") == "yes"
-    made = PromptBook(view.engine.store).write(
-        view.scope, prompt_id, text, note=view.form.get("note", "").strip(), active=active
-    )
+    note = view.form.get("note", "").strip()
+    made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, text=text, note=note, active=active)
     return go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}&said=Version+{made.version}+is+kept")
 
 
@@ -105,7 +102,7 @@ def use(view: View) -> Response:
     """Switch to a version."""
     prompt_id = view.path["prompt_id"]
     version = asking_for.whole(view.form, "version", most=_MOST_VERSIONS) or 0
-    PromptBook(view.engine.store).use(view.scope, prompt_id, version)
+    view.call(prompt_verbs.USE, prompt_id=prompt_id, version=version)
     return go_to(f"/evaluation/prompts/{prompt_id}?said=Version+{version}+is+in+use")
 
 
@@ -113,11 +110,10 @@ def use(view: View) -> Response:
 def split(view: View) -> Response:
     """Ask half of the questions with another version, or end that."""
     prompt_id = view.path["prompt_id"]
-    book = PromptBook(view.engine.store)
     if view.form.get("end") == "yes":
-        book.end_split(view.scope, prompt_id)
+        view.call(prompt_verbs.END_SPLIT, prompt_id=prompt_id)
         return go_to(f"/evaluation/prompts/{prompt_id}?said=The+split+has+ended")
     second = asking_for.whole(view.form, "second", most=_MOST_VERSIONS) or 0
-    made = book.split(view.scope, prompt_id, second)
+    made = view.call(prompt_verbs.SPLIT, prompt_id=prompt_id, version=second).split
     said = f"Half+of+the+questions+go+to+version+{made.second}+from+now+on"
     return go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}&said={said}")

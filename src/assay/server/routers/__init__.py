@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from assay.server.routers import (
     health,
-    prompts,
     tests,
 )
 from assay.server.routing import Resource
 from assay.server.verb_routes import RESOURCES as OF_VERBS
 
 RESOURCES: tuple[Resource, ...] = (
-    prompts.RESOURCE,
     health.RESOURCE,
     tests.RESOURCE,
     *OF_VERBS,
