@@ -61,7 +61,7 @@ CONNECTING = {
 }
 """Modules of the standard library and of dependencies that can open a connection."""
 MAY_CONNECT = {
-    "models/http_pool.py": {"httpcore", "httpx"},
+    "models/http_pool.py": {"httpcore"},
     "systems/mcp_transport.py": {"httpx2"},
     "tracing/exporting.py": {"requests"},
 }

@@ -24,6 +24,7 @@ from tests.storage.waiting import until
 from assay.client import Client
 from assay.clock import SystemClock
 from assay.errors import AddressRefused, EndpointMisbehaved, EndpointUnavailable, SettingError
+from assay.models import http_pool
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import SHARED_POOL, BrokenOff, HttpPool, HttpRequest, OutOfTime
 from assay.network import ANYWHERE, Gatekeeper
@@ -362,6 +363,24 @@ def test_blanks_around_a_header_and_letters_of_latin_1_are_sent(pool: HttpPool) 
         assert service.heard[0].headers["X-Name"] == "Jos\xe9"
 
 
+@pytest.mark.parametrize(
+    ("host", "sent"),
+    [("api.example", "api.example"), ("b\xfccher.example", "xn--bcher-kva.example"), ("::1", "::1")],
+)
+def test_a_host_name_is_looked_up_in_ascii(host: str, sent: str) -> None:
+    assert http_pool._encode_host(host) == sent
+
+
+def test_a_host_name_that_would_become_another_is_refused(pool: HttpPool) -> None:
+    with pytest.raises(SettingError, match="characters that HTTP does not allow"):
+        endpoint("http://fa\xdf.example/v1", pool).post("/ask", {})
+
+
+def test_a_host_that_is_an_address_of_ipv6_is_named_in_brackets() -> None:
+    assert http_pool._parse_origin("http://[::1]:8710").header == b"[::1]:8710"
+    assert http_pool._parse_origin("https://api.example").header == b"api.example"
+
+
 def test_the_log_shows_no_question(pool: HttpPool, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG), serving(YES) as service:
         endpoint(service.url, pool, key=SECRET).post("/find?q=private-words", {"text": "private-words"})
@@ -445,7 +464,7 @@ def test_an_answer_that_is_no_http_breaks_off(pool: HttpPool) -> None:
     assert problem.value.sent
 
 
-def test_what_calls_no_service_does_not_load_httpx() -> None:
+def test_what_calls_no_service_does_not_load_the_http_client() -> None:
     """It takes as long to import as a fifth of `assay --help`."""
     program = (
         "import sys\n"
@@ -453,7 +472,7 @@ def test_what_calls_no_service_does_not_load_httpx() -> None:
         "import assay.research.pipeline, assay.server.application\n"
         "from assay.cli.main import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
-        "print([name for name in ('httpx', 'httpcore', 'assay.models.endpoint') if name in sys.modules])"
+        "print([name for name in ('httpcore', 'assay.models.endpoint') if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout.splitlines()[-1] == "[]"

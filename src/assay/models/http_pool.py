@@ -1,13 +1,13 @@
-"""Pooled connections to services, with one deadline for each whole call. Only this module uses `httpx`.
+"""Pooled connections to services, with one deadline for each whole call. Only this module uses `httpcore`.
 
 `HttpPool.send` sends one request and reads the whole answer. Between calls connections stay open for a short time, so
 that the next call to the same service needs no new one. What holds for every call:
 
-- It ends when its time is over, whatever the other side does. `httpx` applies a timeout to each read and write by
+- It ends when its time is over, whatever the other side does. `httpcore` applies a timeout to each read and write by
   itself, so that a service which sends a byte now and then is never stopped; `_DeadlineStream` stops it.
 - An answer is read up to a limit, and as it was sent: compressed answers are not unpacked.
 - Redirects are not followed, cookies are not kept, and no proxy, password file or other setting of the environment
-  is used. Certificates are checked against the trust store of the system.
+  is used: `httpcore` knows none of them. Certificates are checked against the trust store of the system.
 - The gatekeeper is asked first: an address that it refuses is never looked up.
 - Nothing is sent twice. Whether to try again is decided by `models.endpoint`, which counts what was sent.
 
@@ -20,12 +20,12 @@ import os
 import ssl
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpcore
-import httpx
 
 from assay.clock import Clock, SystemClock
 from assay.network import Gatekeeper
@@ -37,8 +37,6 @@ MOST_IDLE = 32
 """How many connections are kept open at most, to all services together."""
 _PIECE = 16_384
 """Bytes written at once; the clock is read before each piece."""
-_NOT_PASSED_ON = frozenset({b"location", b"set-cookie"})
-"""Headers of answers that would make `httpx.Client` prepare a redirect or keep a cookie."""
 
 
 class HttpRequest(NamedTuple):
@@ -58,7 +56,7 @@ class HttpAnswer(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    """Found by name in upper or lower case."""
+    """By name in lower case; values of a name that was sent twice have a comma between them."""
     body: bytes
 
 
@@ -93,10 +91,10 @@ class HttpPool:
         self._clock = clock or SystemClock()
         self._backend = _DeadlineBackend(self._clock)
         self._lock = threading.Lock()
-        self._clients: dict[str, httpx.Client] = {}
+        self._connections: dict[str, httpcore.ConnectionPool] = {}
         """By scheme: reading the trust store takes 20 ms, which a service without TLS does not need."""
         # Closes what nobody closed when the pool is let go or the program ends.
-        weakref.finalize(self, _close_clients, self._clients)
+        weakref.finalize(self, _close_connections, self._connections)
         _ALL.add(self)
 
     def send(self, request: HttpRequest, *, gate: Gatekeeper, within_s: float, max_bytes: int) -> HttpAnswer:
@@ -107,15 +105,18 @@ class HttpPool:
         gate.check(request.origin)
         ends = self._clock.monotonic() + within_s
         try:
-            prepared = _prepare(request, ends)
-            response = self._client(prepared.url.scheme).send(prepared, stream=True)
-            try:
-                return HttpAnswer(response.status_code, response.headers, _read_body(response, max_bytes))
-            finally:
-                response.close()
+            server = _parse_origin(request.origin)
+            with self._open_pool(server.scheme).stream(
+                request.method,
+                httpcore.URL(scheme=server.scheme, host=server.host, port=server.port, target=request.target),
+                headers=[(b"Host", server.header), *_encode_headers(request.headers)],
+                content=request.body,
+                extensions={"timeout": dict.fromkeys(("connect", "read", "write"), ends)},
+            ) as response:
+                return HttpAnswer(response.status, _decode_headers(response), _read_body(response, max_bytes))
         except httpcore.TimeoutException as problem:
             raise OutOfTime from problem
-        except (httpcore.LocalProtocolError, httpx.InvalidURL, UnicodeError):
+        except (httpcore.LocalProtocolError, UnicodeError):
             raise Unsendable from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as problem:
             reason = (str(problem) or type(problem).__name__)[:200]
@@ -124,103 +125,85 @@ class HttpPool:
     def close(self) -> None:
         """Close all connections. A later call opens new ones."""
         with self._lock:
-            _close_clients(self._clients)
+            _close_connections(self._connections)
 
     def forget_inherited(self) -> None:
         """Let go of the connections of the process that this one was forked from; they stay open there."""
-        # New, since a thread of the parent may have held it at the fork; so for the locks inside the clients, which
-        # is why those are not closed as usual.
+        # New, since a thread of the parent may have held it at the fork; so for the locks inside the connection pools,
+        # which is why those are not closed as usual.
         self._lock = threading.Lock()
         self._backend.close_streams()
-        self._clients.clear()
+        self._connections.clear()
 
-    def _client(self, scheme: str) -> httpx.Client:
+    def _open_pool(self, scheme: str) -> httpcore.ConnectionPool:
         with self._lock:
-            if scheme not in self._clients:
-                transport = _DeadlineTransport(self._backend, tls=scheme == "https")
-                self._clients[scheme] = httpx.Client(transport=transport, trust_env=False, follow_redirects=False)
-            return self._clients[scheme]
+            if scheme not in self._connections:
+                self._connections[scheme] = httpcore.ConnectionPool(
+                    ssl_context=ssl.create_default_context() if scheme == "https" else None,
+                    max_connections=None,
+                    max_keepalive_connections=MOST_IDLE,
+                    keepalive_expiry=IDLE_S,
+                    network_backend=self._backend,
+                )
+            return self._connections[scheme]
 
 
-def _close_clients(clients: dict[str, httpx.Client]) -> None:
-    while clients:
-        clients.popitem()[1].close()
+def _close_connections(connections: dict[str, httpcore.ConnectionPool]) -> None:
+    while connections:
+        connections.popitem()[1].close()
 
 
-def _prepare(request: HttpRequest, ends: float) -> httpx.Request:
-    # As bytes, since httpx refuses text that is not ASCII. Blanks around a value are not part of it, and h11 refuses
-    # them.
-    headers = [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in request.headers.items()]
-    return httpx.Request(
-        request.method,
-        # Without path and query, so that the log of httpx, which shows the address, does not show questions.
-        _parse_url(request.origin),
-        headers=headers,
-        content=request.body,
-        extensions={
-            "target": request.target.encode("ascii"),
-            "timeout": dict.fromkeys(("connect", "read", "write"), ends),
-        },
-    )
+class _Server(NamedTuple):
+    """Where a request goes."""
+
+    scheme: str
+    host: str
+    port: int | None
+    header: bytes
+    """The value of `Host`."""
 
 
 @lru_cache(maxsize=64)
-def _parse_url(origin: str) -> httpx.URL:
-    return httpx.URL(origin)
+def _parse_origin(origin: str) -> _Server:
+    parts = urlsplit(origin)
+    host = _encode_host(parts.hostname or "")
+    shown = f"[{host}]" if ":" in host else host
+    return _Server(parts.scheme, host, parts.port, (f"{shown}:{parts.port}" if parts.port else shown).encode("ascii"))
 
 
-def _read_body(response: httpx.Response, max_bytes: int) -> bytes:
+def _encode_host(host: str) -> str:
+    """Return the ASCII form of a host name; raises `UnicodeError` where that would be the name of another host."""
+    if host.isascii():
+        return host
+    encoded = host.encode("idna")
+    # The codec of Python writes "fass" for "faß", which is somebody else's name by the rules of today.
+    if encoded.decode("idna") != host:
+        raise UnicodeError
+    return encoded.decode("ascii")
+
+
+def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    # Blanks around a value are not part of it, and h11 refuses them.
+    return [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in headers.items()]
+
+
+def _decode_headers(response: httpcore.Response) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.headers:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _read_body(response: httpcore.Response, max_bytes: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    for part in response.iter_raw():
+    for part in response.iter_stream():
         size += len(part)
         if size > max_bytes:
             raise TooLarge
         parts.append(part)
     return b"".join(parts)
-
-
-class _DeadlineTransport(httpx.BaseTransport):
-    """Carries requests of `httpx` over connections with a deadline."""
-
-    def __init__(self, backend: _DeadlineBackend, *, tls: bool) -> None:
-        self._connections = httpcore.ConnectionPool(
-            ssl_context=ssl.create_default_context() if tls else None,
-            max_connections=None,
-            max_keepalive_connections=MOST_IDLE,
-            keepalive_expiry=IDLE_S,
-            network_backend=backend,
-        )
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        url, target = request.url, request.extensions["target"]
-        answer = self._connections.handle_request(
-            httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=target),
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions={"timeout": request.extensions["timeout"]},
-            )
-        )
-        headers = [(name, value) for name, value in answer.headers if name.lower() not in _NOT_PASSED_ON]
-        return httpx.Response(answer.status, headers=headers, stream=_Body(answer))
-
-    def close(self) -> None:
-        self._connections.close()
-
-
-class _Body(httpx.SyncByteStream):
-    """The body of an answer as it arrives."""
-
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
 
 
 class _DeadlineBackend(httpcore.SyncBackend):
@@ -263,8 +246,8 @@ class _DeadlineBackend(httpcore.SyncBackend):
 class _DeadlineStream(httpcore.NetworkStream):
     """A connection whose timeouts are moments of the monotonic clock, not durations.
 
-    httpx and httpcore hand a timeout unchanged to every read and write of a call. A duration would begin anew with each
-    byte of a service that drips; a moment does not.
+    httpcore hands a timeout unchanged to every read and write of a call. A duration would begin anew with each byte of
+    a service that drips; a moment does not.
     """
 
     def __init__(self, inner: httpcore.NetworkStream, backend: _DeadlineBackend) -> None:
