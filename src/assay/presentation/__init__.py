@@ -1,7 +1,9 @@
-"""What the report and the dashboard are made with, so that both look and escape alike.
+"""What the report and the dashboard share, so that both look and escape alike.
 
-`templates` is the one Jinja environment, with the macros in `templates/macros.html` (chips, charts, tables) and the
-parts of a run in `templates/run_parts.html`. `charts` is the one chart kit, `wording` how numbers are written and
-coloured. `assets` reads the one style sheet (`assay.css`) and the script that draws charts (`charts.js`). Nothing here
-knows about runs, requests or stores: callers give values, and get text.
+- `templates`: the one Jinja environment, the style sheet and the scripts. The macros are in `templates/macros.html`
+  (chips, charts, tables), the parts of a run in `templates/run_parts.html`, the files in `assets/`.
+- `charts`: the one chart kit.
+- `wording`: how numbers, times and texts are written and coloured.
+
+Nothing here knows about runs, requests or stores: callers give values and get text.
 """

@@ -1,19 +1,50 @@
-"""The one Jinja environment: everything is escaped, and a name that a template misspells is an error.
+"""The style sheet, the scripts and the one Jinja environment of every page.
 
-`environment` gives the templates of a folder, with the shared macros and filters. Characters that no HTML document may
-hold (control characters, halves of surrogate pairs) are shown as U+FFFD.
+- Style sheet and scripts.
+- The Jinja environment.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.extras import missing_modules
 from assay.presentation import wording
+
+# --- Style sheet and scripts ---
+
+STYLE = "assay.css"
+CHARTS = "charts.js"
+PLOTLY = "plotly.min.js"
+SHARED = frozenset({STYLE, CHARTS})
+"""The files of this folder that pages may ask for."""
+
+
+@cache
+def read_shared(name: str) -> str:
+    """Return one of the shared files."""
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def plotly_script() -> str | None:
+    """Return the charts' script from the installed package; None where plotly is not installed."""
+    if missing_modules("report"):
+        return None
+    return files("plotly").joinpath("package_data", PLOTLY).read_text(encoding="utf-8")
+
+
+# --- The Jinja environment ---
+#
+# `environment` gives the templates of a folder, with the shared macros and filters. Characters that no HTML document
+#   may
+# hold (control characters, halves of surrogate pairs) are shown as U+FFFD.
 
 _SHARED = Path(__file__).with_name("templates")
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -26,8 +26,8 @@ from assay.evaluation.reporting.content import Line, Mover
 from assay.evaluation.reporting.page import html_page
 from assay.evaluation.reporting.why import explain, explain_json, find_query
 from assay.evaluation.results import RunResult
-from assay.presentation.assets import plotly_script
 from assay.presentation.charts import distinct_labels, interval_charts
+from assay.presentation.templates import plotly_script
 from assay.records.datasets import Dataset
 from assay.records.runs import CaseStatus
 

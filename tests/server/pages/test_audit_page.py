@@ -14,7 +14,7 @@ from tests.server.serving import OWN, cookie_secret, token_text
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, gather
 from assay.evaluation.reporting.page import html_page
-from assay.presentation.assets import plotly_script
+from assay.presentation.templates import plotly_script
 from assay.server.services import Services
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from assay.evaluation.reporting.files import CONFIG, DEFAULT_FOLDER, METRICS, as
 from assay.evaluation.reporting.gathering import Around, gather
 from assay.evaluation.reporting.markdown import markdown
 from assay.evaluation.reporting.page import NO_CHARTS, html_page
-from assay.presentation.assets import plotly_script
+from assay.presentation.templates import plotly_script
 
 __all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown", "missing_from_page", "write_report"]
 

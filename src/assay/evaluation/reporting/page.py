@@ -21,8 +21,7 @@ from assay.evaluation.reporting.charts import draw_breakdown, draw_funnel, draw_
 from assay.evaluation.reporting.content import Report
 from assay.extras import install_command
 from assay.metrics.operations import TOTAL
-from assay.presentation.assets import CHARTS, STYLE, read_shared
-from assay.presentation.templates import environment
+from assay.presentation.templates import CHARTS, STYLE, environment, read_shared
 
 FIRST_QUERIES = 50
 """Queries that are seen before anybody asks for more."""

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from assay.errors import RecordNotFound
-from assay.presentation.assets import PLOTLY, SHARED, read_shared
+from assay.presentation.templates import PLOTLY, SHARED, read_shared
 
 FOLDER = "/assets"
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}

@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from assay.errors import AssayError
 from assay.gateway.hosts import SAFE, authority
-from assay.presentation.assets import STYLE, read_shared
+from assay.presentation.templates import STYLE, read_shared
 from assay.server.errors import Refused, status_of
 from assay.server.pages.rendering import environment, render
 from assay.server.security.guard import LOGIN

@@ -18,8 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.access import acts
 from assay.access.sign_ins import NewSignIn
-from assay.presentation.assets import STYLE, read_shared
-from assay.presentation.templates import environment
+from assay.presentation.templates import STYLE, environment, read_shared
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
 from assay.server.security.csrf import token_of
