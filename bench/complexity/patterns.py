@@ -174,7 +174,7 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
 """Patterns that are made when they are needed: how to get them, or one that is like them."""
 
 OWN: Mapping[str, str] = {
-    "systems/mcp_mapping.py:_is_pattern": "compiles the pattern of the person who measures, and matches nothing",
+    "systems/mcp_connection.py:_is_pattern": "compiles the pattern of the person who measures, and matches nothing",
     "systems/mcp_server.py:_results": "the pattern is the one that the person who measures wrote for that server",
     "storage/marks.py:Marks": "escaped names joined by |: literals only, the time is the names times the text",
     "errors.py:AssayError": "names of our own classes",

@@ -576,7 +576,7 @@ def _system(
         return system, False
     if isinstance(system, Memory):
         from assay.systems.assay_engine import AssaySystem  # noqa: PLC0415 - needs the extra "memory"
-        from assay.systems.specs import Configuration  # noqa: PLC0415 - the same
+        from assay.systems.registry import Configuration  # noqa: PLC0415 - the same
 
         return AssaySystem(system.engine, system.scope, dataset, Configuration(), name="Memory"), False
     from assay.systems.python_function import PythonFunction  # noqa: PLC0415 - see Dataset

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from assay.records.evaluations import Retrieved
     from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, JudgeInput
     from assay.systems.protocol import System
-    from assay.systems.registering import system
+    from assay.systems.registry import system
 
 _HOME = {
     "AbstentionVerdict": "assay.records.judging",
@@ -61,7 +61,7 @@ _HOME = {
     "judge": "assay.judging.registry",
     "metric": "assay.metrics.registering",
     "not_applicable": "assay.metrics.outcomes",
-    "system": "assay.systems.registering",
+    "system": "assay.systems.registry",
 }
 
 __all__ = [

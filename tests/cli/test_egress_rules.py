@@ -32,8 +32,7 @@ from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.network import ANYWHERE, Gatekeeper, origin_of
 from assay.settings import Settings
 from assay.systems.http_service import HttpService, ServiceDescription
-from assay.systems.mcp_connection import McpConnection
-from assay.systems.mcp_mapping import McpMapping, SearchCall, ServerStart
+from assay.systems.mcp_connection import McpConnection, McpMapping, SearchCall, ServerStart
 from assay.tracing import exporting
 from assay.wiring.network import gatekeeper_of
 
@@ -62,7 +61,7 @@ CONNECTING = {
 """Modules of the standard library and of dependencies that can open a connection."""
 MAY_CONNECT = {
     "models/http_pool.py": {"httpcore"},
-    "systems/mcp_transport.py": {"httpx2"},
+    "systems/mcp_connection.py": {"httpx2"},
     "tracing/exporting.py": {"requests"},
 }
 """These ask the gatekeeper first; the tests below hold it."""
@@ -140,7 +139,7 @@ OPENING = {
 """Calls that open a connection or look up a name without any of the modules above."""
 STARTING = {"Popen", "check_call", "check_output", "create_subprocess_exec", "open_process", "run_process", "system"}
 """Calls that start another program; `subprocess.run` is told by its import."""
-MAY_START = {"storage/checkpoints/postgres_dumps.py", "storage/erasing.py", "systems/mcp_transport.py"}
+MAY_START = {"storage/checkpoints/postgres_dumps.py", "storage/erasing.py", "systems/mcp_connection.py"}
 """Programs of PostgreSQL, for a store that is there; an MCP server under test that the user names."""
 
 

@@ -12,7 +12,7 @@ from assay.judging.registry import JUDGES
 from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.registering import METRICS
 from assay.registry import Registry
-from assay.systems.registering import SYSTEMS
+from assay.systems.registry import SYSTEMS
 
 REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS, CHANNELS)
 

@@ -46,8 +46,7 @@ from assay.metrics.registering import METRICS
 from assay.records import Scope
 from assay.records.judging import RubricKind, VerdictOutcome
 from assay.records.outcome import OutcomeKind
-from assay.systems.registering import SYSTEMS, SystemRequest
-from assay.systems.specs import parse_spec
+from assay.systems.registry import SYSTEMS, SystemRequest, parse_spec
 
 DOCS = Dataset(
     name="docs",

@@ -22,8 +22,7 @@ from assay.records.datasets import Case
 from assay.records.evaluations import CaseResult
 from assay.records.runs import CaseStatus
 from assay.systems.boundary import Asker, Terms
-from assay.systems.mcp_connection import McpConnection
-from assay.systems.mcp_mapping import McpMapping, SearchCall, ServerStart, read_mapping
+from assay.systems.mcp_connection import McpConnection, McpMapping, SearchCall, ServerStart, read_mapping
 from assay.systems.mcp_server import McpServer, open_server
 
 BOUND_S = 60

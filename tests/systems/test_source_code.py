@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from assay.systems.protocol import code_of, file_hashes
 from assay.systems.python_function import PythonFunction, load_function
-from assay.systems.source_code import code_of, file_hashes
 
 FILES = {
     "engine/__init__.py": "from .ranking import order\n",

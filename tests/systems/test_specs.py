@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import BadValue, UnknownSystem
 from assay.records import Channel, FolderMode, Mode
-from assay.systems.specs import Configuration, parse_spec
+from assay.systems.registry import Configuration, parse_spec
 
 HERE = Path()
 

@@ -35,7 +35,7 @@ from assay.records.datasets import Dataset
 from assay.records.online import VoteKind
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
-from assay.systems.specs import Configuration
+from assay.systems.registry import Configuration
 from assay.wiring.research import open_research
 
 FOLDER = Path("build/serve-demo")

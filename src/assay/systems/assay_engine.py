@@ -1,20 +1,24 @@
-"""Assay itself as a system, in any configuration: every case is one search of the engine, asked as an evaluation.
+"""Assay itself as a system: searches and saves of the memory engine in any configuration.
 
-`take_in` puts a dataset's documents into a store, each under its id as the source; `AssaySystem` leads from memories
-back to documents by it. A case that stands in a session is asked with what the session holds. Where a case names places
-in documents, the passages come in the order of their own scores. `assay_seen` tells how a list came about.
+- What the engine logged about a search, read after the clock has stopped.
+- Searching.
+- Saving: each case gets a tenant of its own in a temporary store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.memory.engine import Engine
+from assay.memory.searching import modes
+from assay.memory.searching.fusion import replay
+from assay.memory.searching.options import SearchOptions
 from assay.metrics.indexing import describe_index, index_coverage
 from assay.records import (
+    Channel,
     Draft,
     EdgeKind,
     Filters,
@@ -23,17 +27,131 @@ from assay.records import (
     HitPassage,
     Origin,
     RetrievedChunk,
+    SaveDecision,
+    SaveOutcome,
     Scope,
     SearchRequest,
 )
-from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved, Seen
-from assay.records.evidence import LoggedQuery
 from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.searching import MAX_RESULTS, SearchResult
-from assay.systems.assay_seen import Searched, Telling
+from assay.records.writes import SaveTask, Written
 from assay.systems.protocol import System
-from assay.systems.specs import Configuration
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.records.datasets import Case, Dataset, Document
+    from assay.records.evidence import ChannelCandidates, LoggedQuery
+    from assay.systems.registry import Configuration
+
+# --- What the engine logged about a search, read after the clock has stopped ---
+#
+# The log has each channel's candidates as they were fused. What the session's boost and the query's expansion are
+# worth is measured in pairs: the same search, in the same state, without the one thing.
+
+_RRF_K = 60
+
+
+class Searched(NamedTuple):
+    """One search of a run."""
+
+    request: SearchRequest
+    result: SearchResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telling:
+    """Tells of searches over one dataset."""
+
+    engine: Engine
+    scope: Scope
+    dataset: Dataset
+    held: frozenset[str]
+    """The documents in the store."""
+    document: Callable[[str], str]
+    """From a memory's id to its document's."""
+
+    def seen(self, case: Case, searched: Searched) -> Seen:
+        """Everything that can be told of the search for a case."""
+        request, result = searched
+        logged = self._logged(result.query_id)
+        about = self._about(case)
+        with_history = bool(request.working_memory)
+        return Seen(
+            indexed=tuple(one for one in about if one in self.held),
+            channels={one.channel: tuple(self._best_scores(one)) for one in logged.candidates},
+            channel_scores={one.channel: tuple(self._best_scores(one).values()) for one in logged.candidates},
+            excluded=tuple(one for one in about if self._shut_out(one, result.excluded_folders)),
+            shut_out=tuple(one for one in about if self._shut_out(one, _chosen_against(result))),
+            fused=self._documents(_fused(logged, result)),
+            unboosted=self._unboosted(request) if with_history else None,
+            only_expanded=self._only_expanded(searched) if self._expands(request, result) else None,
+            tokens_saved=result.tokens_saved if with_history else None,
+        )
+
+    def _logged(self, query_id: str) -> LoggedQuery:
+        self.engine.store.log.flush()
+        with self.engine.store.reading(self.scope) as work:
+            return work.queries.get(query_id)
+
+    def _again(self, request: SearchRequest, flag: str) -> SearchResult:
+        return self.engine.searcher.search(self.scope, replace(request, without=(*request.without, flag)))
+
+    def _unboosted(self, request: SearchRequest) -> tuple[str, ...]:
+        return tuple(self.document(one) for one in self._again(request, "session_boost").ids)
+
+    def _expands(self, request: SearchRequest, result: SearchResult) -> bool:
+        identity = request.session_id or self.scope.principal
+        planned = modes.plan(result.mode, SearchOptions()).expand
+        return planned and self.engine.flag_states(self.scope).enabled("query_expansion", identity)
+
+    def _only_expanded(self, searched: Searched) -> tuple[str, ...]:
+        plain = self._logged(self._again(searched.request, "query_expansion").query_id)
+        found = {one for offered in plain.candidates for one in self._documents(offered.ids)}
+        return tuple(one for one in map(self.document, searched.result.ids) if one not in found)
+
+    def _about(self, case: Case) -> tuple[str, ...]:
+        """The documents a case is about: those graded, and those its anchors stand in."""
+        places = {one.rel_path for one in case.anchors.supports} if case.anchors else set()
+        anchored = [one.id for one in self.dataset.documents if one.rel_path in places] if places else []
+        return tuple(dict.fromkeys([*case.labels, *anchored]))
+
+    def _shut_out(self, document: str, folders: Collection[str]) -> bool:
+        folder = self.dataset.by_id[document].folder if document in self.dataset.by_id else ""
+        return any(folder == one or folder.startswith(f"{one}/") for one in folders)
+
+    def _documents(self, passage_ids: Iterable[str]) -> tuple[str, ...]:
+        """Documents of passages (`memory#position`), each at its first place."""
+        return tuple(dict.fromkeys(self._of_passage(one) for one in passage_ids))
+
+    def _of_passage(self, passage_id: str) -> str:
+        return self.document(passage_id.rpartition("#")[0])
+
+    def _best_scores(self, offered: ChannelCandidates) -> Mapping[str, float]:
+        """Each document at its first place, with the score it has there."""
+        best: dict[str, float] = {}
+        for passage_id, score in zip(offered.ids, offered.scores, strict=True):
+            best.setdefault(self._of_passage(passage_id), score)
+        return best
+
+
+def _chosen_against(result: SearchResult) -> Sequence[str]:
+    """The folders that the choice of folders left out, before anything was widened."""
+    return next((one.detail.get("excluded", ()) for one in result.stages if one.name == "folder-choice"), ())
+
+
+def _fused(logged: LoggedQuery, result: SearchResult) -> list[str]:
+    weights = {Channel(name): weight for name, weight in result.weights.items()}
+    rrf_k = (logged.fusion_weights or {}).get("rrf_k", _RRF_K)
+    candidates: tuple[ChannelCandidates, ...] = logged.candidates
+    return [one.number for one in replay(candidates, result.fusion, weights, rrf_k)]
+
+
+# --- Searching ---
+#
+# `take_in` puts a dataset's documents into a store, each under its id as the source; `AssaySystem` leads from memories
+# back to documents by it. A case that stands in a session is asked with what the session holds. Where a case names
+# places in documents, the passages come in the order of their own scores. `assay_seen` tells how a list came about.
 
 OnDocument = Callable[[int, int], None]
 """Told how many documents are taken in, of how many."""
@@ -264,3 +382,109 @@ def _ranked_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:
         scores = {} if hit.explanation is None else hit.explanation.passage_scores()
         worth += [(scores.get(one.position, 0.0), hit, one) for one in hit.passages]
     return [(hit, one) for _, hit, one in sorted(worth, key=lambda one: -one[0])]
+
+
+# --- Saving: each case gets a tenant of its own in a temporary store ---
+#
+# The older note is there before the clock starts, kept without the gate; the newer one is saved with the gate
+# enforced, as it is when the warn-only period is over and a person has looked at what it would have turned away.
+# `enforce` makes it so for one tenant.
+
+LOOKED_AT = 5
+"""Results looked at after a save, for a note that should no longer be served."""
+
+
+class _Place(NamedTuple):
+    """A tenant with the older note in it."""
+
+    scope: Scope
+    older: str
+    """The memory that holds it."""
+
+
+class AssaySaves(System):
+    """Saves notes into a memory."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        dataset: Dataset,
+        configuration: Configuration,
+        *,
+        enforce: Callable[[Scope], object],
+        name: str = "assay",
+        made_of: Mapping[str, Any] | None = None,
+        close: Callable[[], None] | None = None,
+        on_document: OnDocument | None = None,
+    ) -> None:
+        self.name = name
+        self._engine = engine
+        self._dataset = dataset
+        self._configuration = configuration
+        self._made_of = made_of or {}
+        self._close = close
+        self._enforce = enforce
+        self._numbers = itertools.count()
+        self._ready: dict[str, _Place] = {}
+        engine.store.checkpoints.create("empty")
+        for done, case in enumerate(dataset.cases, start=1):
+            self._ready[case.id] = self._prepared(_task(case))
+            if on_document is not None:
+                on_document(done, len(dataset.cases))
+
+    def _prepared(self, task: SaveTask) -> _Place:
+        engine, older = self._engine, self._dataset.by_id[task.after]
+        scope = Scope(tenant=f"save-{next(self._numbers)}")
+        self._enforce(scope)
+        draft = Draft(title=older.title, body=older.text, triggers=older.triggers)
+        kept = engine.saver.save(scope, draft, gated=False)
+        return _Place(scope, kept.memory_id or "")
+
+    def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - it is never asked
+        """A dataset of saves asks nothing."""
+        return Retrieved(ids=())
+
+    def save(self, case: Case) -> Retrieved:
+        """Save the newer note, then search for it."""
+        task = _task(case)
+        place = self._ready.pop(case.id, None) or self._prepared(task)
+        outcome = self._engine.saver.save(place.scope, Draft(title=task.title, body=task.body, triggers=task.triggers))
+        query = f"{task.title}\n{task.body}"
+        request = SearchRequest(query=query, k=LOOKED_AT, origin=Origin.EVALUATION, tool_name="assay run")
+        found = self._engine.searcher.search(place.scope, request)
+        newer = f"{case.id}:newer"
+        return Retrieved(
+            ids=tuple(task.after if one == place.older else newer for one in found.ids),
+            scores=tuple(hit.score for hit in found.hits),
+            saved=self._written(place, outcome),
+            notes=found.degraded,
+        )
+
+    def _written(self, place: _Place, outcome: SaveOutcome) -> Written:
+        with self._engine.store.reading(place.scope) as work:
+            older = work.memories.get(place.older)
+            holder = None if outcome.memory_id is None else work.memories.find(outcome.memory_id)
+            joined = work.edges.of(place.older)
+        turned_away = outcome.decision is SaveDecision.REJECT
+        return Written(
+            decided=outcome.decision,
+            old_live=older.superseded_at is None,
+            new_live=not turned_away and holder is not None and holder.superseded_at is None,
+            marked=any(one.kind is EdgeKind.CONTRADICTS for one in joined),
+            kept="" if turned_away or holder is None else holder.body,
+        )
+
+    def subject(self) -> Mapping[str, Any]:
+        """What was asked for, and what the engine is made of."""
+        return {"system": self.name, "kind": "assay", "configuration": self._configuration.as_json(), **self._made_of}
+
+    def close(self) -> None:
+        """Throw the store away."""
+        if self._close is not None:
+            self._close()
+
+
+def _task(case: Case) -> SaveTask:
+    if case.save is None:
+        raise ValueError(f"{case.id} saves nothing")
+    return case.save

@@ -41,9 +41,8 @@ from assay.network import Gatekeeper
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.boundary import is_unreachable
-from assay.systems.descriptions import at_path, filled, headers_for, read_toml, refuse_unknown, shape_of
 from assay.systems.protocol import System
-from assay.systems.replies import read_reply
+from assay.systems.replies import at_path, filled, headers_for, read_reply, read_toml, refuse_unknown, shape_of
 
 _TOP = ("url", "method", "timeout_s", "attempts", "headers", "request", "response")
 _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")

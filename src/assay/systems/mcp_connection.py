@@ -1,28 +1,386 @@
-"""One MCP server, asked from ordinary code: the SDK's client on a loop of its own in one thread.
+"""Connections to MCP servers: the description file, bounded transports, and a client for ordinary code.
 
-Everything a server can do wrong becomes one of two errors: `EndpointUnavailable` (it does not start, dies, does not
-answer) and `EndpointMisbehaved` (it answers with what cannot be used). Nothing is tried again: a call may have changed
-something. A server that has died stays dead, and every later call says so.
+- The description file (`mcp:FILE.toml`).
+- Transports over stdio and HTTP that limit the size of a message.
+- A connection used from ordinary code; its event loop runs in a thread.
+
+The description file (`mcp:FILE.toml`):
+
+    timeout_s = 30                      # for one call
+    start_timeout_s = 60
+    largest_reply = 8388608             # bytes in one message of the server
+
+    [server]                            # a command that speaks over stdio ...
+    command = "npx"
+    args = ["-y", "@modelcontextprotocol/server-memory"]
+    env = { MEMORY_FILE_PATH = "{scratch}/memory.jsonl", API_KEY = "${API_KEY}" }
+    # url = "http://127.0.0.1:8000/mcp" # ... or one that is there already, with headers = { ... }
+
+    [search]
+    tool = "search_nodes"
+    arguments = { query = "{query}" }   # {query} and {k} are filled in
+    each_word = false                   # true: one call for every word, for servers that look for the text as it stands
+
+    [results]                           # dotted paths
+    list = "entities"                   # the list in the reply; empty: the reply is the list
+    id = "name"                         # within a result; empty: the result is the id
+    text = "observations"
+
+    [fill]                              # optional: put the dataset's documents in before the first question
+    tool = "create_entities"
+    list = "entities"                   # the argument that takes a batch; without it one call a document
+    batch = 50
+    document = { name = "{id}", entityType = "{entity_type}", observations = ["{title}", "{text}"] }
+
+Also in [results]: `score`, `title`, `rel_path`, `heading_path`; or instead of paths a `pattern` for servers that answer
+with text: a regular expression with a group `id` and, if there are such, `score` and `text`. A document has `{id}`,
+`{title}`, `{text}`, `{entity_type}`, `{rel_path}`, `{folder}`, `{tags}`, `{date}`. `{scratch}` is a fresh folder that
+is gone when the run ends: a server that keeps its memory there never touches yours.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import httpx2
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.os.posix.utilities import terminate_posix_process_tree
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent, jsonrpc_message_adapter
 
-from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable
-from assay.network import Gatekeeper
-from assay.systems.descriptions import filled, from_environment, headers_for, shape_of
-from assay.systems.mcp_mapping import McpMapping, ServerStart
-from assay.systems.mcp_transport import Told, over_http, over_stdio
+from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
+from assay.systems.replies import filled, from_environment, headers_for, read_toml, refuse_unknown, shape_of
 from mcp import Client, MCPError, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+    from pathlib import Path
+
+    from anyio.abc import ByteReceiveStream, Process
+
+    from assay.network import Gatekeeper
+
+# --- The description file (`mcp:FILE.toml`) ---
+
+WITHIN = ("id", "score", "text", "title", "rel_path", "heading_path")
+"""What a path of [results] may lead to in one result."""
+_TABLES = ("server", "search", "results", "fill")
+_LIMITS = ("timeout_s", "start_timeout_s", "largest_reply")
+_GUIDE = "See docs/guides/evaluate-an-mcp-server.md for an example."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerStart:
+    """How the server is reached: a command, or an address."""
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchCall:
+    """How a question is put."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=lambda: {"query": "{query}"})
+    each_word: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FillCall:
+    """How documents are put in."""
+
+    tool: str
+    document: Mapping[str, Any]
+    list: str = ""
+    batch: int = 50
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class McpMapping:
+    """Everything the file says, with the environment's values left out."""
+
+    server: ServerStart
+    search: SearchCall
+    results: Mapping[str, str]
+    fill: FillCall | None = None
+    timeout_s: float = 30.0
+    start_timeout_s: float = 60.0
+    largest_reply: int = 8 << 20
+
+
+def read_mapping(path: Path) -> McpMapping:
+    """What a file says, checked: unknown keys are refused with the nearest names."""
+    found = read_toml(path, "the server's mapping: mcp:FILE.toml")
+    refuse_unknown(path, found, (*_TABLES, *_LIMITS))
+    tables = {name: _table(path, found, name) for name in _TABLES}
+    for name, known in (
+        ("server", ("command", "args", "env", "url", "headers")),
+        ("search", ("tool", "arguments", "each_word")),
+        ("results", ("list", "pattern", *WITHIN)),
+        ("fill", ("tool", "document", "list", "batch", "arguments")),
+    ):
+        refuse_unknown(path, tables[name], known)
+    _check(path, found, tables)
+    server = tables["server"]
+    return McpMapping(
+        server=ServerStart(**{**server, "args": tuple(server.get("args", ()))}),
+        search=SearchCall(**tables["search"]),
+        results=tables["results"],
+        fill=FillCall(**tables["fill"]) if tables["fill"] else None,
+        **{name: found[name] for name in _LIMITS if name in found},
+    )
+
+
+def _table(path: Path, found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = found.get(name, {})
+    if not isinstance(table, dict):
+        raise UnknownSystem(f"{path}: {name} is no table", remedy=f"Write it below a line [{name}].")
+    return table
+
+
+def _check(path: Path, found: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> None:
+    server, search, results, fill = (tables[name] for name in ("server", "search", "results", "fill"))
+    limits = [found.get(name, 1) for name in _LIMITS]
+    url = server.get("url", "")
+    wrong = (
+        (bool(server.get("command")) == bool(url), "[server] needs either a command or a url"),
+        (not _texts(server.get("args", [])), "args is no list of texts"),
+        (not _texts(list(_values(server, "env") + _values(server, "headers"))), "env or headers hold more than texts"),
+        (url != "" and not str(url).startswith(("http://", "https://")), f"url {url!r} is no http address"),
+        (not _named(search.get("tool")), "[search] has no tool"),
+        (not isinstance(search.get("arguments", {}), dict), "the arguments of [search] are no table"),
+        (not isinstance(search.get("each_word", False), bool), "each_word is neither true nor false"),
+        (not _texts(list(results.values())), "a path of [results] is not text"),
+        (bool(fill) and not _named(fill.get("tool")), "[fill] has no tool"),
+        (bool(fill) and not isinstance(fill.get("document"), dict), "[fill] has no table document"),
+        (not _above_zero(fill.get("batch", 1), int), "batch is no whole number above 0"),
+        (not all(_above_zero(one, int, float) for one in limits), "a limit is not above 0"),
+        (not _is_pattern(results.get("pattern", "(?P<id>)")), "pattern is no regular expression with a group 'id'"),
+    )
+    for is_so, what in wrong:
+        if is_so:
+            raise UnknownSystem(f"{path}: {what}", remedy=_GUIDE)
+
+
+def _values(table: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    inner = table.get(name, {})
+    return tuple(inner.values()) if isinstance(inner, dict) else (inner, None)
+
+
+def _texts(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+def _named(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _above_zero(value: Any, *kinds: type) -> bool:
+    return type(value) in kinds and value > 0
+
+
+def _is_pattern(text: Any) -> bool:
+    try:
+        return "id" in re.compile(text).groupindex
+    except (re.error, TypeError):
+        return False
+
+
+# --- Transports over stdio and HTTP that limit the size of a message ---
+#
+# The SDK's own stdio road keeps reading a line that never ends. Here such a server is ended, and whoever waits for its
+# answer is told why; what it wrote to its standard error is kept, the last part of it, because that is where servers
+# say what went wrong.
+
+Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+_GRACE_S = 2.0
+_POLL_S = 0.01
+_KEPT = 2_000
+_GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+
+
+@dataclass
+class Told:
+    """What is known of a server besides its answers."""
+
+    problem: str = ""
+    """Why the road ended, if it did."""
+    stray: str = ""
+    """The first line it wrote that is no message."""
+    errors: bytes = b""
+    """The end of what it wrote to its standard error."""
+
+    def __str__(self) -> str:
+        said = [f"It wrote {self.stray!r} where messages belong."] if self.stray else []
+        tail = " ".join(self.errors.decode(errors="replace").split())[-300:]
+        return " ".join([*said, *([f"Its standard error ends: {tail!r}."] if tail else [])])
+
+
+@asynccontextmanager
+async def over_stdio(
+    command: list[str], env: Mapping[str, str], largest: int, told: Told
+) -> AsyncGenerator[Streams, None]:
+    """Start a server and talk to it over its standard input and output; it is ended with everything it started."""
+    process = await anyio.open_process(command, env=get_default_environment() | dict(env), start_new_session=True)
+    came, coming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sent, sending = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read_messages, process, came, largest, told)
+            tasks.start_soon(_write, process, sending)
+            tasks.start_soon(_listen, process, told)
+            try:
+                yield coming, sent
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _stop(process)
+                tasks.cancel_scope.cancel()
+    finally:
+        for stream in (came, coming, sent, sending):
+            stream.close()
+        with suppress(ProcessLookupError, *_GONE):
+            await process.aclose()
+
+
+async def _read_messages(process: Process, came: Incoming, largest: int, told: Told) -> None:
+    async with came:
+        with suppress(*_GONE):
+            async for line in _lines(process, largest, told):
+                await came.send(_message(line, told))
+        if not told.problem:
+            told.problem = "the server ended"
+
+
+async def _lines(process: Process, largest: int, told: Told) -> AsyncIterator[bytes]:
+    """Whole lines; a line that grows beyond what is allowed ends the server."""
+    parts: list[bytes] = []
+    held = 0
+    async for piece in _bytes_of(process.stdout):
+        *whole, rest = piece.split(b"\n")
+        for line in whole:
+            yield b"".join([*parts, line])
+            parts, held = [], 0
+        parts.append(rest)
+        held += len(rest)
+        if held > largest:
+            told.problem = f"the server sent a message of more than {largest:,} bytes"
+            process.kill()
+            return
+
+
+async def _bytes_of(stream: ByteReceiveStream | None) -> AsyncIterator[bytes]:
+    if stream is not None:
+        async for piece in stream:
+            yield piece
+
+
+def _message(line: bytes, told: Told) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as problem:
+        told.stray = told.stray or line[:200].decode(errors="replace").strip()
+        return problem
+
+
+async def _write(process: Process, sending: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    with suppress(*_GONE):
+        async with sending:
+            async for one in sending:
+                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+                if process.stdin is not None:
+                    await process.stdin.send(text.encode() + b"\n")
+
+
+async def _listen(process: Process, told: Told) -> None:
+    with suppress(*_GONE):
+        async for piece in _bytes_of(process.stderr):
+            told.errors = (told.errors + piece)[-_KEPT:]
+
+
+async def _stop(process: Process) -> None:
+    """As the protocol asks: close its input, wait a little, then end it with everything it started."""
+    with suppress(*_GONE):
+        if process.stdin is not None:
+            await process.stdin.aclose()
+    with anyio.move_on_after(_GRACE_S):
+        while process.returncode is None:  # noqa: ASYNC110 - waiting for it would also wait for its children's pipes
+            await anyio.sleep(_POLL_S)
+    await terminate_posix_process_tree(process, _GRACE_S)
+
+
+@asynccontextmanager
+async def over_http(
+    url: str, headers: Mapping[str, str], *, bounds: tuple[int, float], told: Told, gate: Gatekeeper
+) -> AsyncGenerator[object, None]:
+    """Talk to a server that is there already; `bounds` are the largest answer in bytes and the time in seconds."""
+    largest, timeout_s = bounds
+    road = _Bounded(largest, told, gate)
+    limits = httpx2.Timeout(timeout_s)
+    async with (
+        httpx2.AsyncClient(headers=dict(headers), transport=road, timeout=limits) as http,
+        streamable_http_client(url, http_client=http, max_sse_event_size=largest) as streams,
+    ):
+        yield streams
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Cuts off an answer that is too long, and asks the gatekeeper of every request, redirects included."""
+
+    def __init__(self, largest: int, told: Told, gate: Gatekeeper) -> None:
+        super().__init__()
+        self._gate = gate
+        self._largest = largest
+        self._told = told
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._gate.check(str(request.url))
+        response = await super().handle_async_request(request)
+        if "text/event-stream" not in response.headers.get("content-type", ""):
+            body = response.stream
+            if isinstance(body, httpx2.AsyncByteStream):
+                response.stream = _Counted(body, self._largest, self._told)
+        return response
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, largest: int, told: Told) -> None:
+        self._inner = inner
+        self._largest = largest
+        self._told = told
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        seen = 0
+        async for piece in self._inner:
+            seen += len(piece)
+            if seen > self._largest:
+                self._told.problem = f"the server sent a message of more than {self._largest:,} bytes"
+                raise httpx2.ReadError(self._told.problem)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+# --- A connection used from ordinary code; its event loop runs in a thread ---
+#
+# Everything a server can do wrong becomes one of two errors: `EndpointUnavailable` (it does not start, dies, does not
+# answer) and `EndpointMisbehaved` (it answers with what cannot be used). Nothing is tried again: a call may have
+# changed something. A server that has died stays dead, and every later call says so.
 
 T = TypeVar("T")
 
@@ -59,7 +417,7 @@ class McpConnection:
             raise EndpointMisbehaved(f"{tool} failed: {_text(found)[:300] or 'it does not say why'}", remedy="Try it.")
         if found.structured_content is not None:
             return found.structured_content
-        return _read(found)
+        return _parse_content(found)
 
     def close(self) -> None:
         """End the connection. A server that ends badly has been told of where it mattered."""
@@ -157,7 +515,7 @@ def _text(found: CallToolResult) -> str:
     return "\n".join(one.text for one in found.content if isinstance(one, TextContent))
 
 
-def _read(found: CallToolResult) -> Any:
+def _parse_content(found: CallToolResult) -> Any:
     """The JSON in the text; several texts of JSON are a list, as older servers write one."""
     parts = [one.text for one in found.content if isinstance(one, TextContent)]
     read = [_json(one) for one in parts]

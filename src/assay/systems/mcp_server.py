@@ -20,11 +20,9 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.network import Gatekeeper
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved
-from assay.systems.descriptions import at_path, filled, shape_of
-from assay.systems.mcp_connection import McpConnection, no_json
-from assay.systems.mcp_mapping import WITHIN, FillCall, McpMapping, SearchCall, read_mapping
+from assay.systems.mcp_connection import WITHIN, FillCall, McpConnection, McpMapping, SearchCall, no_json, read_mapping
 from assay.systems.protocol import System
-from assay.systems.replies import read_reply
+from assay.systems.replies import at_path, filled, read_reply, shape_of
 
 OnDocument = Callable[[int, int], None]
 TRIED = 5

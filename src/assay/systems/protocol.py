@@ -1,20 +1,134 @@
-"""What can be evaluated: anything that gives documents for a query.
+"""What a system is, and the hashes of its code that tell when it changed.
 
-A `System` may raise, hang or return nonsense: the runner asks it through `boundary.ask`, where each of these becomes an
-outcome. What a system cannot tell (which documents it holds, how it came to its list, an answer) it leaves at None.
+- Hashes of the source files behind a Python system.
+- The protocol of a system.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import Any
+from functools import partial
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
-from assay.records.answers import GivenAnswer
-from assay.records.datasets import Case
-from assay.records.evaluations import Retrieved, Seen
-from assay.systems.source_code import code_of
+from assay.hashing import HASH_PREFIX, content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from assay.records.answers import GivenAnswer
+    from assay.records.datasets import Case
+    from assay.records.evaluations import Retrieved, Seen
+
+# --- Hashes of the source files behind a Python system ---
+#
+# A module's file is hashed, and every file below the same folder that it imports, directly or through others.
+# Installed packages are not followed from there; a system that is itself installed is followed within its own package.
+# What cannot be known here is what the code reads when it runs: a model, an index, a service. Code without a file, as
+# typed into a session, is known by its compiled form.
+
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_INIT = "__init__.py"
+
+
+def code_of(thing: Any) -> dict[str, str]:
+    """Hashes of the code of a function, a class or an object that can be called, by file."""
+    made = _behind(thing)
+    module = sys.modules.get(getattr(made, "__module__", "") or "")
+    file = getattr(module, "__file__", None)
+    if file is None or not Path(file).is_file():
+        return _compiled(made)
+    path = Path(file).resolve()
+    return file_hashes(path, _root(path, module.__name__ if module is not None else ""))
+
+
+def file_hashes(path: Path, root: Path) -> dict[str, str]:
+    """Hashes of a Python file and of what it imports below a folder, by path below that folder."""
+    own = None if not _INSTALLED & set(root.parts) else path.relative_to(root).parts[0]
+    found: dict[str, str] = {}
+    waiting = [path]
+    while waiting:
+        at = waiting.pop()
+        name = at.relative_to(root).as_posix()
+        if name in found or (own is not None and at.relative_to(root).parts[0] != own):
+            continue
+        content = at.read_bytes()
+        found[name] = HASH_PREFIX + hashlib.sha256(content).hexdigest()
+        waiting += _imported(content, at, root)
+    return dict(sorted(found.items()))
+
+
+def _behind(thing: Any) -> Any:
+    """The function or class that does the work."""
+    while isinstance(thing, partial):
+        thing = thing.func
+    thing = getattr(thing, "__func__", thing)
+    return thing if isinstance(thing, type) or hasattr(thing, "__code__") else type(thing)
+
+
+def _root(path: Path, module: str) -> Path:
+    """The folder that the module is imported from: as many folders up as its name has dots."""
+    up = 0 if module == "__main__" else module.count(".") + (path.name == _INIT)
+    return path.parents[min(up, len(path.parents) - 1)]
+
+
+def _imported(content: bytes, path: Path, root: Path) -> Iterator[Path]:
+    """The files below the root that a file imports, with the packages they stand in."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):  # it cannot be imported either; its own hash is all there is
+        return
+    for node in ast.walk(tree):
+        for name in _names(node, path, root):
+            yield from _files(name, root)
+
+
+def _names(node: ast.AST, path: Path, root: Path) -> Iterator[str]:
+    """Full names of the modules that an import statement may load."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        package = path.parent.relative_to(root).parts
+        before = package[: len(package) - node.level + 1] if node.level else ()
+        base = ".".join([*before, *([node.module] if node.module else [])])
+        yield base
+        yield from (f"{base}.{alias.name}".lstrip(".") for alias in node.names)
+
+
+def _files(module: str, root: Path) -> Iterator[Path]:
+    parts = [part for part in module.split(".") if part]
+    for length in range(1, len(parts) + 1):
+        place = root.joinpath(*parts[:length])
+        for file in (place.with_suffix(".py"), place / _INIT):
+            if file.is_file() and file.resolve().is_relative_to(root):
+                yield file.resolve()
+
+
+def _compiled(made: Any) -> dict[str, str]:
+    """The compiled form of code that has no file; of a class, of all its functions."""
+    codes = (
+        {name: value.__code__ for name, value in vars(made).items() if hasattr(value, "__code__")}
+        if isinstance(made, type)
+        else {"function": made.__code__}
+    )
+    return {name: content_hash(_told(code)) for name, code in sorted(codes.items())}
+
+
+def _told(code: CodeType) -> list[Any]:
+    constants = [_told(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return [code.co_code.hex(), list(code.co_names), constants]
+
+
+# --- The protocol of a system ---
+#
+# A `System` may raise, hang or return nonsense: the runner asks it through `boundary.ask`, where each of these becomes
+# an outcome. What a system cannot tell (which documents it holds, how it came to its list, an answer) it leaves at
+# None.
 
 
 class System(ABC):

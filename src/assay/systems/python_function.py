@@ -16,9 +16,8 @@ from typing import Any
 from assay.errors import UnknownSystem
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
-from assay.systems.protocol import System
+from assay.systems.protocol import System, code_of
 from assay.systems.replies import read_reply
-from assay.systems.source_code import code_of
 
 
 class PythonFunction(System):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 _REGISTRIES = {
     "assay.metrics.registering": "METRICS",
-    "assay.systems.registering": "SYSTEMS",
+    "assay.systems.registry": "SYSTEMS",
     "assay.evaluation.gating.registering": "GATE_RULES",
     "assay.evaluation.datasets.registering": "DATASET_FORMATS",
     "assay.judging.registry": "JUDGES",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.records.datasets import Dataset
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
-    from assay.systems.specs import Configuration
+    from assay.systems.registry import Configuration
 
 
 GATE = "save_quality_gate"
@@ -49,7 +49,7 @@ def open_saves(  # noqa: PLR0917 - everything a system is made of
     on_document: OnDocument | None,
 ) -> System:
     """A system that saves what a dataset's cases give; closing it removes everything that was saved."""
-    from assay.systems.assay_saves import AssaySaves  # noqa: PLC0415 - see the package's docstring
+    from assay.systems.assay_engine import AssaySaves  # noqa: PLC0415 - see the package's docstring
 
     folder = tempfile.TemporaryDirectory(prefix="assay-saves-")
     try:

@@ -18,7 +18,7 @@ from assay.records import MemoryRecord, MemoryStatus, Scope
 from assay.records.datasets import Dataset
 from assay.records.learning import Safeguard
 from assay.systems.assay_engine import OnDocument
-from assay.systems.specs import Configuration
+from assay.systems.registry import Configuration
 from assay.wiring.engines import open_engine
 from assay.wiring.learning import learning_policy
 from assay.wiring.stores import scope_of

@@ -10,7 +10,7 @@ from assay.settings import load_settings
 from assay.systems.http_service import open_service
 from assay.systems.protocol import System
 from assay.systems.python_function import load_function
-from assay.systems.registering import SystemRequest, add_builtin
+from assay.systems.registry import SystemRequest, add_builtin
 from assay.systems.run_file import RunFile
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.systems import open_assay

@@ -13,8 +13,7 @@ from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.settings import Origin, Settings, default_cache, load_settings
-from assay.systems.registering import SystemRequest
-from assay.systems.specs import Configuration, parse_spec, read_configuration
+from assay.systems.registry import Configuration, SystemRequest, parse_spec, read_configuration
 from assay.text.terms import ANALYSIS_VERSION
 from assay.wiring.engines import ENGINE_MODULES, open_engine
 from assay.wiring.saves import open_saves

@@ -10,7 +10,7 @@ from assay.evaluation.tuning import FusionChoice
 from assay.evaluation.tuning.choices import choice_of
 from assay.records.datasets import Dataset
 from assay.systems.assay_engine import AssaySystem, OnDocument
-from assay.systems.specs import parse_spec
+from assay.systems.registry import parse_spec
 from assay.wiring.engines import search_options
 from assay.wiring.systems import corpus_settings, open_system
 
