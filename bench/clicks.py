@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.clicks import Attraction, Showing, attractions
+from assay.statistics.online_tests import Attraction, Showing, attractions
 
 EXACT = 100.0
 RESAMPLES = 10_000

@@ -41,8 +41,8 @@ from assay.online.ladder import Ladder, gained_by, offline_evidence
 from assay.records import LoggedQuery, Scope
 from assay.records.online import Arm, StepOutcome, VoteKind
 from assay.settings import Settings
-from assay.statistics.interleaving import credit, team_draft
 from assay.statistics.intervals import mean_interval
+from assay.statistics.online_tests import credit, team_draft
 from assay.statistics.sequential import EProcess, EProcessRule
 from assay.testing import FixedClock
 from assay.wiring import ladder_of, open_engine

@@ -26,8 +26,8 @@ from assay.evaluation.datasets import load_dataset
 from assay.records.analysis import PatternOptions, Patterns
 from assay.records.research import Dimension
 from assay.records.research_log import ResearchSession
-from assay.statistics.lower_mean import LowerMean
-from assay.statistics.multiple import benjamini_hochberg
+from assay.statistics.independent_samples import LowerMean
+from assay.statistics.paired_tests import benjamini_hochberg
 from assay.statistics.special import normal_cdf
 from assay.text.questions import kind_of
 

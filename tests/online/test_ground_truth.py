@@ -11,7 +11,7 @@ from tests.online.conftest import Online
 
 from assay.online.labels import admission, click_judgments, counting, showings
 from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, Origin, SearchRequest
-from assay.statistics.clicks import Showing
+from assay.statistics.online_tests import Showing
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from assay.errors import InputError
 from assay.online.trials import Standing, Voted
 from assay.records import AbTestStatus
 from assay.records.online import Arm, VoteKind
-from assay.statistics.sample_ratio import FEWEST_PER_ARM
+from assay.statistics.online_tests import FEWEST_PER_ARM
 
 FLAG = "mmr"
 CONTROL, TREATMENT = Arm.CONTROL, Arm.TREATMENT

@@ -25,7 +25,7 @@ from assay.statistics import (
     sign_test_of,
     team_draft,
 )
-from assay.statistics.bayes import chance_greater
+from assay.statistics.online_tests import chance_greater
 
 SHAPES = st.integers(1, 300)
 LISTS = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics import UNIT, bootstrap_difference, bootstrap_mean, mean_interval, units_of
-from assay.statistics import bootstrap as module
+from assay.statistics import intervals as module
 
 
 def ends(values: object, seed: int = 1, **options: object) -> tuple[float | None, float | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.change_point import change_point
+from assay.statistics.independent_samples import change_point
 
 
 def test_a_step_is_found_where_it_is() -> None:

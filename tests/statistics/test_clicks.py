@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import BadValue
-from assay.statistics.clicks import Attraction, Showing, attractions, place_rates
+from assay.statistics.online_tests import Attraction, Showing, attractions, place_rates
 
 
 def shown(query: str, item: str, place: int, clicks: int, times: int) -> list[Showing]:

@@ -46,7 +46,7 @@ from assay.statistics import (
     units_of,
     wilson,
 )
-from assay.statistics.checks import finite, numbers, one_of, open_share, positive, whole, within
+from assay.statistics.inputs import finite, numbers, one_of, open_share, positive, whole, within
 
 RNG = np.random.default_rng(1)
 NAN = math.nan

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.statistics.lower_mean import LowerMean
+from assay.statistics.independent_samples import LowerMean
 
 VALUES = st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.8, 0.9, 1.0]), min_size=4, max_size=9)
 

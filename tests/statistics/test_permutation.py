@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics import sign_flip_test, smallest_p, units_for_p
-from assay.statistics.permutation import all_flips, drawn_flips
+from assay.statistics.paired_tests import all_flips, drawn_flips
 
 SMALL = st.lists(st.integers(-8, 8).map(lambda k: k / 8), min_size=1, max_size=10)
 

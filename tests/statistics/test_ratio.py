@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import BadValue
-from assay.statistics.ratio import ratio_interval
+from assay.statistics.intervals import ratio_interval
 
 
 def test_the_interval_is_that_of_the_logarithm() -> None:

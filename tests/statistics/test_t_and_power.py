@@ -20,7 +20,7 @@ from assay.statistics import (
     required_pairs_normal,
     wins_ties_losses,
 )
-from assay.statistics.effect_size import hedges_factor
+from assay.statistics.paired_tests import hedges_factor
 
 SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
 P_VALUES = st.lists(st.floats(0.0, 1.0), max_size=20)

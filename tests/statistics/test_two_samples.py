@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.two_samples import mean_difference
+from assay.statistics.independent_samples import mean_difference
 
 
 def test_the_interval_is_welchs() -> None:

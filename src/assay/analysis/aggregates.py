@@ -14,9 +14,9 @@ from typing import NamedTuple
 from assay.records.analysis import Aggregates, Direction, FailedDimension, IterationSummary, ScoreSummary, Trend, Week
 from assay.records.interval import Interval
 from assay.records.research_log import AskedAgain, DayOfResearch, ResearchTotals, Spread
+from assay.statistics.independent_samples import half_width
 from assay.statistics.intervals import UNIT, cut, unseen_share, wilson
 from assay.statistics.special import t_quantile
-from assay.statistics.two_samples import half_width
 
 # --- Summary of one score ---
 

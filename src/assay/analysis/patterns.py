@@ -42,15 +42,14 @@ from assay.records.analysis import (
     TraitKind,
 )
 from assay.records.research import DIMENSIONS, Checkpoint, Dimension, Issue, QuestionKind
-from assay.statistics.effect_size import hedges_factor
-from assay.statistics.multiple import benjamini_hochberg
+from assay.statistics.paired_tests import benjamini_hochberg, hedges_factor
 from assay.text.questions import read_question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assay.records.research_log import ResearchSession
-    from assay.statistics.checks import Ints
+    from assay.statistics.inputs import Ints
 
 # --- Suggestions: a sentence to add to a prompt ---
 #

@@ -23,12 +23,10 @@ import numpy as np
 from assay.analysis.questions import question_key
 from assay.records.prompts import PromptComparison, PromptMetric, PromptVerdict
 from assay.records.research_log import ResearchSession
-from assay.statistics.checks import Floats
+from assay.statistics.independent_samples import mean_difference
+from assay.statistics.inputs import Floats
 from assay.statistics.intervals import mean_interval
-from assay.statistics.multiple import holm
-from assay.statistics.permutation import sign_flip_test
-from assay.statistics.t_test import paired_t_test
-from assay.statistics.two_samples import mean_difference
+from assay.statistics.paired_tests import holm, paired_t_test, sign_flip_test
 
 LEAST = 5
 """Different questions of each version below which a metric has no interval."""

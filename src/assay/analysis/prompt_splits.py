@@ -16,11 +16,10 @@ from assay.analysis.offline import MOST_SESSIONS, newest
 from assay.analysis.questions import question_key
 from assay.records.prompts import SplitSide, SplitStanding
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
-from assay.statistics.interleaving import sign_test_of
+from assay.statistics.independent_samples import half_width
 from assay.statistics.intervals import UNIT, mean_interval
-from assay.statistics.sample_ratio import FEWEST_PER_ARM, SampleRatio, sample_ratio
+from assay.statistics.online_tests import FEWEST_PER_ARM, SampleRatio, sample_ratio, sign_test_of
 from assay.statistics.sequential import EProcess, EProcessRule
-from assay.statistics.two_samples import half_width
 from assay.storage.work import Work
 
 EFFECT = 0.05

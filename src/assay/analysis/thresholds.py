@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.hashing import bucket
 from assay.records.research import Checkpoint
-from assay.statistics.interleaving import sign_test_of
+from assay.statistics.online_tests import sign_test_of
 
 TUNED = (Checkpoint.RETRIEVAL, Checkpoint.ANSWER)
 STEP = 0.01

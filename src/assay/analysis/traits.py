@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.records.analysis import Trait, TraitKind
 from assay.records.research import QuestionKind
-from assay.statistics.lower_mean import LowerMean
+from assay.statistics.independent_samples import LowerMean
 from assay.text.questions import LONGEST, NEW_WORDS, read_question
 from assay.text.terms import stems_of, words
 from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, words_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.analysis.questions import ScoredQuestion
-    from assay.statistics.checks import Floats, Ints
+    from assay.statistics.inputs import Floats, Ints
 
 # --- Traits: words, intents, tags and lengths that questions share ---
 #

@@ -21,9 +21,9 @@ from assay.models.fingerprints import alias_reason
 from assay.models.limited import side_by_side
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
 from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
+from assay.statistics.calibration import FEW_LABELS, ppi_mean
+from assay.statistics.independent_samples import mean_difference
 from assay.statistics.intervals import wilson
-from assay.statistics.ppi import FEW_LABELS, ppi_mean
-from assay.statistics.two_samples import mean_difference
 
 if TYPE_CHECKING:
     from assay.clock import Clock

@@ -18,7 +18,7 @@ from assay.metrics.first_results import reciprocal_rank
 from assay.metrics.percentiles import mean
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.sessions import SessionQuery
-from assay.statistics.ratio import ratio_interval
+from assay.statistics.intervals import ratio_interval
 
 NO_SESSION = "the case stands in no session"
 NOTHING_RELEVANT = "no memory is relevant to the query"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from assay.flags import Flag
     from assay.records import LoggedQuery
-    from assay.statistics.checks import Floats
+    from assay.statistics.inputs import Floats
 
 # --- The four conditions of graduation ---
 #

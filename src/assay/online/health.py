@@ -16,7 +16,7 @@ from assay.memory.learning.standing import Standing
 from assay.online.ladder import SHADOWED, summed
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
 from assay.records.health import Condition, HealthLine
-from assay.statistics.change_point import change_point
+from assay.statistics.independent_samples import change_point
 from assay.storage import Work
 
 DRIFT_OVER = 500

@@ -29,7 +29,7 @@ from assay.records import (
     SearchResult,
 )
 from assay.records.online import Arm, Interleaving, VoteKind
-from assay.statistics.interleaving import Drafted, credit, team_draft
+from assay.statistics.online_tests import Drafted, credit, team_draft
 
 if TYPE_CHECKING:
     from assay.clock import Clock

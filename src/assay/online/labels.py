@@ -16,7 +16,7 @@ from assay.online.interleaving import used
 from assay.online.trials import query_key
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope
 from assay.statistics.agreement import cohen_kappa
-from assay.statistics.clicks import Showing, attractions
+from assay.statistics.online_tests import Showing, attractions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 # --- Labels from clicks, corrected for position ---
 #
-# A memory read, reused or called useful after a search counts as clicked; the arithmetic is that of
-# `statistics/clicks.py`. What is used clearly more often than its places explain is grade 2, what was shown for long
-#   and
-# used clearly less often is grade 0, and what cannot be told has no judgment at all. Confidence is the chance behind
-# it.
+# A memory read, reused or called useful after a search counts as clicked; the arithmetic is in
+# `statistics/online_tests.py`. What is used clearly more often than its places explain is grade 2, what was shown for
+# long and used clearly less often is grade 0, and what cannot be told has no judgment at all. Confidence is the chance
+# behind it.
 
 ANNOTATOR = "clicks_over_expected"
 SURE = 0.9

@@ -31,7 +31,7 @@ from assay.online.shadow import DROPPED
 from assay.online.trials import Standing, Trials, decision_of, find_test, ratio_of, uncorrected
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.online import LadderStep, Step, StepOutcome
-from assay.statistics.bootstrap import bootstrap_mean
+from assay.statistics.intervals import bootstrap_mean
 
 if TYPE_CHECKING:
     from assay.clock import Clock

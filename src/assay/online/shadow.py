@@ -21,7 +21,7 @@ from assay.hashing import bucket
 from assay.metrics.engine import Rules, measure_mappings
 from assay.metrics.spec import MetricSpec
 from assay.records import LoggedQuery, Mode, Origin, Scope, SearchRequest, SearchResult, ShadowRun
-from assay.statistics.rank_agreement import rank_agreement
+from assay.statistics.agreement import rank_agreement
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -28,11 +28,10 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.interval import Interval
 from assay.records.online import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
-from assay.statistics.bayes import Successes, beta_binomial, chance_of_higher_mean
-from assay.statistics.bootstrap import bootstrap_mean
-from assay.statistics.sample_ratio import SampleRatio, sample_ratio
+from assay.statistics.independent_samples import mean_difference
+from assay.statistics.intervals import bootstrap_mean
+from assay.statistics.online_tests import SampleRatio, Successes, beta_binomial, chance_of_higher_mean, sample_ratio
 from assay.statistics.sequential import EProcess, EProcessRule, alpha_of_attempt
-from assay.statistics.two_samples import mean_difference
 from assay.storage import Store, Work
 
 FAIR = 50

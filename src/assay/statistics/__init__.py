@@ -1,48 +1,88 @@
-"""Statistics: arrays in, frozen values out, chance an argument. Needs numpy and nothing else.
+"""Statistics over arrays. Results are frozen values, randomness is an argument, and numpy is the only dependency.
 
-`comparison` the verdict on two systems; `bootstrap`, `intervals`, `permutation`, `t_test`, `effect_size`, `power`,
-`multiple`, `distinct` what it is made of; `sequential`, `sample_ratio`, `bayes`, `interleaving` decisions on the way;
-`rank_agreement` two lists; `agreement`, `ppi`, `calibration` judges and humans. `clusters` owns what a cluster is,
-`checks` what may enter, `special` the distributions.
+- `comparison`: the verdict on two systems that answered the same queries.
+- `paired_tests`: permutation and t tests, effect sizes, power, corrections for many tests.
+- `intervals`: confidence intervals of means, proportions, differences and ratios.
+- `independent_samples`: two groups, one group against the rest, change points.
+- `sequential`: tests that may be looked at after every vote.
+- `online_tests`: interleaving, sample-ratio check, Beta-Binomial comparison, expected clicks.
+- `agreement`: agreement of raters and of rankings.
+- `calibration`: calibration of judges, and means corrected by human labels.
+- `inputs`: checks of what enters a computation, and what a cluster is.
+- `special`: the distribution functions that the tests need.
 """
 
 from assay.records.interval import Interval
-from assay.statistics.agreement import Agreement, cohen_kappa, krippendorff_alpha
-from assay.statistics.bayes import BayesResult, Prior, Successes, beta_binomial, chance_of_higher_mean
-from assay.statistics.bootstrap import bootstrap_difference, bootstrap_mean, paired_differences
+from assay.statistics.agreement import (
+    Agreement,
+    AgreementClass,
+    RankAgreement,
+    classify,
+    cohen_kappa,
+    jaccard,
+    kendall_tau_b,
+    krippendorff_alpha,
+    rank_agreement,
+    rank_biased_overlap,
+)
 from assay.statistics.calibration import (
     BrierScore,
     CalibrationError,
+    PpiMean,
     Temperature,
     brier_score,
     calibration_error,
     fit_temperature,
+    ppi_mean,
 )
-from assay.statistics.clusters import Units, units_of
 from assay.statistics.comparison import Comparison, Pairs, Rules, Verdict, compare, compare_all
-from assay.statistics.distinct import first_of_each_test
-from assay.statistics.effect_size import EffectSize, Score, effect_size, wins_ties_losses
-from assay.statistics.interleaving import Credit, Drafted, SignTest, credit, sign_test, sign_test_of, team_draft
-from assay.statistics.intervals import DIFFERENCE, UNIT, Bounds, clopper_pearson, mean_interval, wilson
-from assay.statistics.multiple import benjamini_hochberg, holm
-from assay.statistics.permutation import PermutationTest, sign_flip_test, smallest_p, units_for_p
-from assay.statistics.power import (
+from assay.statistics.inputs import Units, units_of
+from assay.statistics.intervals import (
+    DIFFERENCE,
+    UNIT,
+    Bounds,
+    bootstrap_difference,
+    bootstrap_mean,
+    clopper_pearson,
+    mean_interval,
+    paired_differences,
+    wilson,
+)
+from assay.statistics.online_tests import (
+    BayesResult,
+    Credit,
+    Drafted,
+    Prior,
+    SampleRatio,
+    SignTest,
+    Successes,
+    beta_binomial,
+    chance_of_higher_mean,
+    credit,
+    sample_ratio,
+    sign_test,
+    sign_test_of,
+    team_draft,
+)
+from assay.statistics.paired_tests import (
+    EffectSize,
+    PermutationTest,
+    Score,
+    TTest,
+    benjamini_hochberg,
+    effect_size,
+    first_of_each_test,
+    holm,
     minimum_detectable_effect,
     paired_t_power,
+    paired_t_test,
     required_pairs,
     required_pairs_normal,
+    sign_flip_test,
+    smallest_p,
+    units_for_p,
+    wins_ties_losses,
 )
-from assay.statistics.ppi import PpiMean, ppi_mean
-from assay.statistics.rank_agreement import (
-    AgreementClass,
-    RankAgreement,
-    classify,
-    jaccard,
-    kendall_tau_b,
-    rank_agreement,
-    rank_biased_overlap,
-)
-from assay.statistics.sample_ratio import SampleRatio, sample_ratio
 from assay.statistics.sequential import (
     Decision,
     EProcess,
@@ -53,7 +93,6 @@ from assay.statistics.sequential import (
     alpha_of_attempt,
     first_votes,
 )
-from assay.statistics.t_test import TTest, paired_t_test
 
 __all__ = [
     "DIFFERENCE",

@@ -19,15 +19,24 @@ from numpy.typing import ArrayLike
 
 from assay.errors import BadValue
 from assay.records.interval import Interval
-from assay.statistics.bootstrap import RESAMPLES, bootstrap_mean
-from assay.statistics.checks import Floats, numbers, open_share, positive, same_length, whole
-from assay.statistics.clusters import Labels, Units, units_of
-from assay.statistics.distinct import first_of_each_test
-from assay.statistics.effect_size import EffectSize, Score, effect_size, wins_ties_losses
-from assay.statistics.intervals import DIFFERENCE, as_bounds
-from assay.statistics.multiple import holm
-from assay.statistics.permutation import FLIPS, PermutationTest, sign_flip_test, units_for_p
-from assay.statistics.power import MOST_QUERIES, POWER, minimum_detectable_effect, required_pairs
+from assay.statistics.inputs import Floats, Labels, Units, numbers, open_share, positive, same_length, units_of, whole
+from assay.statistics.intervals import DIFFERENCE, RESAMPLES, as_bounds, bootstrap_mean
+from assay.statistics.paired_tests import (
+    FLIPS,
+    MOST_QUERIES,
+    POWER,
+    EffectSize,
+    PermutationTest,
+    Score,
+    effect_size,
+    first_of_each_test,
+    holm,
+    minimum_detectable_effect,
+    required_pairs,
+    sign_flip_test,
+    units_for_p,
+    wins_ties_losses,
+)
 
 Verdict = Literal["better", "worse", "no_difference_seen", "unresolvable", "too_few", "withheld"]
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import BadValue
-from assay.statistics.checks import Floats, finite, open_share, positive, whole, within
+from assay.statistics.inputs import Floats, finite, open_share, positive, whole, within
 
 Decision = Literal["better", "worse", "futile"]
 """How a sequential test ends; None while it runs. Futile is not a finding: the gain, if any, is too small to matter."""
