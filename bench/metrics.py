@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.formats.qrels import read_qrels
-from assay.formats.trec import stream_run
+from assay.formats.trec import read_qrels, stream_run
 from assay.metrics.engine import Measured, measure_batches, measure_mappings
 from assay.metrics.spec import parse_specs
 

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.formats.qrels import read_qrels
-from assay.formats.trec import load_run, stream_run
+from assay.formats.trec import load_run, read_qrels, stream_run
 from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches, measure_mappings
 from assay.metrics.spec import MetricSpec, parse_specs
 

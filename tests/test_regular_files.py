@@ -15,8 +15,7 @@ from assay.evaluation.datasets.registering import Source
 from assay.formats.golden import read_golden
 from assay.formats.memory_files import open_source
 from assay.formats.parquet import read_parquet
-from assay.formats.qrels import read_qrels
-from assay.formats.trec import stream_run
+from assay.formats.trec import read_qrels, stream_run
 from assay.judging.labels import read_labels
 from assay.judging.rubric import load_rubric
 from assay.memory.ingesting.walk import walk

@@ -29,13 +29,11 @@ from assay.evaluation.generating.sections import telling
 from assay.evaluation.running.budget import Budget
 from assay.formats import front_matter
 from assay.formats.anchored import read_note
-from assay.formats.beir import read_beir_qrels
-from assay.formats.grades import read_grades
 from assay.formats.memory_files import open_source
 from assay.formats.ragas import read_ragas
 from assay.formats.strict_json import read_lines, read_list, read_object
-from assay.formats.trec import read_trec_qrels, stream_run
-from assay.formats.trec_dataset import read_topics_and_qrels
+from assay.formats.test_collections import read_topics_and_qrels
+from assay.formats.trec import read_beir_qrels, read_grades, read_trec_qrels, stream_run
 from assay.gateway.hosts import Hosts
 from assay.judging.builtin.judges import BuiltinGroundedness, read_abstention, unsourced_features
 from assay.judging.builtin.support import unmarked

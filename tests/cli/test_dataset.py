@@ -12,7 +12,7 @@ from tests.evaluation.datasets.small import anchored, graded, with_first
 
 from assay.evaluation.datasets import export_dataset, load_dataset
 from assay.evaluation.datasets.export_losses import LOSSLESS
-from assay.formats.writing import write_trec_run
+from assay.formats.trec import write_trec_run
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Grade
 

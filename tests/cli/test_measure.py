@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.cli.telling import Run, runner
 
-from assay.formats.writing import write_beir_qrels, write_trec_qrels, write_trec_run
+from assay.formats.trec import write_beir_qrels, write_trec_qrels, write_trec_run
 from assay.metrics.catalog import entries
 
 

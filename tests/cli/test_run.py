@@ -16,7 +16,7 @@ from tests.systems.sample import dataset
 
 from assay import Scope, open_store
 from assay.evaluation.datasets import export_dataset
-from assay.formats.writing import write_trec_qrels
+from assay.formats.trec import write_trec_qrels
 
 ENGINE = '''
 """A search engine of ten lines."""

@@ -23,7 +23,7 @@ from assay.evaluation.reporting.page import html_page
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
-from assay.formats.writing import write_trec_qrels, write_trec_run
+from assay.formats.trec import write_trec_qrels, write_trec_run
 from assay.metrics.engine import Rules
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import CaveatKind, caveats_about, read_caveat

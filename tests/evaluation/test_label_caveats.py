@@ -17,7 +17,7 @@ from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import run
 from assay.evaluation.waterfall import waterfall
-from assay.formats.writing import write_trec_qrels, write_trec_run
+from assay.formats.trec import write_trec_qrels, write_trec_run
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import Caveat, CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset, Document, Grade

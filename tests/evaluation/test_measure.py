@@ -9,8 +9,7 @@ import pytest
 
 from assay.errors import NothingMeasured
 from assay.evaluation.measure import Measurement, Request, dataset_hash, measure_files, with_judged
-from assay.formats.qrels import read_qrels
-from assay.formats.writing import write_trec_qrels, write_trec_run
+from assay.formats.trec import read_qrels, write_trec_qrels, write_trec_run
 from assay.metrics.engine import Rules
 from assay.metrics.spec import MetricSpec, parse_specs
 

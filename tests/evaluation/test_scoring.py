@@ -22,7 +22,7 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.evaluation.running.sensitivity import detectable, sentence
 from assay.evaluation.running.stored import as_row
-from assay.formats.writing import write_trec_qrels
+from assay.formats.trec import write_trec_qrels
 from assay.metrics.engine import Rules
 from assay.metrics.outcomes import NO_JUDGE_ASKED
 from assay.metrics.spec import MetricSpec, parse_specs

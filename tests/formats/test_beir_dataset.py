@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.formats.made import histories, ids, labels, metadata, texts, visible
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.beir_dataset import read_beir, stream_corpus, write_beir
+from assay.formats.test_collections import read_beir, stream_corpus, write_beir
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.memory import Format
 

@@ -11,11 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.beir import read_beir_qrels
-from assay.formats.qrels import example_document, read_qrels
-from assay.formats.source import blocks
-from assay.formats.trec import load_run, stream_run
-from assay.formats.writing import write_beir_qrels, write_trec_qrels, write_trec_run
+from assay.formats.files import blocks
+from assay.formats.trec import (
+    example_document,
+    load_run,
+    read_beir_qrels,
+    read_qrels,
+    stream_run,
+    write_beir_qrels,
+    write_trec_qrels,
+    write_trec_run,
+)
 from assay.records.rankings import QrelTable, RunBatch
 
 QRELS = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": -1, "dé": 3}}

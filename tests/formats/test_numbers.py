@@ -7,9 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.formats.decimals import NotANumber, float32s, whole_numbers
-from assay.formats.fields import WrongShape, split
-from assay.formats.identity import keys_of
+from assay.formats.blocks import NotANumber, WrongShape, float32s, keys_of, split, whole_numbers
 
 decimals = st.one_of(
     st.floats(-1e6, 1e6).map(repr),

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError, InputError
-from assay.formats.beir_dataset import read_beir
+from assay.formats.files import BLOCK, blocks
 from assay.formats.memory_files import chatgpt, open_source
-from assay.formats.source import BLOCK, blocks
 from assay.formats.strict_json import read_lines, read_text
+from assay.formats.test_collections import read_beir
 from assay.formats.trec import stream_run
 
 MEGABYTE = 1 << 20

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.formats.made import plain_ids
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.grades import read_grades, read_scores
-from assay.formats.trec_dataset import read_topics_and_qrels, read_trec, write_trec
-from assay.formats.writing import write_trec_qrels, write_trec_run
+from assay.formats.test_collections import read_topics_and_qrels, read_trec, write_trec
+from assay.formats.trec import read_grades, read_scores, write_trec_qrels, write_trec_run
 from assay.records.datasets import Case, Dataset, Grade
 
 words = st.lists(st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5), min_size=1)

@@ -17,8 +17,7 @@ import numpy as np
 from assay.errors import NothingMeasured
 from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, withhold
 from assay.evaluation.pairing import rules_for
-from assay.formats.qrels import example_document, read_qrels
-from assay.formats.trec import load_run, stream_run
+from assay.formats.trec import example_document, load_run, read_qrels, stream_run
 from assay.hashing import HASH_PREFIX
 from assay.metrics.aggregate import Aggregate, aggregate
 from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches

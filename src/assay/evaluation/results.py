@@ -21,7 +21,7 @@ from assay.evaluation.caveats import unsealed_caveat
 from assay.evaluation.running.folder import RunFolder
 from assay.evaluation.running.lines import Plain, manifest_json, plain
 from assay.evaluation.running.seals import SEAL
-from assay.formats.writing import write_trec_run
+from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import recall

@@ -1,6 +1,10 @@
-"""Files in and out: TREC and BEIR judgments, TREC runs, gzip or plain.
+"""Files in and out: test collections, judgments, runs, golden JSON, other tools' datasets and exported memories.
 
-`source` bytes in blocks, `fields` where fields stand, `words`, `identity` and `decimals` what they say, `trec`,
-`beir` and `qrels` the files, `writing` the way back. `memory_files` memories that other tools exported, `front_matter`
-the properties of a Markdown file.
+- `files`: reading in blocks (gzip or plain) and writing whole files.
+- `blocks`: the fields, ids and numbers of a block of lines, parsed with arrays.
+- `strict_json`: JSON that people edit, with line numbers and checked keys.
+- `trec`: TREC and BEIR judgments and runs; `test_collections`: whole BEIR and TREC datasets.
+- `golden`, `anchored`, `longmemeval`, `ragas`, `parquet`: datasets in other formats; `case_fields`: fields they share.
+- `memory_files`: memories that other tools exported; `front_matter`: the properties of a Markdown file.
+- `grid`: columns of text side by side.
 """

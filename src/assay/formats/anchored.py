@@ -14,12 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from assay.errors import BadValue, InputError
-from assay.formats.anchor_fields import anchor_fields, anchors
+from assay.formats.case_fields import anchor_fields, anchors, turn_fields, turns
 from assay.formats.files import inside, write_lines
-from assay.formats.golden_entities import read_content
-from assay.formats.keys import Keys, texts
-from assay.formats.strict_json import Refuse, made, one_line, raise_it, read_lines
-from assay.formats.turns import turn_fields, turns
+from assay.formats.golden import read_content
+from assay.formats.strict_json import Keys, Refuse, made, one_line, raise_it, read_lines, texts
 from assay.records import heading_path
 from assay.records.anchors import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document

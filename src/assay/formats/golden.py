@@ -1,26 +1,296 @@
 """Golden JSON: one object with `entities`, `queries` with what is expected of each, and how grades are read.
 
-The one format that keeps everything a dataset can hold. It comes in three shapes, all read by `read_golden`: one file;
-a `golden.json` whose entities name a `content_file` each, which is the shape to review; a `golden.json` that names an
-`entities_file` and a `queries_file` with one entity or query a line, which is the shape to stream.
-`golden_entities` and `golden_queries` hold the two kinds of parts.
+- Entities: the documents.
+- Queries: the cases.
+- Reading and writing the file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.errors import BadValue
+from assay.errors import BadValue, InputError, MalformedFile
+from assay.formats.case_fields import anchor_fields, anchors, turn_fields, turns
 from assay.formats.files import inside, write_lines
-from assay.formats.golden_entities import entity, entity_fields, name_file
-from assay.formats.golden_queries import query, query_fields
-from assay.formats.keys import Keys, a_list, a_moment, an_object
-from assay.formats.strict_json import Placed, Refuse, indented, made, one_line, raise_it, read_lines, read_object
-from assay.records.datasets import Case, Dataset, Document
-from assay.records.memory import Edge
+from assay.formats.strict_json import (
+    Keys,
+    Placed,
+    Refuse,
+    a_list,
+    a_moment,
+    an_object,
+    indented,
+    made,
+    one_line,
+    raise_it,
+    read_lines,
+    read_object,
+    texts,
+)
+from assay.records.anchors import FolderMode
+from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext
+from assay.records.equivalence import EquivalenceClasses
+from assay.records.evidence import JudgmentSource
+from assay.records.memory import Edge, Format, Tier
+from assay.regular_files import read_regular
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# --- Entities: the documents ---
+
+SUFFIXES = {Format.MARKDOWN: ".md", Format.TEXT: ".txt", Format.JSON: ".json"}
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def entity(value: Any, *, folder: Path) -> Document:
+    """A document from its object; a `content_file` is looked for in the folder."""
+    keys = Keys(value, "the entity")
+    ident = keys.need("entity_id")
+    metadata = an_object(keys.take("metadata", {}), "metadata")
+    given: dict[str, Any] = keys.given(
+        entity_type="entity_type", title="title", rel_path="rel_path", folder="folder", tier="tier"
+    )
+    for name in ("tags", "triggers"):
+        given[name] = texts(keys.take(name, []), name)
+    dated = keys.take("dated")
+    given["dated"] = None if dated is None else a_moment(dated, "dated")
+    given["format"] = _format(keys.take("format"), metadata)
+    text = _text(keys, folder)
+    keys.done()
+    return Document(id=ident, text=text, metadata=metadata, **given)
+
+
+def entity_fields(one: Document, *, text: bool = True) -> dict[str, Any]:
+    """A document as its object; what is at its default is left out."""
+    said = _format_in(one.metadata)
+    optional = {
+        "format": None if said is one.format or (said is None and one.format is Format.MARKDOWN) else one.format.value,
+        "rel_path": one.rel_path,
+        "folder": one.folder,
+        "tier": None if one.tier is Tier.NORMAL else one.tier.value,
+        "triggers": list(one.triggers),
+        "dated": one.dated and one.dated.isoformat(),
+        "metadata": dict(one.metadata),
+        "tags": list(one.tags),
+    }
+    return {
+        "entity_id": one.id,
+        "entity_type": one.entity_type,
+        "title": one.title,
+        **({"content": one.text} if text else {}),
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def name_file(one: Document, taken: set[str]) -> str:
+    """A file name for a document's text that no other has, also where case does not count."""
+    plain = _UNSAFE.sub("_", one.id).strip(".")[:80]
+    if plain != one.id or plain.lower() in taken:
+        plain = f"{plain}-{hashlib.sha256(one.id.encode()).hexdigest()[:12]}"
+    taken.add(plain.lower())
+    return plain + SUFFIXES[one.format]
+
+
+def read_content(path: Path) -> str:
+    """The text of a file, byte for byte."""
+    try:
+        return read_regular(path).decode()
+    except UnicodeDecodeError as problem:
+        raise MalformedFile(f"{path} is not UTF-8 at byte {problem.start:,}", remedy="Save it as UTF-8.") from problem
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise InputError(f"{path} cannot be read: {reason}", remedy="Check the path and its permissions.") from problem
+
+
+def _text(keys: Keys, folder: Path) -> Any:
+    content, file = keys.take("content"), keys.take("content_file")
+    if (content is None) == (file is None):
+        many = "neither" if content is None else "both"
+        raise BadValue(
+            f"the entity has {many} of 'content' and 'content_file'", remedy="Give the text, or the file that holds it."
+        )
+    if content is not None:
+        return content
+    place = inside(folder, file) if isinstance(file, str) else None
+    if place is None:
+        raise BadValue(f"content_file {file!r} is no file beside it", remedy="Name a file below the golden file.")
+    return read_content(place)
+
+
+def _format(given: Any, metadata: dict[str, Any]) -> Any:
+    if given is not None:
+        return given
+    said = _format_in(metadata)
+    if said is None and "format" in metadata:
+        raise BadValue(
+            f"metadata.format {metadata['format']!r} is not known",
+            remedy="Use MARKDOWN, TEXT or JSON; or add a 'format' to the entity itself.",
+        )
+    return Format.MARKDOWN if said is None else said
+
+
+def _format_in(metadata: Any) -> Format | None:
+    said = str(metadata.get("format", "")).upper()
+    return Format(said) if said in set(Format) else None
+
+
+# --- Queries: the cases ---
+#
+# `relevance_labels` is a grade by entity. Where one has several judges, or a judgment says more than its grade, a list
+# `judgments` stands in its place. Grades win over `relevant_entities`, which are kept where the two differ; a query
+#   with
+# `relevant_entities` alone has them at the lowest grade that is relevant.
+
+
+def query(value: Any, *, level: int) -> Case:
+    """A case from its object; `level` is the lowest grade that is relevant."""
+    keys = Keys(value, "the query")
+    given: dict[str, Any] = {
+        "id": keys.need("query_id"),
+        "query": keys.need("query_text"),
+        **keys.given(category="category", difficulty="difficulty", vault="vault", intent="intent"),
+        **keys.given(folder_mode="folder_mode", reference_answer="reference_answer", answerable="answerable"),
+        "tags": texts(keys.take("tags", []), "tags"),
+        "causal_chain": texts(keys.take("causal_chain", []), "causal_chain"),
+    }
+    given["history"] = turns(keys.take("history", []), "history")
+    given["rubric"] = texts(keys.take("rubric", []), "rubric")
+    given["anchors"] = anchors(keys, answerable=given.get("answerable", True))
+    expected = keys.need("expected_results") if given["anchors"] is None else keys.take("expected_results", {})
+    given |= _read_expected(expected, level) | _situation(keys)
+    keys.done()
+    return Case(**given)
+
+
+def query_fields(one: Case, level: int) -> dict[str, Any]:
+    """A case as its object; what is at its default is left out."""
+    optional = {
+        "category": one.category,
+        "difficulty": one.difficulty,
+        "tags": list(one.tags),
+        "vault": one.vault,
+        "intent": one.intent and one.intent.value,
+        "folder_mode": None if one.folder_mode is FolderMode.OFF else one.folder_mode.value,
+        "session": one.session and _session_fields(one.session),
+        "causal_chain": list(one.causal_chain),
+        "harvested_at": one.harvested_at and one.harvested_at.isoformat(),
+        "history": turn_fields(one.history),
+        "asked_at": one.asked_at and one.asked_at.isoformat(),
+        "rubric": list(one.rubric),
+    }
+    return {
+        "query_id": one.id,
+        "query_text": one.query,
+        "expected_results": _write_expected(one, level),
+        **({} if one.answerable else {"answerable": False}),
+        **({} if one.reference_answer is None else {"reference_answer": one.reference_answer}),
+        **anchor_fields(one.anchors),
+        **_class_fields(one.equivalence),
+        **{key: value for key, value in optional.items() if value not in (None, "", [])},
+    }
+
+
+def _read_expected(value: Any, level: int) -> dict[str, Any]:
+    keys = Keys(value, "expected_results")
+    labels = an_object(keys.take("relevance_labels", {}), "relevance_labels")
+    listed, judged = keys.take("relevant_entities"), keys.take("judgments")
+    found = {"top_chunk": keys.take("top_1_chunk")}
+    keys.done()
+    if labels and judged is not None:
+        raise BadValue("expected_results has both 'relevance_labels' and 'judgments'", remedy="Keep one of the two.")
+    grades = tuple(Grade(document_id=ident, grade=grade) for ident, grade in labels.items())
+    if judged is not None:
+        grades = a_list(judged, "judgments", _judgment)
+    declared = None if listed is None else texts(listed, "relevant_entities")
+    if not grades and declared:
+        grades = tuple(Grade(document_id=ident, grade=level) for ident in declared)
+        return {**found, "grades": grades, "declared_relevant": declared}
+    settled = declared is None or set(declared) == set(_relevant(grades, level))
+    return {**found, "grades": grades, "declared_relevant": None if settled else declared}
+
+
+def _write_expected(one: Case, level: int) -> dict[str, Any]:
+    relevant = _relevant(one.grades, level) if one.declared_relevant is None else list(one.declared_relevant)
+    top = {} if one.top_chunk is None else {"top_1_chunk": one.top_chunk}
+    return {"relevant_entities": relevant, **top, **_grade_fields(one.grades)}
+
+
+def _grade_fields(grades: tuple[Grade, ...]) -> dict[str, Any]:
+    labels = {one.document_id: one.grade for one in grades}
+    plain = tuple(Grade(document_id=ident, grade=grade) for ident, grade in labels.items())
+    return {"relevance_labels": labels} if plain == grades else {"judgments": [_judgment_fields(one) for one in grades]}
+
+
+def _relevant(grades: tuple[Grade, ...], level: int) -> list[str]:
+    labels = Case(id="labels", query="labels", grades=grades).labels
+    return [ident for ident in dict.fromkeys(one.document_id for one in grades) if labels[ident] >= level]
+
+
+def _judgment(value: Any) -> Grade:
+    keys = Keys(value, "a judgment")
+    found = {
+        "document_id": keys.need("entity_id"),
+        "grade": keys.need("grade"),
+        "channels": texts(keys.take("channels", []), "channels"),
+        **keys.given(source="source", annotator="annotator", confidence="confidence"),
+    }
+    keys.done()
+    return Grade(**found)
+
+
+def _judgment_fields(one: Grade) -> dict[str, Any]:
+    optional = {
+        "source": None if one.source is JudgmentSource.MANUAL else one.source.value,
+        "annotator": one.annotator or None,
+        "confidence": None if one.confidence == 1.0 else one.confidence,
+        "channels": list(one.channels) or None,
+    }
+    said = {key: value for key, value in optional.items() if value is not None}
+    return {"entity_id": one.document_id, "grade": one.grade, **said}
+
+
+def _situation(keys: Keys) -> dict[str, Any]:
+    session, classes = keys.take("session"), keys.take("equivalence")
+    moments = {name: keys.take(name) for name in ("harvested_at", "asked_at")}
+    groups = None if classes is None else a_list(classes, "equivalence", lambda one: frozenset(texts(one, "a class")))
+    return {
+        "session": None if session is None else _session(session),
+        "equivalence": None if groups is None else EquivalenceClasses(classes=groups),
+        **{name: None if one is None else a_moment(one, name) for name, one in moments.items()},
+    }
+
+
+def _class_fields(found: EquivalenceClasses | None) -> dict[str, Any]:
+    return {} if found is None else {"equivalence": [sorted(group) for group in found.classes]}
+
+
+def _session(value: Any) -> SessionContext:
+    keys = Keys(value, "session")
+    found = {
+        "session_id": keys.need("session_id"),
+        "working_memory": texts(keys.take("working_memory", []), "working_memory"),
+        "turn": keys.take("turn", 0),
+    }
+    keys.done()
+    return SessionContext(**found)
+
+
+def _session_fields(one: SessionContext) -> dict[str, Any]:
+    return {"session_id": one.session_id, "working_memory": list(one.working_memory), "turn": one.turn}
+
+
+# --- Reading and writing the file ---
+#
+# The one format that keeps everything a dataset can hold. It comes in three shapes, all read by `read_golden`: one
+# file; a `golden.json` whose entities name a `content_file` each, which is the shape to review; a `golden.json` that
+# names an
+# `entities_file` and a `queries_file` with one entity or query a line, which is the shape to stream.
+# `golden_entities` and `golden_queries` hold the two kinds of parts.
 
 FILE_NAME = "golden.json"
 ENTITIES, QUERIES = "entities.jsonl", "queries.jsonl"

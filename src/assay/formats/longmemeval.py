@@ -17,8 +17,20 @@ from typing import Any
 
 from assay.errors import BadValue
 from assay.formats.files import write_lines
-from assay.formats.keys import Keys, a_list, a_moment, an_object, texts
-from assay.formats.strict_json import Placed, Refuse, indented, made, raise_it, read_lines, read_list
+from assay.formats.strict_json import (
+    Keys,
+    Placed,
+    Refuse,
+    a_list,
+    a_moment,
+    an_object,
+    indented,
+    made,
+    raise_it,
+    read_lines,
+    read_list,
+    texts,
+)
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.memory import Format
 

@@ -18,7 +18,9 @@ from typing import Any
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.extras import refuse_extra
 from assay.formats import anchored, longmemeval, ragas
-from assay.formats.beir_dataset import (
+from assay.formats.files import writing
+from assay.formats.strict_json import Placed, Refuse, made, raise_it
+from assay.formats.test_collections import (
     OnRead,
     cases_of,
     document_fields,
@@ -28,9 +30,7 @@ from assay.formats.beir_dataset import (
     refuse_unknown,
     scale_of,
 )
-from assay.formats.files import writing
-from assay.formats.grades import Grades
-from assay.formats.strict_json import Placed, Refuse, made, raise_it
+from assay.formats.trec import Grades
 from assay.records.datasets import Case, Dataset
 from assay.regular_files import open_regular
 

@@ -28,10 +28,21 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadValue
+from assay.formats.case_fields import turns
 from assay.formats.files import write_lines
-from assay.formats.keys import an_object, kind_of, texts
-from assay.formats.strict_json import Placed, Refuse, made, one_line, raise_it, read_lines, read_list, read_text
-from assay.formats.turns import turns
+from assay.formats.strict_json import (
+    Placed,
+    Refuse,
+    an_object,
+    kind_of,
+    made,
+    one_line,
+    raise_it,
+    read_lines,
+    read_list,
+    read_text,
+    texts,
+)
 from assay.records.datasets import Case, Dataset, Document, Grade, Turn
 from assay.records.memory import Format
 

@@ -1,28 +1,51 @@
-"""TREC files: qrels (`topic iteration document grade`) and runs (`topic Q0 document rank score tag`).
+"""TREC and BEIR files: judgments and runs, read and written.
 
-Fields are separated by blanks; lines that begin with `#` and empty lines are passed over. Of a run's line only topic,
-document and score count: the order is decided by score (`metrics.ordering`), as in trec_eval, and whatever follows the
-tag is ignored. Qrels are read whole, runs in batches of complete topics, so that memory does not grow with the file. A
-block that cannot be read as a whole is read again line by line, only to name the first line at fault.
+- TREC qrels and runs.
+- BEIR qrels.
+- Judgments of either kind.
+- Judgments and runs as mappings by id.
+- Writing judgments and rankings.
 """
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.errors import MalformedFile
-from assay.formats.decimals import NotANumber, float32s, whole_numbers
-from assay.formats.fields import SLACK, Field, Fields, Places, WrongShape, split
-from assay.formats.identity import LONGEST_ID, keys_of
-from assay.formats.source import Block, blocks, malformed
-from assay.formats.words import Words
+from assay.errors import BadValue, MalformedFile
+from assay.formats.blocks import (
+    LONGEST_ID,
+    SLACK,
+    Field,
+    Fields,
+    NotANumber,
+    Places,
+    Words,
+    WrongShape,
+    float32s,
+    keys_of,
+    split,
+    whole_numbers,
+)
+from assay.formats.files import Block, blocks, malformed
 from assay.records.rankings import LARGEST_GRADE, QrelTable, RunBatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# --- TREC qrels and runs ---
+#
+# Fields are separated by blanks; lines that begin with `#` and empty lines are passed over. Of a run's line only
+# topic, document and score count: the order is decided by score (`metrics.ordering`), as in trec_eval, and whatever
+# follows the tag is ignored. Qrels are read whole, runs in batches of complete topics, so that memory does not grow
+# with the file. A block that cannot be read as a whole is read again line by line, only to name the first line at
+# fault.
 
 _BLANKS = re.compile(rb"[\x01-\x20]+")
 _GRADE_SPELT = re.compile(rb"[+-]?[0-9]+")
@@ -308,3 +331,146 @@ def _long_id(*ids: bytes) -> str:
 def _shorten(value: bytes) -> str:
     text = value.decode(errors="replace")
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+# --- BEIR qrels ---
+
+BEIR_QRELS = QrelColumns(
+    3, 0, 1, 2, tabs=True, expected="A line of BEIR qrels has three fields between tabs: query-id, corpus-id, score."
+)
+HEADER = b"query-id\tcorpus-id\tscore\n"
+_FIRST_NAMES = (b"query-id", b"query_id", b"queryid", b"qid")
+
+
+def is_header(line: bytes) -> bool:
+    """Whether a first line says that BEIR qrels follow."""
+    names = line.strip().lower().split(b"\t")
+    return len(names) == BEIR_QRELS.width and names[0] in _FIRST_NAMES
+
+
+def read_beir_qrels(path: Path) -> QrelTable:
+    """Every judgment of a BEIR qrels file."""
+    return gather_qrels(path, _without_header(path), BEIR_QRELS)
+
+
+def _without_header(path: Path) -> Iterator[Block]:
+    source = blocks(path)
+    first = next(source, Block(b"\n", 0))
+    header, _, rest = first.data.partition(b"\n")
+    if not is_header(header):
+        raise MalformedFile(f"{path} has no header line", remedy="BEIR qrels begin with: query-id, corpus-id, score.")
+    yield from chain([Block(rest, len(header) + 1)] if rest else [], source)
+
+
+# --- Judgments of either kind ---
+
+
+def read_qrels(path: Path) -> QrelTable:
+    """Every judgment of the file."""
+    first = next(blocks(path), Block(b"", 0))
+    if is_header(first.data.partition(b"\n")[0]):
+        return read_beir_qrels(path)
+    return read_trec_qrels(path)
+
+
+def example_document(path: Path) -> str:
+    """The document of some judgment, to show what the ids look like."""
+    first = next(blocks(path), Block(b"", 0))
+    lines = [line for line in first.data.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    tabbed = is_header(lines[0]) if lines else False
+    fields = lines[1].split(b"\t") if tabbed else lines[0].split()
+    return fields[1 if tabbed else 2].decode()
+
+
+# --- Judgments and runs as mappings by id ---
+#
+# The columns of `trec` are for measuring millions of lines. Here the same readers decide what is right, and a second,
+# simpler pass over the file picks up the ids.
+
+Grades = dict[str, dict[str, int]]
+_BLANK_RUN = re.compile(rb"[\x01-\x20]+")
+_TABS = re.compile(rb"[\t\r]")
+
+
+def read_grades(path: Path) -> Grades:
+    """Every judgment of TREC or BEIR qrels, topic by topic in the order of their first line."""
+    read_qrels(path)  # refuses what cannot be read, with the line and what was expected
+    columns = BEIR_QRELS if is_header(_first_line(path)) else TREC_QRELS
+    found: Grades = {}
+    for line in _lines(path, skip=columns is BEIR_QRELS):
+        fields = [one for one in (_TABS if columns.tabs else _BLANK_RUN).split(line) if one]
+        if fields and not fields[0].startswith(b"#"):
+            topic, document = fields[columns.topic].decode(), fields[columns.document].decode()
+            found.setdefault(topic, {})[document] = int(fields[columns.grade])
+    return found
+
+
+def read_scores(path: Path) -> Mapping[str, Mapping[str, float]]:
+    """Every ranking of a TREC run, as `write_trec_run` takes them; a document listed twice keeps its better score."""
+    found: dict[str, dict[str, float]] = {}
+    for batch in load_run(path):
+        parts = np.split(batch.scores, np.cumsum(batch.lengths)[:-1])
+        for row, topic in enumerate(batch.topics):
+            scores = found.setdefault(topic, {})
+            for ident, score in zip(batch.ids(row), parts[row].tolist(), strict=True):
+                name = ident.decode()
+                scores[name] = max(score, scores.get(name, score))
+    return found
+
+
+def _first_line(path: Path) -> bytes:
+    return next(blocks(path), Block(b"", 0)).data.partition(b"\n")[0]
+
+
+def _lines(path: Path, *, skip: bool) -> Iterator[bytes]:
+    for block in blocks(path):
+        lines = block.data.split(b"\n")
+        yield from lines[1:] if skip and block.offset == 0 else lines
+
+
+# --- Writing judgments and rankings ---
+
+GradesByQuery = Mapping[str, Mapping[str, int]]
+Scores = Mapping[str, Mapping[str, float]]
+
+
+def write_trec_qrels(path: Path, qrels: GradesByQuery) -> None:
+    """Write `topic 0 document grade` lines; packed when the name ends with .gz."""
+    _write(path, (f"{_id(topic)} 0 {_id(doc)} {grade}\n" for topic, doc, grade in _cells(qrels)))
+
+
+def write_beir_qrels(path: Path, qrels: GradesByQuery) -> None:
+    """Write BEIR's table with its header."""
+    rows = (f"{_id(topic, ' ')}\t{_id(doc, ' ')}\t{grade}\n" for topic, doc, grade in _cells(qrels))
+    _write(path, ["query-id\tcorpus-id\tscore\n", *rows])
+
+
+def write_trec_run(path: Path, run: Scores, tag: str) -> None:
+    """Write `topic Q0 document rank score tag` lines in descending order of score; every digit is kept."""
+    _write(path, (line for topic, scores in run.items() for line in _run_lines(topic, scores, tag)))
+
+
+def _run_lines(topic: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:
+    for rank, (doc, score) in enumerate(sorted(scores.items(), key=lambda one: -one[1]), start=1):
+        yield f"{_id(topic)} Q0 {_id(doc)} {rank} {float(score)!r} {_id(tag)}\n"
+
+
+def _cells(qrels: GradesByQuery) -> Iterator[tuple[str, str, int]]:
+    return ((topic, doc, grade) for topic, grades in qrels.items() for doc, grade in grades.items())
+
+
+def _id(text: str, allowed: str = "") -> str:
+    if not text or text.startswith("#") or any(character <= " " and character not in allowed for character in text):
+        raise BadValue(
+            f"id {text!r} cannot stand in this file", remedy="Use ids without blanks that do not begin with '#'."
+        )
+    return text
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    if path.suffix == ".gz":
+        with gzip.open(path, "wt", encoding="utf-8", newline="\n") as packed:
+            packed.writelines(lines)
+    else:
+        with path.open("w", encoding="utf-8", newline="\n") as plain:
+            plain.writelines(lines)

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 
 from assay.errors import InputError, MalformedFile, RecordNotFound
 from assay.formats.files import write_lines
-from assay.formats.memory_files.detection import EXPORT_KIND
-from assay.formats.memory_files.reading import Element, read_json_lines
+from assay.formats.memory_files.reading import EXPORT_KIND, Element, read_json_lines
 from assay.formats.strict_json import one_line
 from assay.memory.importing import ImportReport, OnProgress
 from assay.memory.saving import Saver, structure

@@ -24,7 +24,7 @@ from assay.evaluation.datasets import (
     split_dataset,
 )
 from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_names
-from assay.formats.trec_dataset import write_trec
+from assay.formats.test_collections import write_trec
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Dataset
 from assay.testing import FixedClock

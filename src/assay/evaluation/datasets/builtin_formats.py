@@ -8,8 +8,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.evaluation.datasets.registering import DATASET_FORMATS, FormatEntry, ReadRequest, WriteRequest
 from assay.formats import anchored, golden, longmemeval, parquet, ragas
-from assay.formats.beir_dataset import read_beir, write_beir
-from assay.formats.trec_dataset import read_topics_and_qrels, read_trec, write_trec
+from assay.formats.test_collections import read_beir, read_topics_and_qrels, read_trec, write_beir, write_trec
 from assay.records.datasets import Dataset
 
 

@@ -24,10 +24,9 @@ from assay.evaluation.datasets.registering import (
 from assay.evaluation.datasets.registry import Registry
 from assay.evaluation.datasets.saves import SETS, saves_dataset
 from assay.formats import anchored, golden, longmemeval, parquet, ragas
-from assay.formats.beir_dataset import CORPUS
-from assay.formats.source import blocks
+from assay.formats.files import blocks
 from assay.formats.strict_json import LARGEST, Refuse, raise_it
-from assay.formats.trec_dataset import QRELS, TOPICS
+from assay.formats.test_collections import CORPUS, TOPICS, TREC_QRELS
 from assay.records.datasets import Dataset
 
 _LOOKED_AT = 1 << 16
@@ -157,7 +156,7 @@ def _format_in(folder: Path) -> str:
         "anchored": has(anchored.FILE_NAME),
         "ragas": has(ragas.FILE_NAME),
         "longmemeval": has(longmemeval.FILE_NAME),
-        "trec": has(*TOPICS) and has(*QRELS),
+        "trec": has(*TOPICS) and has(*TREC_QRELS),
     }
     for kind, found in lies_there.items():
         if found:

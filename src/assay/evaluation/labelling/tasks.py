@@ -9,8 +9,7 @@ from typing import Any
 
 from assay.errors import NothingMeasured
 from assay.formats.files import write_lines
-from assay.formats.keys import Keys
-from assay.formats.strict_json import made, one_line, raise_it, read_lines
+from assay.formats.strict_json import Keys, made, one_line, raise_it, read_lines
 from assay.records import heading_path
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Case, Dataset, Document

@@ -1,8 +1,11 @@
-"""Readers of memories that other tools exported, each a generator of items and of problems with their lines.
+"""Readers of memories that other tools exported. Each yields items, and problems with their line numbers.
 
-`detection` tells which format a file is, `reading` what the readers share; then one module for each format: `mem0`,
-`server_memory` (the MCP reference server), `chatgpt`, `markdown` (Obsidian too), `jsonl`. Assay's own export is read by
-`assay.memory.portable`, because it is restored rather than saved.
+- `reading`: what the readers share, and detection of a file's format.
+- `json_exports`: plain JSON lines, mem0, and the MCP reference server `server-memory`.
+- `chatgpt`: ChatGPT's data export.
+- `markdown`: Markdown notes and Obsidian vaults.
+
+Assay's own export is read by `assay.memory.portable`, because it is restored rather than saved.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.formats.memory_files import chatgpt, jsonl, markdown, mem0, server_memory
-from assay.formats.memory_files.detection import detect
+from assay.formats.memory_files import chatgpt, json_exports, markdown
+from assay.formats.memory_files.reading import detect
 from assay.records.importing import ImportFormat, ImportItem, ImportProblem
 
 __all__ = ["ImportSource", "detect", "open_source"]
@@ -32,12 +35,12 @@ class ImportSource:
     def read(self) -> Iterator[ImportItem | ImportProblem]:
         """Everything in it, in order."""
         readers = {
-            ImportFormat.MEM0: mem0.read,
-            ImportFormat.SERVER_MEMORY: server_memory.read,
+            ImportFormat.MEM0: json_exports.read_mem0,
+            ImportFormat.SERVER_MEMORY: json_exports.read_server_memory,
             ImportFormat.CHATGPT: chatgpt.read,
             ImportFormat.OBSIDIAN: markdown.read,
             ImportFormat.MARKDOWN: markdown.read,
-            ImportFormat.JSONL: jsonl.read,
+            ImportFormat.JSONL: json_exports.read_jsonl,
         }
         return readers[self.format](self.path, self.name)
 

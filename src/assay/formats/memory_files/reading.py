@@ -1,20 +1,28 @@
-"""What the readers share: JSON lines that survive a bad line, lists with their lines, titles, hashes."""
+"""What all readers share: JSON lines, positions, titles, hashes, and detection of the format.
+
+- Shared by the readers.
+- Detection of a file's format.
+"""
 
 from __future__ import annotations
 
 import codecs
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from assay.errors import BadValue, InputError
+from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.strict_json import line_decoder, read_list, read_object, read_text
 from assay.hashing import HASH_PREFIX, canonical_json
-from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.records.importing import ImportFormat, ImportItem, ImportLink, ImportProblem
 from assay.records.saving import Draft
 from assay.regular_files import open_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+# --- Shared by the readers ---
 
 LONGEST_LINE = 64_000_000
 """Bytes of one line."""
@@ -138,3 +146,78 @@ def labels_of(value: Any, most: int = 50) -> tuple[str, ...]:
     """Texts of a list, each once, short enough to be labels."""
     found = [str(one).strip() for one in value if isinstance(one, (str, int, float))] if isinstance(value, list) else []
     return tuple(dict.fromkeys(one[:200] for one in found if one))[:most]
+
+
+# --- Detection of a file's format ---
+
+MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
+LINES = frozenset({".jsonl", ".ndjson"})
+EXPORT_KIND = "assay-memories"
+"""What the first line of Assay's own export says it is."""
+
+
+def detect(path: Path) -> ImportFormat:
+    """The format of a file or folder; refuses what cannot be told."""
+    if not path.exists():
+        raise InputError(f"there is no file or folder {path}", remedy="Check the path.")
+    found = _of_folder(path) if path.is_dir() else _of_file(path)
+    if found is None:
+        formats = ", ".join(one for one in ImportFormat if one is not ImportFormat.AUTO)
+        raise MalformedFile(f"{path} is in no format that can be told", remedy=f"Name it with --format: {formats}.")
+    return found
+
+
+def _of_folder(folder: Path) -> ImportFormat | None:
+    if (folder / ".obsidian").is_dir():
+        return ImportFormat.OBSIDIAN
+    if (folder / "conversations.json").is_file():
+        return ImportFormat.CHATGPT
+    return ImportFormat.MARKDOWN if any(folder.rglob("*.md")) else None
+
+
+def _of_file(path: Path) -> ImportFormat | None:
+    suffix = path.suffix.lower()
+    if suffix in MARKDOWN_SUFFIXES:
+        return ImportFormat.MARKDOWN
+    if suffix == ".zip":
+        return ImportFormat.CHATGPT
+    if suffix in LINES:
+        return _of_lines(path)
+    return _of_json(path) if suffix == ".json" else None
+
+
+def _of_lines(path: Path) -> ImportFormat:
+    """By the first line that is an object; a file of bad lines is read as JSONL, which names them all."""
+    for found in read_json_lines(path, path.name):
+        if not isinstance(found, ImportProblem) and isinstance(found.value, dict):
+            return of_record(found.value) or ImportFormat.JSONL
+    return ImportFormat.JSONL
+
+
+def of_record(record: Mapping[str, Any]) -> ImportFormat | None:
+    """The format whose record this is; None: no format of its own."""
+    if record.get("record") == EXPORT_KIND:
+        return ImportFormat.ASSAY
+    if record.get("type") in ("entity", "relation"):
+        return ImportFormat.SERVER_MEMORY
+    if isinstance(record.get("mapping"), dict):
+        return ImportFormat.CHATGPT
+    return ImportFormat.MEM0 if isinstance(record.get("memory"), str) else None
+
+
+def _of_json(path: Path) -> ImportFormat | None:
+    # The reference server once kept JSON lines in a file called memory.json.
+    with open_regular(path) as opened:
+        first = opened.readline(1_000_000)
+    try:
+        record = json.loads(first)
+    except ValueError:
+        record = None
+    if isinstance(record, dict) and record.get("type") in ("entity", "relation"):
+        return ImportFormat.SERVER_MEMORY
+    members, elements = read_json_list(path, ("results", "memories", "entities"))
+    if "entities" in members:
+        return ImportFormat.SERVER_MEMORY
+    objects = [element.value for element in elements if isinstance(element.value, dict)]
+    found = of_record(objects[0]) if objects else None
+    return found or (ImportFormat.MEM0 if "results" in members else None)

@@ -1,27 +1,34 @@
-"""BEIR folders: `corpus.jsonl`, `queries.jsonl`, and judgments in `qrels.tsv` or one file a split in `qrels/`.
+"""Test collections on disk: BEIR folders, and TREC topics with their qrels.
 
-Kept of a document are id, title, text and metadata; of a query id, text and what `query_metadata` reads in its
-metadata. Each file may be gzipped. With a folder of splits only the queries that the chosen split judges are cases: the
-others belong to other splits.
+- BEIR folders: `corpus.jsonl`, `queries.jsonl` and qrels.
+- TREC topics (`id TAB text`, or the older `<top>` form) with qrels.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
-from assay.errors import BadValue, InputError
-from assay.formats.files import write_lines, writing
-from assay.formats.grades import Grades, read_grades
-from assay.formats.keys import Keys, an_object
-from assay.formats.query_metadata import case_said, said_of_case
-from assay.formats.strict_json import Placed, Refuse, made, one_line, raise_it, read_lines
-from assay.formats.writing import write_beir_qrels
+from assay.errors import BadValue, InputError, MalformedFile
+from assay.formats.case_fields import case_said, said_of_case
+from assay.formats.files import blocks, write_lines, writing
+from assay.formats.strict_json import Keys, Placed, Refuse, an_object, made, one_line, raise_it, read_lines, read_text
+from assay.formats.trec import Grades, read_grades, write_beir_qrels, write_trec_qrels
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.memory import Format
 
-CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# --- BEIR folders: `corpus.jsonl`, `queries.jsonl` and qrels ---
+#
+# Kept of a document are id, title, text and metadata; of a query id, text and what `query_metadata` reads in its
+# metadata. Each file may be gzipped. With a folder of splits only the queries that the chosen split judges are cases:
+# the others belong to other splits.
+
+CORPUS, QUERIES, BEIR_QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 OnRead = Callable[[int], None]
 Record = TypeVar("Record", Document, Case)
 
@@ -64,7 +71,7 @@ def write_beir(folder: Path, dataset: Dataset, *, split: str | None = None) -> N
     """A BEIR folder; with a split its judgments stand in `qrels/SPLIT.tsv`."""
     write_lines(folder / CORPUS, (one_line(document_fields(one)) for one in dataset.documents))
     write_lines(folder / QUERIES, (one_line(query_fields(one)) for one in dataset.cases))
-    place = folder / QRELS if split is None else folder / "qrels" / f"{split}.tsv"
+    place = folder / BEIR_QRELS if split is None else folder / "qrels" / f"{split}.tsv"
     with writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         write_beir_qrels(place, labels_of(dataset))
@@ -99,11 +106,11 @@ def _file(folder: Path, name: str) -> Path:
 
 def _qrels_file(folder: Path, split: str | None) -> Path:
     splits = {path.name.split(".")[0]: path for path in sorted((folder / "qrels").glob("*.tsv*"))}
-    alone = _file(folder, QRELS)
+    alone = _file(folder, BEIR_QRELS)
     if not splits and alone.is_file():
         return alone
     if not splits:
-        raise InputError(f"{folder} has no judgments", remedy=f"A BEIR folder has {QRELS} or qrels/*.tsv.")
+        raise InputError(f"{folder} has no judgments", remedy=f"A BEIR folder has {BEIR_QRELS} or qrels/*.tsv.")
     if split is None and len(splits) == 1:
         return next(iter(splits.values()))
     if split not in splits:
@@ -189,3 +196,124 @@ def refuse_unknown(qrels: Path, grades: Grades, known: Iterable[str], *, whole: 
             f"{qrels} judges {len(missing):,} queries that {QUERIES} does not have, such as {missing[0]!r}",
             remedy="Compare the ids of both files.",
         )
+
+
+# --- TREC topics (`id TAB text`, or the older `<top>` form) with qrels ---
+#
+# Without documents such a dataset measures run files and systems that have an index of their own. Ids with blanks
+# cannot stand in TREC files: they are refused, or written as `%20` where that is asked for.
+
+TOPICS = ("topics.tsv", "topics.txt", "topics", "topics.tsv.gz")
+TREC_QRELS = ("qrels.txt", "qrels", "qrels.tsv", "qrels.txt.gz")
+_TOP = re.compile(r"<(/?)top>", re.IGNORECASE)
+_NUM = re.compile(r"<num>\s*+(?:Number:\s*+)?([^\s<]+)", re.IGNORECASE)
+_TITLE = re.compile(r"<title>\s*+(?:Topic:)?([^<]*)", re.IGNORECASE)
+_TOPIC_LINE = "A line of topics is: id, a tab, the text of the query."
+
+
+def read_trec(folder: Path, *, name: str | None = None, refuse: Refuse = raise_it) -> Dataset:
+    """The dataset of a folder with topics and qrels."""
+    return read_topics_and_qrels(
+        _one_of(folder, TOPICS), _one_of(folder, TREC_QRELS), name=name or folder.resolve().name, refuse=refuse
+    )
+
+
+def read_topics_and_qrels(topics: Path, qrels: Path, *, name: str, refuse: Refuse = raise_it) -> Dataset:
+    """The dataset of two files. Topics that nobody judged are cases all the same."""
+    grades = read_grades(qrels)
+    queries = dict(_topics(topics, refuse))
+    missing = sorted(set(grades) - set(queries))
+    if missing:
+        raise BadValue(
+            f"{qrels} judges {len(missing):,} topics that {topics} does not have, such as {missing[0]!r}",
+            remedy="Compare the ids of both files.",
+        )
+    cases = tuple(with_grades(ident, text, grades.get(ident, {})) for ident, text in queries.items())
+    return Dataset(name=name, documents=(), cases=cases, **scale_of(grades))
+
+
+def write_trec(folder: Path, dataset: Dataset, *, encode_ids: bool = False) -> None:
+    """`topics.tsv` and `qrels.txt`; documents are not written."""
+    spelt = _encode if encode_ids else str
+    _refuse_blanks(dataset, encode_ids=encode_ids)
+    grades: Grades = {
+        spelt(topic): {spelt(ident): grade for ident, grade in row.items()} for topic, row in labels_of(dataset).items()
+    }
+    write_lines(folder / TOPICS[0], (f"{spelt(one.id)}\t{' '.join(one.query.split())}\n" for one in dataset.cases))
+    with writing(folder / TREC_QRELS[0]):
+        write_trec_qrels(folder / TREC_QRELS[0], grades)
+
+
+def _encode(ident: str) -> str:
+    """Reversible: a percent sign is encoded as well. Letters of other scripts stay as they are."""
+    return "".join(quote(one) if one in "%#" or one <= " " else one for one in ident)
+
+
+def _refuse_blanks(dataset: Dataset, *, encode_ids: bool) -> None:
+    judged = (ident for row in labels_of(dataset).values() for ident in row)
+    wrong = sorted({one for one in (*(case.id for case in dataset.cases), *judged) if _cannot_stand(one)})
+    if wrong and not encode_ids:
+        raise BadValue(
+            f"{len(wrong):,} ids hold blanks or begin with '#', such as {wrong[0]!r}",
+            remedy="Export with --encode-ids (blanks become %20), or as BEIR.",
+        )
+
+
+def _cannot_stand(ident: str) -> bool:
+    return ident.startswith("#") or any(character <= " " for character in ident)
+
+
+def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError(f"{folder} has no file of {names[0].split('.')[0]}", remedy=f"Name one of: {', '.join(names)}.")
+
+
+def _topics(path: Path, refuse: Refuse) -> Iterator[tuple[str, str]]:
+    seen: dict[str, int] = {}
+    source = _read_tagged(path) if _beginning(path).lstrip().lower().startswith("<top>") else _read_tabbed(path)
+    for place in source:
+        ident, text = place.value
+        if not ident or not text:
+            refuse(place.refused("has no id or no text", _TOPIC_LINE))
+        elif ident in seen:
+            refuse(place.refused(f"topic {ident!r} was given on line {seen[ident]:,}", "Make ids unique."))
+        else:
+            seen[ident] = place.line
+            yield ident, text
+
+
+def _beginning(path: Path) -> str:
+    first = next(iter(blocks(path)), None)
+    return "" if first is None else first.data[:1000].decode(errors="ignore")
+
+
+def _read_tabbed(path: Path) -> Iterator[Placed]:
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if text.strip():
+            ident, _, query = text.rstrip("\r").partition("\t")
+            yield Placed((ident.strip(), query.strip()), path, line)
+
+
+def _read_tagged(path: Path) -> Iterator[Placed]:
+    text, line, counted = read_text(path), 1, 0
+    for start, content in _topics_in(text):
+        line += text.count("\n", counted, start)
+        counted = start
+        number, title = _NUM.search(content), _TITLE.search(content)
+        if number is None or title is None:
+            problem = f"{path}, line {line:,}: a topic has no <num> or no <title>"
+            raise MalformedFile(problem, remedy="Each <top> holds a <num> and a <title>.")
+        yield Placed((number.group(1), " ".join(title.group(1).split())), path, line)
+
+
+def _topics_in(text: str) -> Iterator[tuple[int, str]]:
+    """Where each topic begins, and what stands between its tags; one that never ends is none."""
+    begun: re.Match[str] | None = None
+    for tag in _TOP.finditer(text):
+        if begun is None and not tag[1]:
+            begun = tag
+        elif begun is not None and tag[1]:
+            yield begun.start(), text[begun.end() : tag.start()]
+            begun = None
