@@ -21,7 +21,7 @@ from assay.access import ACTS, Policy
 from assay.access.policies import PUBLIC
 from assay.cli.main import app
 from assay.mcp.tools import TOOLS
-from assay.metrics.reference import reference_markdown
+from assay.metrics.catalog import reference_markdown
 from assay.server.routers import RESOURCES
 from assay.settings import APPROVALS, KNOWN, Approval, fit_to_show
 from assay.storage.tables import metadata

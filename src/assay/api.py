@@ -532,7 +532,7 @@ def evaluate(
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
     from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
     from assay.evaluation.running.use_case import refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
-    from assay.metrics.registering import metric_names  # noqa: PLC0415 - the same
+    from assay.metrics.catalog import metric_names  # noqa: PLC0415 - the same
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
 
     given = dataset if isinstance(dataset, records_of_datasets.Dataset) else Dataset.load(dataset)

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from assay.judging.registry import judge
     from assay.memory.searching.channels.ask import Ask
     from assay.memory.searching.channels.registering import channel
-    from assay.metrics.case_view import CaseView
-    from assay.metrics.entry import Parameter
+    from assay.metrics.catalog import Parameter, metric
+    from assay.metrics.inputs import CaseView
     from assay.metrics.outcomes import not_applicable
-    from assay.metrics.registering import metric
     from assay.records.answers import GivenAnswer
     from assay.records.datasets import Case, Dataset, Document, Grade
     from assay.records.evaluations import Retrieved
@@ -41,7 +40,7 @@ _HOME = {
     "AbstentionVerdict": "assay.records.judging",
     "Ask": "assay.memory.searching.channels.ask",
     "Case": "assay.records.datasets",
-    "CaseView": "assay.metrics.case_view",
+    "CaseView": "assay.metrics.inputs",
     "CorrectnessVerdict": "assay.records.judging",
     "Dataset": "assay.records.datasets",
     "Document": "assay.records.datasets",
@@ -49,7 +48,7 @@ _HOME = {
     "Grade": "assay.records.datasets",
     "GroundednessVerdict": "assay.records.judging",
     "JudgeInput": "assay.records.judging",
-    "Parameter": "assay.metrics.entry",
+    "Parameter": "assay.metrics.catalog",
     "Question": "assay.evaluation.gating",
     "Retrieved": "assay.records.evaluations",
     "RuleVerdict": "assay.evaluation.gating",
@@ -59,7 +58,7 @@ _HOME = {
     "dataset_format": "assay.evaluation.datasets.registering",
     "gate_rule": "assay.evaluation.gating.registering",
     "judge": "assay.judging.registry",
-    "metric": "assay.metrics.registering",
+    "metric": "assay.metrics.catalog",
     "not_applicable": "assay.metrics.outcomes",
     "system": "assay.systems.registry",
 }

@@ -1,6 +1,6 @@
 """Registries: things with a name that Assay has built in and that packages and programs can add to.
 
-    METRICS = Registry("metric", group="assay.metrics", builtin=("assay.metrics.ranking_entries",), read=read_metric)
+    METRICS = Registry("metric", group="assay.metrics", builtin=("assay.metrics.ranking_metrics",), read=read_metric)
     METRICS.add("answer_words", entry, thing=answer_words)
     METRICS.find("answer_words")
 

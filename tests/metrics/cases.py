@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assay.metrics.aggregate import Scores
 from assay.metrics.engine import Measured, Rules, measure_mappings
-from assay.metrics.scores import Scores
 from assay.metrics.spec import MetricSpec
 
 UNJUDGED = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from assay.metrics.entry import MetricEntry
+from assay.metrics.catalog import MetricEntry
 from assay.records.outcome import Outcome, OutcomeKind
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")

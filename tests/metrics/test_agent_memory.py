@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
-from assay.metrics import agent_memory, cold_start
+from assay.metrics import agent_memory
+from assay.metrics import agent_memory as cold_start
 from assay.metrics.agent_memory import Need
 from assay.records.equivalence import EquivalenceClasses
 from assay.records.memory import Tier

@@ -5,12 +5,9 @@ import json
 import pytest
 
 from assay.errors import BadValue
-from assay.metrics.aggregate import aggregate
-from assay.metrics.breakdown import UNLABELLED, breakdown
-from assay.metrics.fingerprint import Instrument
-from assay.metrics.scores import scores_of
+from assay.metrics.aggregate import UNLABELLED, Instrument, aggregate, breakdown, scores_of
+from assay.metrics.inputs import grades_by_unit, ranking_by_unit, scores_by_unit, scores_of_ranking
 from assay.metrics.spec import MetricSpec
-from assay.metrics.units import grades_by_unit, ranking_by_unit, scores_by_unit, scores_of_ranking
 from assay.records.outcome import Outcome, OutcomeKind
 
 MRR = MetricSpec.parse("mrr")

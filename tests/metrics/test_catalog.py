@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.metrics.catalog import entries, near
-from assay.metrics.entry import Cutoff, FromRanking, MetricEntry
-from assay.metrics.reference import entry_markdown, reference_markdown
+from assay.metrics.catalog import Cutoff, FromRanking, MetricEntry, entries, entry_markdown, near, reference_markdown
 from assay.metrics.spec import MetricSpec
 
 NAMES = [entry.name for entry in entries()]

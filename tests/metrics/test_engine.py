@@ -8,8 +8,7 @@ from tests.metrics.cases import over, whole
 
 from assay.errors import BadValue
 from assay.metrics.engine import BATCH_CELLS, Measured, Rules, ScatteredTopics, measure_batches, measure_mappings
-from assay.metrics.matching import find
-from assay.metrics.repeats import without_repeats
+from assay.metrics.ranked_grades import find, without_repeats
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch

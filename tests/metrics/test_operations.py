@@ -12,9 +12,8 @@ from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import operations
-from assay.metrics.entry import FromRun
-from assay.metrics.percentiles import percentile
-from assay.metrics.run_facts import LatencySummary, RunFacts
+from assay.metrics.catalog import FromRun
+from assay.metrics.inputs import LatencySummary, RunFacts, percentile
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import Cause, Outcome, OutcomeKind
 from assay.records.rate import Rate

@@ -10,7 +10,7 @@ from tests.metrics.cases import measured, over, value
 
 from assay.metrics.catalog import find
 from assay.metrics.engine import Rules, measure_mappings
-from assay.metrics.ranking_entries import ENTRIES
+from assay.metrics.ranking_metrics import ENTRIES
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, UnknownMetric
-from assay.metrics.catalog import entries
-from assay.metrics.entry import Cutoff, MetricEntry, Parameter
+from assay.metrics.catalog import Cutoff, MetricEntry, Parameter, entries
 from assay.metrics.spec import MetricSpec, parse_specs
 
 

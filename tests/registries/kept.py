@@ -10,7 +10,7 @@ from assay.evaluation.datasets.registering import DATASET_FORMATS
 from assay.evaluation.gating.registering import GATE_RULES
 from assay.judging.registry import JUDGES
 from assay.memory.searching.channels.registering import CHANNELS
-from assay.metrics.registering import METRICS
+from assay.metrics.catalog import METRICS
 from assay.registry import Registry
 from assay.systems.registry import SYSTEMS
 

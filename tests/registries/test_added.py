@@ -42,7 +42,7 @@ from assay.extend import (
 )
 from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.memory.searching.channels.registering import CHANNELS
-from assay.metrics.registering import METRICS
+from assay.metrics.catalog import METRICS
 from assay.records import Scope
 from assay.records.judging import RubricKind, VerdictOutcome
 from assay.records.outcome import OutcomeKind

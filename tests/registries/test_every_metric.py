@@ -15,7 +15,7 @@ from assay.evaluation.results import RunResult
 from assay.judging.builtin.judges import BuiltinAbstention
 from assay.judging.protocol import AnyJudge, judging_abstention
 from assay.metrics import catalog
-from assay.metrics.entry import Cutoff, FromRecord, MetricEntry
+from assay.metrics.catalog import Cutoff, FromRecord, MetricEntry
 from assay.metrics.spec import MetricSpec
 from assay.models.budget import Prices
 from assay.records import Scope

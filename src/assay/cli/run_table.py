@@ -8,7 +8,7 @@ from assay.evaluation.default_metrics import SHARES
 from assay.evaluation.gating.bounds import beyond
 from assay.evaluation.results import RunResult
 from assay.formats.grid import grid
-from assay.metrics.entry import Better
+from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL
 from assay.metrics.spec import MetricSpec
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.errors import UnknownMetric
 from assay.metrics import catalog, outcomes
-from assay.metrics.case_view import CaseView
-from assay.metrics.entry import FromCase, FromRecord
+from assay.metrics.catalog import FromCase, FromRecord
+from assay.metrics.inputs import CaseView
 from assay.metrics.spec import MetricSpec
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult

@@ -18,8 +18,8 @@ import numpy as np
 
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.engine import Measured
+from assay.metrics.inputs import LatencySummary
 from assay.metrics.operations import latency_summary
-from assay.metrics.run_facts import LatencySummary
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest

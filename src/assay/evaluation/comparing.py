@@ -26,7 +26,7 @@ from assay.evaluation.pairing import (
 )
 from assay.evaluation.readings import METRICS, Reading, differing, lower_is_better, shared_instrument
 from assay.formats.grid import grid
-from assay.metrics.percentiles import mean
+from assay.metrics.inputs import mean
 from assay.records.caveats import Caveat, CaveatKind, caveats_about
 from assay.records.outcome import OutcomeKind
 from assay.records.plain import plain

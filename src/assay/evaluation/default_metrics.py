@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.metrics.case_view import relevant_to
+from assay.metrics.inputs import relevant_to
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.metrics.write_path import superseded
 from assay.records.anchors import FolderMode

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import BadValue
-from assay.metrics.entry import Better
+from assay.metrics.catalog import Better
 from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.datasets import Dataset

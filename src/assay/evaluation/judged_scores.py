@@ -15,10 +15,8 @@ from assay.evaluation.caveats import run_metric_caveats, unscored_caveats
 from assay.evaluation.results import RunResult
 from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
 from assay.metrics import catalog, outcomes
-from assay.metrics.aggregate import Aggregate, aggregate
-from assay.metrics.breakdown import breakdown
-from assay.metrics.case_view import CaseView
-from assay.metrics.scores import Scores, scores_of
+from assay.metrics.aggregate import Aggregate, Scores, aggregate, breakdown, scores_of
+from assay.metrics.inputs import CaseView
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import GivenAnswer
 from assay.records.caveats import Caveat, CaveatKind

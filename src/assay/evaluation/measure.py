@@ -19,10 +19,9 @@ from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, w
 from assay.evaluation.pairing import rules_for
 from assay.formats.trec import example_document, load_run, read_qrels, stream_run
 from assay.hashing import HASH_PREFIX
-from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.aggregate import Aggregate, Instrument, aggregate
+from assay.metrics.catalog import Better
 from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches
-from assay.metrics.entry import Better
-from assay.metrics.fingerprint import Instrument
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.outcome import OutcomeKind

@@ -13,10 +13,9 @@ from typing import Any
 
 from assay.evaluation.judged_scores import without_spent
 from assay.evaluation.results import RunResult
-from assay.metrics.entry import Better
+from assay.metrics.catalog import Better
+from assay.metrics.inputs import LatencySummary, mean
 from assay.metrics.operations import Failures, failures, latency_summary
-from assay.metrics.percentiles import mean
-from assay.metrics.run_facts import LatencySummary
 from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat
 from assay.records.evaluations import CaseResult

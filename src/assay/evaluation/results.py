@@ -24,11 +24,9 @@ from assay.evaluation.running.seals import SEAL
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.anchors import UNPLACED
-from assay.metrics.catalog import recall
-from assay.metrics.entry import FromRun
-from assay.metrics.run_facts import LatencySummary, RunFacts
+from assay.metrics.catalog import FromRun, recall
+from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
 from assay.metrics.spec import MetricSpec
-from assay.metrics.units import scores_of_ranking
 from assay.records.caveats import Caveat, CaveatKind, caveats_about, read_caveat
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.outcome import Cause, Outcome, OutcomeKind

@@ -25,17 +25,13 @@ from assay.evaluation.placing.undecided import find_unplaced, placement_caveat, 
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
 from assay.metrics import outcomes
-from assay.metrics.aggregate import Aggregate, aggregate
+from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
 from assay.metrics.anchors import OF_PASSAGES
-from assay.metrics.breakdown import breakdown
-from assay.metrics.case_view import CaseView
+from assay.metrics.catalog import FromCases, FromRun
 from assay.metrics.engine import Measured, Rules, measure_mappings
-from assay.metrics.entry import FromCases, FromRun
-from assay.metrics.fingerprint import Instrument
+from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
-from assay.metrics.scores import Scores, scores_of
 from assay.metrics.spec import MetricSpec
-from assay.metrics.units import grades_by_unit, ranking_by_unit, scores_of_ranking
 from assay.records.caveats import Caveat
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest

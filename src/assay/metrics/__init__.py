@@ -1,12 +1,11 @@
-"""Metrics: what is asked, in what order results count, and how each family is computed.
+"""Metrics: how they are named, registered, computed and aggregated.
 
-`spec` a metric as a value; `registering` where every metric registers and what `@metric` adds; `entry` what is known of
-each and how it is computed; `catalog` finds them by name, `reference` writes their page.
-`case_view` one case as a metric looks at it, `run_facts` a whole run, `outcomes` words for what a metric returns.
-`ordering` the one tie order, `columns` many rankings as integers, `ranking` the kernels, `engine` whole runs, which
-`gathering`, `few_judged`, `matching` and `repeats` feed.
-`ranking_entries`, `anchors`, `answers`, `agent_memory` (with `cold_start`), `channels`, `write_path`, `operations` and
-`indexing` register the families; `first_results` and `percentiles` help them.
-`scores`, `aggregate`, `breakdown` and `fingerprint` turn cases into numbers that say how they were made; `units` reads
-a ranking by chunk, document or class.
+- `spec`: `ndcg(gain=exp)@10` as a value.
+- `catalog`: what is known of each metric, the registry, `@metric`, and the reference page.
+- `inputs`: what metric functions are given; `outcomes`: what they return.
+- `ordering`: the order in which results count, with ties.
+- `ranking`: the kernels of ranking metrics; `ranking_metrics`: their catalog entries; `ranked_grades`: rankings joined
+  with judgments; `engine`: ranking metrics of whole runs.
+- `anchors`, `answers`, `agent_memory`, `channels`, `write_path`, `operations`, `indexing`: the other families.
+- `aggregate`: scores of many cases, means, breakdowns and fingerprints.
 """

@@ -1,24 +1,125 @@
-"""Many cases in one line: the mean with everything that says how much it is worth.
+"""Aggregates of many cases: scores in columns, means with their uncertainty, breakdowns, fingerprints.
 
-A case without a value is never averaged in and never forgotten. `worst` and `best` are the mean if each such case had
-come out as badly or as well as the metric allows; questions that do not arise (`not_applicable`) cannot come out at all
-and stay outside.
+- One metric over many cases, in columns.
+- Fingerprints: values are comparable when these are equal.
+- The mean and what says how much it is worth.
+- An aggregate for each value of a label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.metrics.entry import Better
-from assay.metrics.fingerprint import Instrument
-from assay.metrics.scores import KINDS, Scores
+from assay.errors import BadValue
+from assay.hashing import content_hash
+from assay.metrics.catalog import Better
+from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import OutcomeKind
+from assay.records.outcome import Outcome, OutcomeKind
 from assay.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from assay.metrics.spec import MetricSpec
+
+
+# --- One metric over many cases, in columns ---
+
+KINDS = tuple(OutcomeKind)
+"""Outcomes by the small number that stands for them in a column."""
+KIND_NUMBER = {kind: np.uint8(number) for number, kind in enumerate(KINDS)}
+SCORED = KIND_NUMBER[OutcomeKind.SCORED]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Scores:
+    """The outcomes of one metric."""
+
+    spec: MetricSpec
+    values: NDArray[np.float64]
+    """By definition, also where the case is not scored: the recall of a query with nothing to find is 1. Never NaN."""
+    kinds: NDArray[np.uint8]
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which cases have a value that counts."""
+        scored: NDArray[np.bool_] = self.kinds == SCORED
+        return scored
+
+    def count(self, kind: OutcomeKind) -> int:
+        """How many cases ended so."""
+        return int(np.count_nonzero(self.kinds == KIND_NUMBER[kind]))
+
+    def outcome(self, case: int) -> Outcome:
+        """What became of one case."""
+        kind = KINDS[self.kinds[case]]
+        return Outcome.scored(float(self.values[case])) if kind is OutcomeKind.SCORED else Outcome(kind=kind)
+
+    def take(self, cases: NDArray[np.int64] | NDArray[np.bool_] | Sequence[int]) -> Scores:
+        """Some of the cases."""
+        return Scores(spec=self.spec, values=self.values[cases], kinds=self.kinds[cases])
+
+
+def scores_of(spec: MetricSpec, outcomes: Iterable[Outcome]) -> Scores:
+    """The same from outcomes that were computed case by case."""
+    found = list(outcomes)
+    values = np.array([0.0 if one.value is None else one.value for one in found], dtype=np.float64)
+    kinds = np.array([KIND_NUMBER[one.kind] for one in found], dtype=np.uint8)
+    return Scores(spec=spec, values=values, kinds=kinds)
+
+
+# --- Fingerprints: values are comparable when these are equal ---
+
+DEFINITIONS = 1
+"""Raised when a formula changes, so that old values are never compared with new ones in silence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Instrument:
+    """Every choice besides the metric's own that moves its value."""
+
+    relevance_level: int = 1
+    ranked_unit: str = "document"
+    """What a ranking lists: `document`, `chunk`, `memory`, `entity`."""
+    depth: int | None = None
+    absent: str = "empty"
+    """What a query without results counts as."""
+    dataset: str = ""
+    """The hash of the judgments, where it is known."""
+
+    def fingerprint(self, spec: MetricSpec) -> str:
+        """The hash of the metric and of these choices."""
+        return content_hash(self.fields(spec))
+
+    def fields(self, spec: MetricSpec) -> dict[str, object]:
+        """What the hash is made of, to say which field differs."""
+        return {
+            "metric": spec.name,
+            "cutoff": spec.cutoff,
+            "parameters": spec.at_defaults(),
+            "definitions": DEFINITIONS,
+            "tie_order": TIE_ORDER,
+            "relevance_level": self.relevance_level,
+            "ranked_unit": self.ranked_unit,
+            "depth": self.depth,
+            "absent": self.absent,
+            "dataset": self.dataset,
+            **({"code": spec.entry.code} if spec.entry.code else {}),
+        }
+
+
+# --- The mean and what says how much it is worth ---
+#
+# A case without a value is never averaged in and never forgotten. `worst` and `best` are the mean if each such case
+# had come out as badly or as well as the metric allows; questions that do not arise (`not_applicable`) cannot come out
+# at all and stay outside.
 
 LEVEL = 0.95
 
@@ -91,3 +192,25 @@ def _filled(values: np.ndarray[tuple[int], np.dtype[np.float64]], missing: int, 
 def _bounds(ends: tuple[float | None, float | None]) -> tuple[float, float] | None:
     low, high = ends
     return None if low is None or high is None else (low, high)
+
+
+# --- An aggregate for each value of a label ---
+
+UNLABELLED = "(none)"
+"""Where cases without the label are counted, so that the parts add up to the whole."""
+
+
+def breakdown(
+    scores: Scores, labels: Sequence[str | Collection[str]], instrument: Instrument | None = None
+) -> dict[str, Aggregate]:
+    """One aggregate a label value, sorted. A case with several values (tags) counts under each of them."""
+    if len(labels) != len(scores.values):
+        raise BadValue(
+            f"{len(scores.values)} cases have {len(labels)} labels",
+            remedy="Give one label, or one collection of labels, for every case.",
+        )
+    members: dict[str, list[int]] = {}
+    for case, given in enumerate(labels):
+        for label in {given} if isinstance(given, str) else set(given) or {UNLABELLED}:
+            members.setdefault(label or UNLABELLED, []).append(case)
+    return {label: aggregate(scores.take(np.array(members[label])), instrument) for label in sorted(members)}

@@ -13,10 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from assay.metrics import outcomes
 from assay.metrics.answers import of_answer, unanswered
-from assay.metrics.case_view import CaseView
-from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
-from assay.metrics.first_results import check_cutoff
-from assay.metrics.registering import register
+from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
+from assay.metrics.inputs import CaseView, check_cutoff
 from assay.records.anchors import (
     ConflictRule,
     FolderMode,

@@ -15,10 +15,8 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from assay.metrics import outcomes
-from assay.metrics.case_view import CaseView
-from assay.metrics.entry import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter
-from assay.metrics.registering import register
-from assay.metrics.run_facts import RunFacts
+from assay.metrics.catalog import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter, register
+from assay.metrics.inputs import CaseView, RunFacts
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.judging import RubricKind

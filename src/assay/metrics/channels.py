@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay.metrics import outcomes
-from assay.metrics.case_view import CaseView
-from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
-from assay.metrics.first_results import check_cutoff, first
-from assay.metrics.registering import register
+from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
+from assay.metrics.inputs import CaseView, check_cutoff, first
 from assay.records.evidence import LoggedQuery
 from assay.records.outcome import Cause, Outcome
 from assay.records.rate import Rate

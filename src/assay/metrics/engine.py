@@ -18,14 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue
-from assay.metrics import catalog, gathering, ranking
-from assay.metrics.columns import Columns, Judged, columns_of
-from assay.metrics.entry import FromRanking
-from assay.metrics.matching import grades_of, with_topic
+from assay.metrics import catalog, ranked_grades, ranking
+from assay.metrics.aggregate import KIND_NUMBER, SCORED, Scores
+from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import Rows, rank_grades
-from assay.metrics.ranking import Kernel, Question
-from assay.metrics.repeats import without_repeats
-from assay.metrics.scores import KIND_NUMBER, SCORED, Scores
+from assay.metrics.ranked_grades import grades_of, with_topic, without_repeats
+from assay.metrics.ranking import Columns, Judged, Kernel, Question, columns_of
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
@@ -145,8 +143,8 @@ def measure_mappings(
     keep = _ranks_needed(sheet.specs)
     judgments, nothing = list(qrels.values()), dict[str, float]()
     results = list(map(run.get, topics, repeat(nothing)))
-    for first, last in _spans(gathering.lengths_of(results)):
-        found = gathering.gather(results[first:last], judgments[first:last], topics[first:last])
+    for first, last in _spans(ranked_grades.lengths_of(results)):
+        found = ranked_grades.gather(results[first:last], judgments[first:last], topics[first:last])
         sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
     sheet.unknown = dict.fromkeys(filterfalse(qrels.__contains__, run))
     return _measured(topics, sheet)

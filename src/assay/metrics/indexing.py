@@ -12,10 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, FromRun, MetricEntry, Parameter
-from assay.metrics.percentiles import mean, percentile
-from assay.metrics.registering import register
-from assay.metrics.run_facts import RunFacts
+from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
+from assay.metrics.inputs import RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
 from assay.records.indexed import IndexedDocument, IndexVersions
 from assay.records.outcome import Outcome

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.metrics import outcomes
-from assay.metrics.entry import Better, Cutoff, FromRun, MetricEntry, Parameter
-from assay.metrics.percentiles import mean, percentile
-from assay.metrics.registering import register
-from assay.metrics.run_facts import LatencySummary, RunFacts
+from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
+from assay.metrics.inputs import LatencySummary, RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import Outcome
 from assay.records.rate import Rate

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.errors import UnknownMetric
 from assay.metrics import catalog
-from assay.metrics.entry import Cutoff, FromRanking, FromRun, MetricEntry, Parameter
+from assay.metrics.catalog import Cutoff, FromRanking, FromRun, MetricEntry, Parameter
 
 MOST_SPECS = 500
 """Metrics in one list; there are far fewer, but each may come with many cutoffs."""

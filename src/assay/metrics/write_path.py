@@ -12,10 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.metrics import outcomes
-from assay.metrics.case_view import CaseView
-from assay.metrics.entry import Better, Cutoff, FromCase, MetricEntry, Parameter
-from assay.metrics.first_results import first
-from assay.metrics.registering import register
+from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
+from assay.metrics.inputs import CaseView, first
 from assay.records.datasets import Dataset
 from assay.records.memory import EdgeKind
 from assay.records.outcome import Outcome, OutcomeKind

@@ -6,7 +6,7 @@ import importlib
 from importlib.util import find_spec
 
 _REGISTRIES = {
-    "assay.metrics.registering": "METRICS",
+    "assay.metrics.catalog": "METRICS",
     "assay.systems.registry": "SYSTEMS",
     "assay.evaluation.gating.registering": "GATE_RULES",
     "assay.evaluation.datasets.registering": "DATASET_FORMATS",

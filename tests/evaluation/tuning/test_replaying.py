@@ -21,8 +21,8 @@ from assay.memory.searching.aggregation import aggregate, floor_of
 from assay.memory.searching.fusion import fuse
 from assay.memory.searching.options import SearchOptions, weights_over
 from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.inputs import scores_of_ranking
 from assay.metrics.spec import MetricSpec
-from assay.metrics.units import scores_of_ranking
 from assay.records import Channel, FusionMethod, Intent
 
 NEAR = 1e-9

@@ -8,10 +8,7 @@ import typer
 from rich.table import Table
 
 from assay.cli.surface import Surface, command
-from assay.metrics.catalog import entries, find
-from assay.metrics.entry import MetricEntry
-from assay.metrics.reference import entry_facts
-from assay.metrics.registering import METRICS
+from assay.metrics.catalog import METRICS, MetricEntry, entries, entry_facts, find
 
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A metric; also as ndcg@10.")]
 

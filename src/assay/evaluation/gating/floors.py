@@ -14,7 +14,7 @@ from assay.evaluation.gating.question import Question
 from assay.evaluation.gating.registering import gate_rule
 from assay.evaluation.gating.verdict import RuleVerdict, Status
 from assay.evaluation.readings import Reading
-from assay.metrics.entry import Better
+from assay.metrics.catalog import Better
 from assay.metrics.spec import MetricSpec
 
 RULE = "floor"

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.evaluation.recommending import Recommendation
 from assay.evaluation.waterfall import Fate, Waterfall
-from assay.metrics.run_facts import LatencySummary
+from assay.metrics.inputs import LatencySummary
 from assay.records.caveats import Caveat
 
 

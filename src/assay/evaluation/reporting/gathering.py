@@ -22,8 +22,7 @@ from assay.evaluation.reporting.per_query import queries_of
 from assay.evaluation.reporting.standing import line_of, lines_of, rulings_of, sentence_of, status_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import Waterfall, waterfall
-from assay.metrics.aggregate import Aggregate
-from assay.metrics.breakdown import UNLABELLED
+from assay.metrics.aggregate import UNLABELLED, Aggregate
 from assay.metrics.spec import MetricSpec
 from assay.records.datasets import Dataset
 from assay.records.runs import CaseStatus

@@ -9,7 +9,7 @@ from assay.evaluation.readings import Reading
 from assay.evaluation.reporting.content import Given, Query
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import Fate, Waterfall
-from assay.metrics.entry import Better
+from assay.metrics.catalog import Better
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult
 from assay.records.runs import CaseStatus

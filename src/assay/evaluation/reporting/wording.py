@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from assay.evaluation.reporting.content import Line, Query, Report
 from assay.evaluation.waterfall import LOSSES, Fate, Stage, Step, Waterfall
-from assay.metrics.run_facts import LatencySummary
+from assay.metrics.inputs import LatencySummary
 from assay.presentation.wording import counted as count_of
 
 NOTHING = "-"

@@ -22,8 +22,8 @@ from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.floors import floors_of
 from assay.evaluation.placing import PLACING
 from assay.evaluation.scoring import instrument_of
+from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
-from assay.metrics.fingerprint import DEFINITIONS
 from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec
 from assay.records.asking import Asking

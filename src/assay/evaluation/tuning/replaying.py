@@ -23,10 +23,9 @@ from assay.evaluation.tuning.columns import Votes, cases_of, undominated
 from assay.evaluation.tuning.trails import LoggedCase
 from assay.evaluation.tuning.weighing import weights_of
 from assay.memory.searching.aggregation import COUNTED
-from assay.metrics.columns import Columns
-from assay.metrics.entry import FromRanking
+from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import UNJUDGED
-from assay.metrics.ranking import Kernel, Question, answer
+from assay.metrics.ranking import Columns, Kernel, Question, answer
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.errors import NothingMeasured
 from assay.evaluation.tuning.choices import NEUTRAL
-from assay.metrics.units import grades_by_unit
+from assay.metrics.inputs import grades_by_unit
 from assay.records import Channel, ChannelCandidates, Intent
 from assay.records.datasets import Case
 from assay.records.equivalence import NO_CLASSES

@@ -1,15 +1,14 @@
-"""What the catalog says of the ranking metrics.
-
-One rule holds for all but `judged`: a query without any relevant document is not applicable, because there is nothing
-to find. `vacuous=count` lets its value by definition enter the mean: 1 for recall, 0 for the others, as trec_eval does.
-"""
+"""Catalog entries of the ranking metrics."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from assay.metrics import ranking
-from assay.metrics.entry import Better, Cutoff, FromRanking, MetricEntry, Parameter
-from assay.metrics.ranking import Kernel
-from assay.metrics.registering import register
+from assay.metrics.catalog import Better, Cutoff, FromRanking, MetricEntry, Parameter, register
+
+if TYPE_CHECKING:
+    from assay.metrics.ranking import Kernel
 
 _UNJUDGED = Parameter(
     name="unjudged",

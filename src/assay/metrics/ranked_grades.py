@@ -1,7 +1,9 @@
-"""Mappings in memory to ranked grades.
+"""Join rankings with judgments: the grade of each result, in rank order.
 
-Python hands over whole rows at a time (`struct`, `bytes`, `map`), because two million calls would cost more than
-everything behind them. What no ranking can be made of (NaN, a grade of 1.5) is refused with its topic and document.
+- Hash join of results and judgments.
+- Documents that a ranking lists twice.
+- A quicker way where judgments are few.
+- From mappings in memory to ranked grades.
 """
 
 from __future__ import annotations
@@ -16,10 +18,169 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue
-from assay.metrics.columns import Judged
-from assay.metrics.few_judged import Sided, rank_few
-from assay.metrics.ordering import UNJUDGED, Rows, rank_grades
-from assay.records.rankings import LARGEST_GRADE
+from assay.metrics.ordering import PADDING, UNJUDGED, Rows, rank_grades, sort_keys
+from assay.metrics.ranking import Judged
+from assay.records.rankings import LARGEST_GRADE, RunBatch
+
+# --- Hash join of results and judgments ---
+#
+# The table is open addressing with linear probing. All keys try their place at once; those that find it taken try the
+# next, so each round works on fewer. One topic's keys never meet another's, because the topic is mixed into the key.
+
+Keys = NDArray[np.uint64]
+Places = NDArray[np.int64]
+
+_EMPTY = -1
+_SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
+_ROOM = 4
+"""Slots for each key: more make the table slower to fill and quicker to ask."""
+
+
+def with_topic(keys: Keys, topic: Places) -> Keys:
+    """Keys of (topic, document) pairs."""
+    return keys ^ (topic.astype(np.uint64) * _SPREAD)
+
+
+def grades_of(asked: Keys, judged: Keys, grades: NDArray[np.int16]) -> NDArray[np.int16]:
+    """The grade of every key that was judged; `UNJUDGED` for the others and for negative grades."""
+    found = find(asked, judged)
+    padded = np.append(np.where(grades < 0, np.int16(UNJUDGED), grades), np.int16(UNJUDGED))
+    return padded[found]
+
+
+def find(asked: Keys, known: Keys) -> Places:
+    """Where each asked key stands among the known ones, or -1. The known keys are distinct."""
+    table = _fill(known)
+    found = np.full(len(asked), _EMPTY, dtype=np.int64)
+    left, slots = np.arange(len(asked)), _slots(asked, table)
+    while left.size:
+        seen = table[slots]
+        hit = (seen != _EMPTY) & (known[seen] == asked[left]) if known.size else np.zeros(len(left), dtype=bool)
+        found[left[hit]] = seen[hit]
+        again = (seen != _EMPTY) & ~hit
+        left, slots = left[again], (slots[again] + 1) & (len(table) - 1)
+    return found
+
+
+def _fill(known: Keys) -> NDArray[np.int32]:
+    size = 1 << max(4, (len(known) * _ROOM - 1).bit_length())
+    table = np.full(size, _EMPTY, dtype=np.int32)
+    left, slots = np.arange(len(known), dtype=np.int32), _slots(known, table)
+    while left.size:
+        free = table[slots] == _EMPTY
+        table[slots[free]] = left[free]
+        lost = table[slots] != left
+        left, slots = left[lost], (slots[lost] + 1) & (size - 1)
+    return table
+
+
+def _slots(keys: Keys, table: NDArray[np.int32]) -> Places:
+    return (keys & np.uint64(len(table) - 1)).astype(np.int64)
+
+
+# --- Documents that a ranking lists twice ---
+
+
+class Cleaned(NamedTuple):
+    """A batch without repeats, and how many results were taken out."""
+
+    batch: RunBatch
+    dropped: int
+
+
+def without_repeats(batch: RunBatch) -> Cleaned:
+    """Every document of a topic once."""
+    owner = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
+    keys = with_topic(batch.keys, owner)
+    if not _any_repeat(keys, batch.lengths):
+        return Cleaned(batch, 0)
+    kept = _best(keys, batch)
+    ids, begin = batch.ids, np.cumsum(batch.lengths) - batch.lengths
+
+    def kept_ids(row: int) -> list[object]:
+        first = int(begin[row])
+        return [one for place, one in enumerate(ids(row), start=first) if kept[place]]
+
+    lengths = np.bincount(owner[kept], minlength=len(batch.lengths))
+    clean = RunBatch(
+        topics=batch.topics, lengths=lengths, keys=batch.keys[kept], scores=batch.scores[kept], ids=kept_ids
+    )
+    return Cleaned(clean, int(np.count_nonzero(~kept)))
+
+
+def _any_repeat(keys: NDArray[np.uint64], lengths: NDArray[np.int64]) -> bool:
+    # Many short sorts are quicker than one long one; rankings of equal length allow them.
+    even = len(lengths) and len(keys) == len(lengths) * int(lengths[0]) and (lengths == lengths[0]).all()
+    ordered = np.sort(keys.reshape(len(lengths), -1) if even else keys[None, :], axis=1)
+    return bool((ordered[:, 1:] == ordered[:, :-1]).any())
+
+
+def _best(keys: NDArray[np.uint64], batch: RunBatch) -> NDArray[np.bool_]:
+    """Which result of each document has the better rank; of equal ones the first."""
+    order = np.lexsort((sort_keys(batch.scores), keys))
+    again = np.append(False, keys[order[1:]] == keys[order[:-1]])
+    kept = np.ones(len(keys), dtype=bool)
+    kept[order[again]] = False
+    return kept
+
+
+# --- A quicker way where judgments are few ---
+#
+# The rank of a judged document is the number of results with a better score. Where another result has the very same
+# score only ids can tell; those rows are named, and whoever asked ranks them by `ordering.rank_grades`.
+
+_SHIFT = np.uint64(32)
+
+
+class Sided(NamedTuple):
+    """Results and judged results of some topics, one topic after the other."""
+
+    lengths: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    topic: NDArray[np.int64]
+    """Of each judged result."""
+    judged_scores: NDArray[np.float32]
+    grades: NDArray[np.int16]
+
+
+class Ranked(NamedTuple):
+    """Grades in ranked order, one ranking a row, padded; and the rows that need their ids."""
+
+    grades: NDArray[np.int16]
+    undecided: NDArray[np.int64]
+
+
+def rank_few(sided: Sided) -> Ranked:
+    """The grades of each row in ranked order."""
+    depth = int(sided.lengths.max(initial=0))
+    grades = np.full((len(sided.lengths), depth), UNJUDGED, dtype=np.int16)
+    if sided.lengths.min(initial=depth) < depth:
+        grades[np.arange(depth) >= sided.lengths[:, None]] = PADDING
+    ordered, asked = _ordered(sided), _with_row(sided.topic, sided.judged_scores)
+    places = np.searchsorted(ordered, asked)
+    starts = np.cumsum(sided.lengths) - sided.lengths
+    grades[sided.topic, places - starts[sided.topic]] = sided.grades
+    shared = np.append(ordered, np.uint64(0))[places + 1] == asked
+    return Ranked(grades, np.unique(sided.topic[shared]))
+
+
+def _ordered(sided: Sided) -> NDArray[np.uint64]:
+    """The score of every result, best first within its row, as integers that ascend over all rows."""
+    cells = _with_row(np.repeat(np.arange(len(sided.lengths)), sided.lengths), sided.scores)
+    if not cells.size or np.ptp(sided.lengths):
+        return np.sort(cells)
+    # Many short sorts are quicker than one long one; rankings of equal length allow them.
+    return np.sort(cells.reshape(len(sided.lengths), -1), axis=1).ravel()
+
+
+def _with_row(rows: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.uint64]:
+    return rows.astype(np.uint64) << _SHIFT | sort_keys(scores)
+
+
+# --- From mappings in memory to ranked grades ---
+#
+# Python hands over whole rows at a time (`struct`, `bytes`, `map`), because two million calls would cost more than
+# everything behind them. What no ranking can be made of (NaN, a grade of 1.5) is refused with its topic and document.
 
 Row = Mapping[str, float]
 """What one topic retrieved: a score for each document."""
