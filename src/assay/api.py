@@ -49,6 +49,7 @@ from assay.verbs import Caller, Surface, Verb, auditing, health, reading, search
 from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import flags as flag_verbs
+from assay.verbs import maintenance as maintenance_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
@@ -68,6 +69,14 @@ if TYPE_CHECKING:
     from assay.records.flags import FlagList, FlagState
     from assay.records.health import HealthReport
     from assay.records.learning import AnswerRating, RecordedEvents, Validated
+    from assay.records.maintenance import (
+        BroughtBack,
+        CheckpointLine,
+        CheckpointPage,
+        RescanReport,
+        RestoredCheckpoint,
+        RetentionReport,
+    )
     from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
     from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch
     from assay.records.researched import TracedAnswer
@@ -467,13 +476,41 @@ class Memory:
         """Let a browser's sign-in open nothing from now on."""
         return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
 
+    def create_checkpoint(self, name: str | None = None) -> CheckpointLine:
+        """Copy the whole store as it is now; others may go on writing."""
+        return self._call(maintenance_verbs.CREATE_CHECKPOINT, name=name)
+
+    def checkpoints(self, *, limit: int = 100, cursor: str | None = None) -> CheckpointPage:
+        """Return one page of the copies of the whole store, newest first."""
+        return self._call(maintenance_verbs.LIST_CHECKPOINTS, limit=limit, cursor=cursor)
+
+    def restore_checkpoint(self, checkpoint: str) -> RestoredCheckpoint:
+        """Bring the whole store back to a checkpoint, by its id or name; what is there now is kept aside."""
+        return self._call(maintenance_verbs.RESTORE_CHECKPOINT, checkpoint=checkpoint)
+
+    def delete_checkpoint(self, checkpoint: str) -> CheckpointLine:
+        """Delete one copy of the whole store for good, by its id or name."""
+        return self._call(maintenance_verbs.DELETE_CHECKPOINT, checkpoint=checkpoint)
+
+    def run_retention(self, *, dry_run: bool = False) -> RetentionReport:
+        """Archive old searches and feedback, and delete old comparisons and log lines; evidence stays."""
+        return self._call(maintenance_verbs.RUN_RETENTION, dry_run=dry_run)
+
+    def restore_archive(self, path: str | Path) -> BroughtBack:
+        """Bring the rows of an archive back: all of them, or none when anything is wrong with it."""
+        return self._call(maintenance_verbs.RESTORE_ARCHIVE, path=str(path))
+
+    def rescan(self, *, apply: bool = False) -> RescanReport:
+        """Look for secrets that an older version stored in clear; `apply` masks them in place."""
+        return self._call(maintenance_verbs.RESCAN, apply=apply)
+
     def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
         return verb.call(self.caller(verb), verb.make(given))
 
     def caller(self, verb: Verb[Any, Any]) -> Caller:
         """Return whoever calls a verb on this memory: a person who may do everything in it."""
         return Caller(
-            engine=self.engine,
+            opened=self.engine,
             settings=self.settings,
             grant=Grant(scope=self.scope, access=Access.OPERATOR, person=True),
             surface=Surface.PYTHON,

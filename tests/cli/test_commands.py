@@ -45,7 +45,7 @@ def test_init_makes_a_store_and_says_where(run: Run, tmp_path: Path) -> None:
 def test_init_takes_the_checkpoint_that_reconsolidation_needs_once(run: Run) -> None:
     run("init", "--db", "notes.db")
     run("init", "--db", "notes.db")
-    assert len(run("checkpoint", "list", "--db", "notes.db", "--json").json) == 1
+    assert len(run("checkpoint", "list", "--db", "notes.db", "--json").json["checkpoints"]) == 1
     assert run("flag", "show", "reconsolidation", "--db", "notes.db", "--json").json["activated_at"]
 
 
@@ -133,7 +133,7 @@ def test_a_checkpoint_is_made_listed_restored_and_deleted(run: Run, tmp_path: Pa
     with open_store(tmp_path / "notes.db") as store, store.reading(Scope()) as work:
         assert work.memories.get("m_1") == note("m_1")
     assert run("checkpoint", "delete", made["id"], "--db", "notes.db").code == 0
-    left = [one["id"] for one in run("checkpoint", "list", "--db", "notes.db", "--json").json]
+    left = [one["id"] for one in run("checkpoint", "list", "--db", "notes.db", "--json").json["checkpoints"]]
     assert left == [restored["kept_aside"]]
 
 

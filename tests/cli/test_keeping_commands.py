@@ -14,7 +14,7 @@ from assay import Scope, Settings
 from assay.clock import SystemClock
 from assay.records import Draft, SearchRequest
 from assay.testing import FixedClock, note
-from assay.wiring import create_checkpoint, delete_checkpoint, list_checkpoints, open_engine
+from assay.wiring import list_checkpoints, open_engine
 
 TEA = "The tea of Zenobia Quix is kept in the left cupboard of the small kitchen."
 
@@ -123,9 +123,10 @@ def test_a_wrong_wish_to_forget_is_refused(run: Run, tea: str, arguments: tuple[
 
 def test_a_whole_tenant_is_forgotten_and_the_copies_that_held_it(run: Run, tea: str) -> None:
     settings = Settings(db="notes.db", embedder="none")
-    made = create_checkpoint(settings, "by hand")
+    made = run("checkpoint", "create", "--json").json
+    assert made["name"] == "by hand"
     listed = run("forget", "--everything", "--yes")
-    assert made.id in listed.out
+    assert made["id"] in listed.out
     assert run("forget", "--everything", "--checkpoints", "--yes").code == 0
     assert list_checkpoints(settings) == []
     assert run("show", tea).code == 3
@@ -134,9 +135,9 @@ def test_a_whole_tenant_is_forgotten_and_the_copies_that_held_it(run: Run, tea: 
 
 def test_a_checkpoint_is_made_and_deleted_by_what_surfaces_call(run: Run, tea: str) -> None:
     settings = Settings(db="notes.db", embedder="none")
-    made = create_checkpoint(settings, "for a tool")
-    assert delete_checkpoint(settings, "for a tool").id == made.id
-    assert made.id not in [one.id for one in list_checkpoints(settings)]
+    made = run("checkpoint", "create", "for a tool", "--json").json
+    assert run("checkpoint", "delete", "for a tool", "--json").json == made
+    assert made["id"] not in [checkpoint.id for checkpoint in list_checkpoints(settings)]
 
 
 def test_secrets_stored_in_clear_are_found_and_masked(run: Run) -> None:

@@ -11,18 +11,22 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import BaseModel
 from tests.mcp.serving import ADMIN, BOUND_S, host_at, settings_at
 
 from assay.errors import ServerBusy
 from assay.mcp.host import THREADS, WAITING, Host
 from assay.mcp.policies import Access
-from assay.mcp.tool import Calling, Result
+from assay.mcp.tool import Calling
 from assay.mcp.tools import BY_NAME
-from assay.mcp.tools.keeping import NoArguments
 
 
-class Done(Result):
+class Done(BaseModel):
     """Nothing to tell."""
+
+
+class Nothing(BaseModel):
+    """Nothing to say."""
 
 
 async def silent(*_: object) -> None:
@@ -36,7 +40,7 @@ def calling(host: Host, work: Callable[[Calling], object], *, name: str = "memor
         work(given)
         return Done()
 
-    tool = replace(BY_NAME[name], arguments=NoArguments, result=Done, call=call)
+    tool = replace(BY_NAME[name], arguments=Nothing, result=Done, call=call)
     return partial(host.run, partial(host.perform, tool, ADMIN, {}, report))
 
 

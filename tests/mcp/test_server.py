@@ -16,6 +16,7 @@ from tests.mcp.serving import ADMIN, LESSON, OPERATOR, SCOPE, asking, host_at, r
 from tests.memory.engines import engine_at, settings_of
 from tests.storage.homes import Home
 
+from assay.mcp.framing import NOTICE
 from assay.mcp.host import Host
 from assay.mcp.policies import Access, Grant
 from assay.mcp.server import build_server
@@ -121,7 +122,8 @@ def test_a_result_without_words_of_its_own_is_its_json_in_a_frame(tmp_path: Path
     async def talk(client: Client) -> None:
         answer = await client.call_tool("checkpoint_list", {})
         _, _, inner, _ = text_of(answer).split("\n")
-        assert json.loads(inner) == answer.structured_content == {"checkpoints": [], "total": 0}
+        assert json.loads(inner) == {"checkpoints": [], "total": 0, "next_cursor": None}
+        assert answer.structured_content == {"about": NOTICE, **json.loads(inner)}
 
     asking(tmp_path, talk)
 

@@ -13,8 +13,9 @@ from tests.storage.homes import Home
 
 from assay.errors import InputError, MalformedFile
 from assay.memory import retention
-from assay.memory.retention import RetentionPolicy, RetentionReport
+from assay.memory.retention import RetentionPolicy
 from assay.records import Operation, RowKind, Scope
+from assay.records.maintenance import RetentionReport
 from assay.storage import Store, Work, archives
 from assay.storage.repositories.changes import Line
 from assay.testing import FixedClock, note

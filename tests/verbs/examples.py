@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from tests.analysis.made import asked, scored
@@ -15,8 +16,10 @@ from tests.analysis.made import session as made_session
 from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
 from assay.evaluation.manual_grades import keep_grades
-from assay.records import Judgment, JudgmentSource, Scope, SearchRequest, TaskReport
+from assay.memory import retention
+from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
 from assay.settings import Settings
+from assay.testing import note
 from assay.wiring.research import open_research
 from assay.wiring.stores import sign_ins_of
 
@@ -679,13 +682,13 @@ USAGE = (
         "memory.record",
         (
             Example(
-                given={"events": [{"session_id": "s1", "memory_id": "m_none"}]},
-                argv=("observe", "--session", "s1", "--memory", "m_none"),
-            ),
-            Example(
                 given={"events": [{"session_id": "s1", "wrote": "The oven is polled.", "event_key": "w-1"}]},
                 argv=("observe", "--session", "s1", "--wrote", "The oven is polled.", "--key", "w-1"),
                 prepare=search_in_session,
+            ),
+            Example(
+                given={"events": [{"session_id": "s1", "memory_id": "m_none"}]},
+                argv=("observe", "--session", "s1", "--memory", "m_none"),
             ),
             Example(given={"events": [{"session_id": "s1"}]}, argv=("observe", "--session", "s1")),
             Example(given={"events": []}, argv=None),
@@ -1025,6 +1028,101 @@ AUDITING = (
     ),
     Examples("audit.check", (Example(given={}, argv=("audit",), prepare=make_spare),)),
 )
+SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
+
+
+def keep_copies(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Have two checkpoints and no others."""
+    for checkpoint in engine.store.checkpoints.list():
+        engine.store.checkpoints.delete(checkpoint.id)
+    return {name: engine.store.checkpoints.create(name).id for name in ("first", "second")}
+
+
+def search_long_ago(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Log a search that is old enough to be archived."""
+    asked = LoggedQuery(
+        query_id="q_old",
+        query="polled oven",
+        tool_name="test",
+        created_at=engine.clock.now() - timedelta(days=400),
+    )
+    with engine.store.writing(scope) as work:
+        work.queries.add_many([asked])
+    return {}
+
+
+def archive_search(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Log an old search and archive it."""
+    search_long_ago(engine, scope, notes)
+    folder = notes.files.dataset_path.parent / f"archives-{scope.tenant}"
+    [archive] = retention.run(engine.store, scope, folder, retention.RetentionPolicy(), engine.clock).archives
+    return {"archive": archive}
+
+
+def store_secret(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Store a secret in clear, as a version did that did not know its shape."""
+    with engine.store.writing(scope) as work:
+        work.memories.add(note("m_leak", title="Key", body=f"Deploy with {SECRET} please."))
+    return {}
+
+
+MAINTENANCE = (
+    Examples(
+        "checkpoint.create",
+        (
+            Example(given={"name": "before the move"}, argv=("checkpoint", "create", "before the move")),
+            Example(given={}, argv=("checkpoint", "create"), programs=False),
+            Example(given={"name": ""}, argv=("checkpoint", "create", "")),
+            Example(given={"name": "x" * 201}, argv=("checkpoint", "create", "x" * 201)),
+        ),
+    ),
+    Examples(
+        "checkpoint.list",
+        (
+            Example(given={}, argv=("checkpoint", "list"), prepare=keep_copies),
+            Example(given={"limit": 1}, argv=("checkpoint", "list", "--limit", "1"), prepare=keep_copies),
+            Example(given={"limit": 0}, argv=("checkpoint", "list", "--limit", "0")),
+            Example(given={"cursor": "made-up"}, argv=("checkpoint", "list", "--cursor", "made-up")),
+        ),
+    ),
+    Examples(
+        "checkpoint.restore",
+        (
+            Example(given={"checkpoint": "<second>"}, argv=("checkpoint", "restore", "<second>"), prepare=keep_copies),
+            Example(given={"checkpoint": "first"}, argv=("checkpoint", "restore", "first"), prepare=keep_copies),
+            Example(given={"checkpoint": "none"}, argv=("checkpoint", "restore", "none")),
+        ),
+    ),
+    Examples(
+        "checkpoint.delete",
+        (
+            Example(given={"checkpoint": "<first>"}, argv=("checkpoint", "delete", "<first>"), prepare=keep_copies),
+            Example(given={"checkpoint": "second"}, argv=("checkpoint", "delete", "second"), prepare=keep_copies),
+            Example(given={"checkpoint": "none"}, argv=("checkpoint", "delete", "none")),
+        ),
+    ),
+    Examples(
+        "retention.run",
+        (
+            Example(given={"dry_run": True}, argv=("retention", "run", "--dry-run"), prepare=search_long_ago),
+            Example(given={}, argv=("retention", "run"), prepare=search_long_ago),
+        ),
+    ),
+    Examples(
+        "retention.restore",
+        (
+            Example(given={"path": "<archive>"}, argv=("retention", "restore", "<archive>"), prepare=archive_search),
+            Example(given={"path": "nowhere.gz"}, argv=("retention", "restore", "nowhere.gz")),
+        ),
+    ),
+    Examples(
+        "store.rescan",
+        (
+            Example(given={}, argv=("rescan",), prepare=store_secret),
+            Example(given={"apply": True}, argv=("rescan", "--apply", "--yes"), prepare=store_secret),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
@@ -1035,6 +1133,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *FLAGS,
         *HEALTH,
         *JUDGMENTS,
+        *MAINTENANCE,
         *MEMORY,
         *PROMPTS,
         *READING,

@@ -35,10 +35,14 @@ def compare(place: Place, verb: Verb[Any, Any], report: Report, *, few: bool = F
     report.verbs.add(verb.name)
     requests = list(enumerate(EXAMPLES[verb.name].requests))
     for number, example in {0: requests[0], -1: requests[-1]}.values() if few else requests:
-        groups = [dict(_answers(place, verb, example, person=True))]
-        if example.programs:
-            groups.append(dict(_answers(place, verb, example, person=False)))
-        for group in groups:
+        persons = dict(_answers(place, verb, example, person=True))
+        programs = dict(_answers(place, verb, example, person=False)) if example.programs else {}
+        # Without an address a program has one surface at most: its answer is compared with those of persons.
+        groups = [persons, programs] if verb.http is not None else [{**persons, **programs}]
+        for group in filter(None, groups):
+            failed = next((answer.error for answer in group.values() if answer.error), "")
+            if number == 0 and failed:
+                report.differences.append(f"{verb.name} #0: the first example must succeed, and gave {failed}")
             _note(verb, f"{verb.name} #{number}", group, report)
 
 

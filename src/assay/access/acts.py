@@ -114,9 +114,11 @@ CHECKPOINT_CREATE = _act("checkpoint.create", COPY, "Copy the whole store.")
 CHECKPOINT_RESTORE = _act("checkpoint.restore", OPERATE, "Bring the whole store back to a copy.")
 CHECKPOINT_DELETE = _act("checkpoint.delete", OPERATE, "Delete a copy of the whole store.")
 RETENTION_RUN = _act("retention.run", OPERATE, "Archive and remove what is older than the settings allow.")
+RETENTION_RESTORE = _act("retention.restore", OPERATE, "Bring the rows of an archive back.")
+STORE_RESCAN = _act("store.rescan", OPERATE, "Find secrets that were stored in clear, and mask them.")
 STORE_MIGRATE = _act("store.migrate", OPERATE, "Bring the tables of the store to a newer schema.")
 
 ACTS: Mapping[str, Act] = MappingProxyType(_known)
 """Every act by its name."""
-COMMAND_LINE_ONLY = (RETENTION_RUN, STORE_MIGRATE)
+COMMAND_LINE_ONLY = (RETENTION_RUN, RETENTION_RESTORE, STORE_RESCAN, STORE_MIGRATE)
 """Acts that no server offers. They are in the table so that a surface which offers one later needs an operator."""

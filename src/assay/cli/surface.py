@@ -108,11 +108,11 @@ class Surface:
         for sentence in sentences:
             self.console.print(f"{about}: {sentence}" if about else sentence, soft_wrap=True)
 
-    def caller(self, engine: Engine, command: str) -> Caller:
+    def caller(self, engine: Engine | None, command: str) -> Caller:
         """Whoever sits at this terminal, as verbs know them: a person who may do everything in this store."""
         grant = Grant(scope=self.scope, access=Access.OPERATOR, person=True)
         return Caller(
-            engine=engine,
+            opened=engine,
             settings=self.settings,
             grant=grant,
             surface=VerbSurface.COMMAND_LINE,
@@ -135,6 +135,10 @@ class Surface:
         request = verb.make(given)
         with open_engine(self.settings, create=create, run_once=run_once) as engine:
             return verb.call(replace(self.caller(engine, verb.command), listen=listen), request)
+
+    def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
+        """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""
+        return verb.call(self.caller(None, verb.command), verb.make(given))
 
     def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:
         """Print what a verb returned: its JSON, or something to read."""

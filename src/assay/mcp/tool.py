@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay import wiring
 from assay.mcp.policies import Act, Grant, Policy
@@ -25,18 +24,6 @@ if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.settings import Settings
-
-
-class Arguments(BaseModel):
-    """What a client sends to a tool."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class Result(BaseModel):
-    """What a tool gives back as structured content."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 A = TypeVar("A", bound=BaseModel)
@@ -120,20 +107,3 @@ class Tool(Generic[A, R]):
             return self.arguments.model_validate_json(json.dumps(dict(given)), strict=True)
         except ValidationError as problem:
             raise refuse(problem, self.name, self.arguments) from problem
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
-"""ISO 8601; without a zone it is UTC."""
-MemoryId = Annotated[str, Field(min_length=1, max_length=500, description="The memory's id, as a search gives it.")]
-SessionId = Annotated[
-    str | None,
-    Field(
-        min_length=1,
-        max_length=500,
-        description="Any name for the present conversation, the same in each call: what it was given is known.",
-    ),
-]

@@ -9,7 +9,7 @@ somebody asked for. A run that was cut short is finished by running it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from assay.memory.forgetting import UNFINISHED
 from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.saver import Saver
 from assay.records import Draft, MemoryRecord, Scope
+from assay.records.maintenance import RescanReport
 from assay.storage import Marks, Store, Work, archives
 from assay.storage.erasing import search
 from assay.storage.failures import of_file
@@ -34,36 +35,6 @@ LEAST_NEEDLE = 8
 """Characters of a secret that is looked for in files and checkpoints: a shorter one stands in other texts too."""
 MOST_NEEDLES = 2_000
 _TEXTS = ("title", "body", "triggers", "tags", "rel_path", "folder", "source_id", "context_type", "learned_triggers")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RescanReport:
-    """What was stored in clear, and what became of it."""
-
-    masked: bool
-    """Whether it was masked, or only found."""
-    secrets: int
-    kinds: Mapping[str, int]
-    """How many secrets of each kind."""
-    memories: Mapping[str, tuple[str, ...]]
-    """By id of a memory, the kinds of secrets in it."""
-    rows: Mapping[str, int]
-    """Other rows that hold a secret, by table."""
-    files: tuple[str, ...] = ()
-    """Archives and exported files that hold one."""
-    checkpoints: tuple[str, ...] = ()
-    """Checkpoints, and copies a restore kept, that still hold one."""
-    searched: tuple[str, ...] = ()
-    """Files that were searched for the bytes afterwards."""
-    left: tuple[str, ...] = ()
-    """Files of the database that still hold some of the bytes; should be none."""
-    unfinished: bool = False
-    """Whether an earlier run masked the rows and was cut short before their old bytes were gone."""
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing is left to do in the store."""
-        return self.masked or not (self.secrets or self.unfinished)
 
 
 @dataclass(slots=True)

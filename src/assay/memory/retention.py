@@ -16,6 +16,7 @@ from typing import Any
 from assay.clock import Clock
 from assay.errors import BadValue, InputError, MalformedFile, StoreCorrupt
 from assay.records import Scope
+from assay.records.maintenance import BroughtBack, RetentionReport
 from assay.storage import Store, Work, archives
 from assay.storage.repositories.retention import Numbered
 
@@ -34,33 +35,6 @@ class RetentionPolicy:
     change_days: float = 30.0
     """Lines of the change log, but never the newest ten thousand."""
     rows_in_archive: int = 5_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RetentionReport:
-    """What was moved and removed, or would be."""
-
-    dry_run: bool
-    queries: int
-    events: int
-    exempt_queries: int
-    """Old, but in an evaluation corpus or judged."""
-    shadow_runs: int
-    log_lines: int | None
-    """None: not known without doing it."""
-    queries_before: datetime
-    """Searches and feedback from before this moment go, in UTC."""
-    shadow_before: datetime
-    """Comparisons from before this moment go, in UTC."""
-    archives: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BroughtBack:
-    """What an archive gave back."""
-
-    rows: int
-    new: int
 
 
 def plan(store: Store, scope: Scope, policy: RetentionPolicy, clock: Clock) -> RetentionReport:

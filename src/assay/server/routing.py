@@ -105,7 +105,7 @@ class Asking(NamedTuple):
     def caller(self) -> Caller:
         """Who calls, as verbs know them."""
         return Caller(
-            engine=self.services.engine,
+            opened=self.services.engine,
             settings=self.services.settings,
             grant=self.grant,
             surface=Surface.HTTP,

@@ -14,6 +14,7 @@
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
+| `maintenance` | checkpoints, retention, secrets stored in clear |
 | `memory` | save, update, forget, restore, link, why |
 | `prompts` | list, show, write, use, split and compare versions of prompts |
 | `reading` | show, list, folders, erase |
@@ -40,6 +41,7 @@ from assay.verbs import (
     flags,
     health,
     judgments,
+    maintenance,
     memory,
     prompts,
     reading,
@@ -59,6 +61,7 @@ FAMILIES: tuple[Family, ...] = (
     flags.FAMILY,
     health.FAMILY,
     judgments.FAMILY,
+    maintenance.FAMILY,
     memory.FAMILY,
     prompts.FAMILY,
     reading.FAMILY,

@@ -79,7 +79,8 @@ def remember_nothing() -> None:
 class Caller:
     """Who calls, from where, and what serves them."""
 
-    engine: Engine
+    opened: Engine | None
+    """The memory; None where a verb does without, such as one that restores a store which cannot be opened."""
     settings: Settings
     grant: Grant
     surface: Surface
@@ -92,6 +93,13 @@ class Caller:
     """Dimensions by which a program judges answers besides those of the settings; only Python can give some."""
     forget_tokens: Callable[[], None] = remember_nothing
     """Makes a server ask the store again who may come in, at once; elsewhere nothing is remembered."""
+
+    @property
+    def engine(self) -> Engine:
+        """The memory."""
+        if self.opened is None:
+            raise RuntimeError("this verb needs a memory, and was called without one")
+        return self.opened
 
     @property
     def scope(self) -> Scope:

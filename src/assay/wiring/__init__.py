@@ -19,7 +19,7 @@ from assay.extras import missing_extra
 if TYPE_CHECKING:
     from assay.wiring.embedders import configured_embedder, load_embedder
     from assay.wiring.engines import flags_of, open_engine
-    from assay.wiring.keeping import create_checkpoint, delete_checkpoint, restore_archive, run_retention
+    from assay.wiring.keeping import run_retention
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.online import interleaved_search, ladder_of, shadow_of, treatment_of
     from assay.wiring.research import open_research
@@ -43,8 +43,6 @@ _HOME = {
     "claim_files": "shelves",
     "configured_embedder": "embedders",
     "corpus_settings": "systems",
-    "create_checkpoint": "keeping",
-    "delete_checkpoint": "keeping",
     "flags_of": "engines",
     "has_model": "models",
     "interleaved_search": "online",
@@ -62,7 +60,6 @@ _HOME = {
     "open_system": "systems",
     "open_tunable": "tuning",
     "registry_of": "systems",
-    "restore_archive": "keeping",
     "restore_checkpoint": "stores",
     "run_retention": "keeping",
     "scope_of": "stores",
@@ -81,8 +78,6 @@ __all__ = [
     "claim_files",
     "configured_embedder",
     "corpus_settings",
-    "create_checkpoint",
-    "delete_checkpoint",
     "flags_of",
     "has_model",
     "interleaved_search",
@@ -100,7 +95,6 @@ __all__ = [
     "open_system",
     "open_tunable",
     "registry_of",
-    "restore_archive",
     "restore_checkpoint",
     "run_retention",
     "scope_of",

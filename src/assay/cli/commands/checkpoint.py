@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from assay import wiring
 from assay.cli.surface import Surface, command
-
-if TYPE_CHECKING:
-    from assay.storage import Checkpoint
+from assay.records.maintenance import CheckpointLine
+from assay.verbs import maintenance
 
 Wanted = Annotated[
     str, typer.Argument(metavar="ID|NAME", help="The checkpoint's id, or its name if it is the only one.")
+]
+
+
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Checkpoints on a page, 1 to 200.")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
 ]
 
 
@@ -26,47 +31,46 @@ def register(app: typer.Typer) -> None:
     @command(group, "create")
     def create(
         surface: Surface,
-        name: Annotated[str, typer.Argument(help="A name to find it by.")] = "by hand",
+        name: Annotated[str, typer.Argument(help="A name to find it by.")] = maintenance.BY_HAND,
     ) -> None:
         """Copy the store as it is now; others may go on writing."""
-        with wiring.open_store(surface.settings, create=False) as store:
-            made = store.checkpoints.create(name)
-        surface.result(made.as_json(), f"Checkpoint {made.id}  {_size(made.size_bytes)}, {made.memories} memories")
+        made = surface.call(maintenance.CREATE_CHECKPOINT, name=name)
+        text = f"Checkpoint {made.id}  {_size(made.size_bytes)}, {made.memories} memories"
+        surface.show(maintenance.CREATE_CHECKPOINT, made, text)
 
     @command(group, "list")
-    def list_all(surface: Surface) -> None:
-        """List the checkpoints, also of a store that cannot be opened."""
-        found = wiring.list_checkpoints(surface.settings)
+    def list_all(surface: Surface, limit: LimitOption = 100, cursor: CursorOption = None) -> None:
+        """List the checkpoints, newest first, also of a store that cannot be opened."""
+        page = surface.call_unopened(maintenance.LIST_CHECKPOINTS, limit=limit, cursor=cursor)
         empty = "No checkpoints yet. Make one: assay checkpoint create NAME"
-        surface.result([one.as_json() for one in found], _table(found) if found else empty)
+        surface.show(maintenance.LIST_CHECKPOINTS, page, _table(page.checkpoints) if page.checkpoints else empty)
+        if page.next_cursor is not None:
+            surface.note(f"{page.total} in all. More: add --cursor {page.next_cursor}")
 
     @command(group, "restore")
     def restore(surface: Surface, wanted: Wanted) -> None:
         """Bring the store back to a checkpoint; what is there now is kept aside, and tokens stay as they are."""
-        done = wiring.restore_checkpoint(surface.settings, wanted)
-        told = [f"Restored {done.checkpoint.id} ({done.checkpoint.name}). The state from before: {done.kept_aside}"]
-        surface.result(
-            {"restored": done.checkpoint.as_json(), "kept_aside": done.kept_aside, "note": done.note},
-            "\n".join([*told, done.note] if done.note else told),
-        )
+        done = surface.call_unopened(maintenance.RESTORE_CHECKPOINT, checkpoint=wanted)
+        lines = [f"Restored {done.restored.id} ({done.restored.name}). The state from before: {done.kept_aside}"]
+        surface.show(maintenance.RESTORE_CHECKPOINT, done, "\n".join([*lines, done.note] if done.note else lines))
 
     @command(group, "delete")
     def delete(surface: Surface, wanted: Wanted) -> None:
         """Delete a checkpoint."""
-        with wiring.open_store(surface.settings, create=False) as store:
-            gone = store.checkpoints.delete(wanted)
-        surface.result(gone.as_json(), f"Deleted checkpoint {gone.id} ({gone.name})")
+        gone = surface.call(maintenance.DELETE_CHECKPOINT, checkpoint=wanted)
+        surface.show(maintenance.DELETE_CHECKPOINT, gone, f"Deleted checkpoint {gone.id} ({gone.name})")
 
 
-def _table(found: list[Checkpoint]) -> Table:
+def _table(checkpoints: Sequence[CheckpointLine]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("id", "name", "made"):
         table.add_column(column, no_wrap=column != "name", overflow="fold")
     table.add_column("memories", justify="right")
     table.add_column("size", justify="right")
-    for one in found:
-        made = f"{one.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(one.id, one.name, made, f"{one.memories:,}", _size(one.size_bytes))
+    for checkpoint in checkpoints:
+        made = f"{checkpoint.created_at:%Y-%m-%d %H:%M}"
+        size = _size(checkpoint.size_bytes)
+        table.add_row(checkpoint.id, checkpoint.name, made, f"{checkpoint.memories:,}", size)
     return table
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError, StorageError
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.memory.rescanning import RescanReport
+from assay.records.maintenance import RescanReport
+from assay.verbs import maintenance
 
 SECRETS_FOUND = 2
 MOST_SHOWN = 20
@@ -34,12 +31,11 @@ def register(app: typer.Typer) -> None:
         Finds what an older version stored in clear: in memories, logged searches, research records, verdicts and
         archives. Exit code 2 when there are some. With --apply they are masked in place and cannot be brought back.
         """
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.rescanning.find(surface.scope)
-            if apply and not found.clean:
-                _ask(surface, found, yes=yes)
-                found = engine.rescanning.mask(surface.scope)
-        surface.result(plain(found), "\n".join(_lines(found)))
+        found = surface.call(maintenance.RESCAN)
+        if apply and not found.clean:
+            _ask(surface, found, yes=yes)
+            found = surface.call(maintenance.RESCAN, apply=True)
+        surface.show(maintenance.RESCAN, found, "\n".join(_lines(found)))
         if found.left:
             raise typer.Exit(StorageError.exit_code)
         if not found.clean:

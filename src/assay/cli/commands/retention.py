@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-
-if TYPE_CHECKING:
-    from assay.memory.retention import RetentionReport
+from assay.records.maintenance import RetentionReport
+from assay.verbs import maintenance
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would go, and touch nothing.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An archive, as `retention run` named it.")]
@@ -29,14 +26,15 @@ def register(app: typer.Typer) -> None:
     @command(group, "run")
     def run(surface: Surface, dry_run: DryRunOption = False) -> None:
         """Archive old searches and feedback, and delete old comparisons and log lines; evidence stays."""
-        done = wiring.run_retention(surface.settings, dry_run=dry_run)
-        surface.result(plain(done), "\n".join(_lines(done)))
+        done = surface.call(maintenance.RUN_RETENTION, dry_run=dry_run)
+        surface.show(maintenance.RUN_RETENTION, done, "\n".join(_lines(done)))
 
     @command(group, "restore")
     def restore(surface: Surface, file: FileArgument) -> None:
         """Bring the rows of an archive back: all of them, or none when anything is wrong with it."""
-        done = wiring.restore_archive(surface.settings, file)
-        surface.result(plain(done), f"{done.new:,} of {done.rows:,} rows came back; the others were there")
+        done = surface.call(maintenance.RESTORE_ARCHIVE, path=str(file))
+        text = f"{done.new:,} of {done.rows:,} rows came back; the others were there"
+        surface.show(maintenance.RESTORE_ARCHIVE, done, text)
 
 
 def _lines(done: RetentionReport) -> Iterator[str]:

@@ -80,7 +80,7 @@ class View:
     def caller(self) -> Caller:
         """Whoever looks, as verbs know them."""
         return Caller(
-            engine=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
+            opened=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
         )
 
     def call(self, verb: Verb[Any, R], **given: Any) -> R:

@@ -82,7 +82,7 @@ def _arguments(verb: Verb[Any, Any], tool: McpTool) -> type[BaseModel]:
 def _call(verb: Verb[Any, Any], name: str) -> Callable[[Calling, BaseModel], Any]:
     def call(calling: Calling, arguments: BaseModel) -> Any:
         caller = Caller(
-            engine=calling.engine,
+            opened=calling.engine,
             settings=calling.settings,
             grant=calling.grant._replace(person=False),
             surface=Surface.MCP,
@@ -100,3 +100,5 @@ def _call(verb: Verb[Any, Any], name: str) -> Callable[[Calling, BaseModel], Any
 TOOLS: tuple[VerbTool, ...] = tuple(
     tool_of(verb, verb.tool) for family in FAMILIES for verb in family.verbs if verb.tool is not None
 )
+"""Every tool there is, in the order a client is shown them."""
+BY_NAME: Mapping[str, VerbTool] = {tool.name: tool for tool in TOOLS}
