@@ -132,15 +132,15 @@ def _without_gaps(weeks: Sequence[_WeekSums]) -> Iterator[_WeekSums]:
 
 
 def _sum(spreads: Iterable[Spread]) -> Spread:
-    found = [one for one in spreads if one.count]
+    found = [spread for spread in spreads if spread.count]
     if not found:
         return _NOTHING
     return Spread(
-        sum(one.count for one in found),
-        sum(one.total for one in found),
-        sum(one.squares for one in found),
-        min(one.least for one in found if one.least is not None),
-        max(one.most for one in found if one.most is not None),
+        sum(spread.count for spread in found),
+        sum(spread.total for spread in found),
+        sum(spread.squares for spread in found),
+        min(spread.least for spread in found if spread.least is not None),
+        max(spread.most for spread in found if spread.most is not None),
     )
 
 
@@ -175,7 +175,7 @@ def aggregate(totals: ResearchTotals, asked_again: AskedAgain) -> Aggregates:
         dimensions={name.value: summarize(spread, worth) for name, spread in totals.dimensions.items()},
         histogram=totals.histogram,
         failures=_failures(totals),
-        failure_types=dict(sorted(totals.failure_types.items(), key=lambda one: (-one[1], one[0]))),
+        failure_types=dict(sorted(totals.failure_types.items(), key=lambda entry: (-entry[1], entry[0]))),
         iterations=_iterations(totals, worth),
         escalated=_rate(totals.escalated, totals.sessions, worth),
         severe=totals.severe,
@@ -196,7 +196,7 @@ def _failures(totals: ResearchTotals) -> tuple[FailedDimension, ...]:
         FailedDimension(name, count, count / scored[name] if scored.get(name) else None)
         for name, count in totals.failed_dimensions.items()
     )
-    return tuple(sorted(found, key=lambda one: (-one.sessions, one.dimension)))
+    return tuple(sorted(found, key=lambda failure: (-failure.sessions, failure.dimension)))
 
 
 def _iterations(totals: ResearchTotals, worth: Worth) -> IterationSummary:

@@ -94,7 +94,7 @@ def newest(work: Work, wanted: ResearchFilter | None, most: int) -> Iterator[Res
 def _word_patterns(found: tuple[Pattern, ...], book: PromptBook, scope: Scope, model: ChatModel) -> tuple[Pattern, ...]:
     prompts = book.in_use(scope)
     asked = (
-        replace(one, suggestion=worded(one, prompts[one.suggestion.prompt_id].text, model))
-        for one in found[:MOST_WORDED]
+        replace(pattern, suggestion=worded(pattern, prompts[pattern.suggestion.prompt_id].text, model))
+        for pattern in found[:MOST_WORDED]
     )
     return (*asked, *found[MOST_WORDED:])

@@ -154,50 +154,56 @@ def find_patterns(
     options = options or PatternOptions()
     questions = distinct_questions(sessions)
     groups = carriers(questions, least=options.least_support)
-    names = sorted({name for one in questions for name in one.scores})
+    names = sorted({name for question in questions for name in question.scores})
     bounded = [
-        one
+        test
         for name in names
-        for one in tested_on(column_of(questions, name), groups, least_support=options.least_support)
+        for test in tested_on(column_of(questions, name), groups, least_support=options.least_support)
     ]
     tested = sharpened(bounded, fdr=options.fdr, rng=rng or np.random.default_rng(0))
-    adjusted = benjamini_hochberg([one.p for one in tested])
+    adjusted = benjamini_hochberg([test.p for test in tested])
     kept = [
-        (one, float(p))
-        for one, p in zip(tested, adjusted, strict=True)
-        if p <= options.fdr and one.drop >= options.least_drop
+        (test, float(p))
+        for test, p in zip(tested, adjusted, strict=True)
+        if p <= options.fdr and test.drop >= options.least_drop
     ]
-    found = [_pattern(questions, one, p) for one, p in kept]
+    found = [_pattern(questions, test, p) for test, p in kept]
     return Patterns(
-        found=tuple(sorted(_pick_strongest(found, options), key=lambda one: (-one.loss, one.dimension, one.trait))),
+        found=tuple(
+            sorted(
+                _pick_strongest(found, options), key=lambda pattern: (-pattern.loss, pattern.dimension, pattern.trait)
+            )
+        ),
         questions=len(questions),
-        sessions=sum(len(one.log_ids) for one in questions),
+        sessions=sum(len(question.log_ids) for question in questions),
         traits=len(groups),
         tested=len(tested),
         options=options,
     )
 
 
-def _pattern(questions: Sequence[ScoredQuestion], one: TestedTrait, p_adjusted: float) -> Pattern:
-    trait, *same = sorted(one.group.traits)
-    name = one.column.dimension
-    affected = [AffectedQuestion(found.text, found.scores[name], found.log_ids) for found in _at(questions, one.places)]
-    loss = one.drop * len(one.places) / int(one.column.scored.sum())
+def _pattern(questions: Sequence[ScoredQuestion], test: TestedTrait, p_adjusted: float) -> Pattern:
+    trait, *same = sorted(test.group.traits)
+    name = test.column.dimension
+    affected = [
+        AffectedQuestion(found.text, found.scores[name], found.log_ids) for found in _at(questions, test.places)
+    ]
+    loss = test.drop * len(test.places) / int(test.column.scored.sum())
     return Pattern(
         trait=trait,
         same_as=tuple(same),
         dimension=name,
-        mean=one.mean,
-        mean_of_others=one.others,
-        drop=one.drop,
-        effect=_effect(one),
-        p=one.p,
+        mean=test.mean,
+        mean_of_others=test.others,
+        drop=test.drop,
+        effect=_effect(test),
+        p=test.p,
         p_adjusted=p_adjusted,
         affected=tuple(sorted(affected, key=lambda found: (found.score, found.text))),
         loss=loss,
-        impact=_impact(one.drop, loss),
-        sentence=f"{len(affected)} questions with {trait} score {one.mean:.2f} on {name}; "
-        f"the others score {one.others:.2f}.",
+        impact=_impact(test.drop, loss),
+        sentence=f"{len(affected)} questions with {trait} score {test.mean:.2f} on {name}; "
+        f"the others score {test.others:.2f}.",
         suggestion=suggest(trait, name),
     )
 
@@ -212,19 +218,19 @@ def _at(questions: Sequence[ScoredQuestion], places: Ints) -> Iterator[ScoredQue
     return (questions[int(place)] for place in places)
 
 
-def _effect(one: TestedTrait) -> float | None:
-    others = one.column.scored.copy()
-    others[one.places] = False
-    inside, outside = one.column.values[one.places], one.column.values[others]
+def _effect(test: TestedTrait) -> float | None:
+    others = test.column.scored.copy()
+    others[test.places] = False
+    inside, outside = test.column.values[test.places], test.column.values[others]
     df = len(inside) + len(outside) - 2
-    squares = float(((inside - one.mean) ** 2).sum() + ((outside - one.others) ** 2).sum())
-    return None if squares < 1e-18 else one.drop / float(np.sqrt(squares / df)) * hedges_factor(df)
+    squares = float(((inside - test.mean) ** 2).sum() + ((outside - test.others) ** 2).sum())
+    return None if squares < 1e-18 else test.drop / float(np.sqrt(squares / df)) * hedges_factor(df)
 
 
 def _pick_strongest(found: Sequence[Pattern], options: PatternOptions) -> Iterator[Pattern]:
     """The strongest of each dimension; one that says nothing beyond a stronger one is named with it."""
     by_dimension: dict[str, list[Pattern]] = {}
-    for pattern in sorted(found, key=lambda one: (one.p, one.trait)):
+    for pattern in sorted(found, key=lambda candidate: (candidate.p, candidate.trait)):
         told = by_dimension.setdefault(pattern.dimension, [])
         known = _find_explanation(pattern, told, options)
         if known is None:
@@ -237,8 +243,8 @@ def _pick_strongest(found: Sequence[Pattern], options: PatternOptions) -> Iterat
 def _find_explanation(pattern: Pattern, told: Sequence[Pattern], options: PatternOptions) -> int | None:
     """Which told pattern this one is, seen from another side: without its questions too little is left."""
     for place, known in enumerate(told):
-        others = {one.log_ids for one in known.affected}
-        rest = [one.score for one in pattern.affected if one.log_ids not in others]
+        others = {question.log_ids for question in known.affected}
+        rest = [question.score for question in pattern.affected if question.log_ids not in others]
         if len(rest) == len(pattern.affected):
             continue
         low = sum(pattern.mean_of_others - score for score in rest)
@@ -288,22 +294,25 @@ class Caution:
 def cautions_of(patterns: Patterns) -> tuple[Caution, ...]:
     """What a planner can heed, the costliest first."""
     kept = (
-        Caution(kind=trait.kind, name=trait.name, found=one.sentence, advice=one.suggestion.sentence)
-        for one in patterns.found
-        if one.suggestion.prompt_id == PLANNER and (trait := _of_text(one)) is not None
+        Caution(kind=trait.kind, name=trait.name, found=pattern.sentence, advice=pattern.suggestion.sentence)
+        for pattern in patterns.found
+        if pattern.suggestion.prompt_id == PLANNER and (trait := _of_text(pattern)) is not None
     )
     return tuple(kept)[:MOST_KEPT]
 
 
 def _of_text(pattern: Pattern) -> Trait | None:
     """The first of a pattern's traits that a question's text can have."""
-    return next((one for one in (pattern.trait, *pattern.same_as) if one.kind is not TraitKind.TAG), None)
+    return next((trait for trait in (pattern.trait, *pattern.same_as) if trait.kind is not TraitKind.TAG), None)
 
 
 def issues_for(question: str, cautions: Sequence[Caution]) -> tuple[Issue, ...]:
     """What a planner is told of a new question."""
-    fitting = [one for one in cautions if has(question, one.trait)]
-    return tuple(Issue(issue=one.found, fix=one.advice, terms=_terms(question, one)) for one in fitting[:MOST_TOLD])
+    fitting = [caution for caution in cautions if has(question, caution.trait)]
+    return tuple(
+        Issue(issue=caution.found, fix=caution.advice, terms=_terms(question, caution))
+        for caution in fitting[:MOST_TOLD]
+    )
 
 
 def _terms(question: str, caution: Caution) -> tuple[str, ...]:
@@ -356,7 +365,7 @@ def _build_messages(pattern: Pattern, prompt: str) -> tuple[Message, ...]:
         "prompt": prompt,
         "weakness": pattern.sentence,
         "a_first_idea": pattern.suggestion.sentence,
-        "questions": [one.text[:_LONGEST_EXAMPLE] for one in pattern.affected[:_EXAMPLES]],
+        "questions": [question.text[:_LONGEST_EXAMPLE] for question in pattern.affected[:_EXAMPLES]],
     }
     told = json.dumps(shown, ensure_ascii=False, indent=1)
     return (Message(role="system", content=_SYSTEM), Message(role="user", content=told))

@@ -43,14 +43,14 @@ class _Metric(NamedTuple):
 
 
 _METRICS: Mapping[str, _Metric] = {
-    "pass rate": _Metric(lambda one: None if one.passed is None else float(one.passed)),
-    "overall": _Metric(lambda one: one.overall_score),
-    "plan": _Metric(lambda one: one.plan_score),
-    "retrieval": _Metric(lambda one: one.retrieval_score),
-    "answer": _Metric(lambda one: one.answer_score),
-    "iterations": _Metric(lambda one: float(one.iterations), higher_is_better=False),
-    "escalated": _Metric(lambda one: float(one.escalated), higher_is_better=False),
-    "latency ms": _Metric(lambda one: one.latency_ms, higher_is_better=False),
+    "pass rate": _Metric(lambda session: None if session.passed is None else float(session.passed)),
+    "overall": _Metric(lambda session: session.overall_score),
+    "plan": _Metric(lambda session: session.plan_score),
+    "retrieval": _Metric(lambda session: session.retrieval_score),
+    "answer": _Metric(lambda session: session.answer_score),
+    "iterations": _Metric(lambda session: float(session.iterations), higher_is_better=False),
+    "escalated": _Metric(lambda session: float(session.escalated), higher_is_better=False),
+    "latency ms": _Metric(lambda session: session.latency_ms, higher_is_better=False),
 }
 _Values = Mapping[str, float]
 """By question."""
@@ -100,7 +100,7 @@ def _caution_on_questions(second: str, shared: int) -> str:
 
 def _dimensions(sessions: Iterable[ResearchSession]) -> dict[str, _Metric]:
     names = sorted({name for session in sessions for name in session.scores})
-    return {name: _Metric(lambda one, name=name: one.scores.get(name)) for name in names}  # type: ignore[misc] # mypy cannot infer a default's type
+    return {name: _Metric(lambda session, name=name: session.scores.get(name)) for name in names}  # type: ignore[misc] # mypy cannot infer a default's type
 
 
 def _values(sessions: Iterable[ResearchSession], metric: _Metric) -> _Values:
@@ -112,12 +112,14 @@ def _values(sessions: Iterable[ResearchSession], metric: _Metric) -> _Values:
     return {question: sum(values) / len(values) for question, values in found.items()}
 
 
-def _pair_differences(one: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric) -> Floats:
+def _pair_differences(
+    first_sessions: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric
+) -> Floats:
     """The differences of questions asked under both versions, in the order in which their pairs became complete.
 
     The first session of a question counts under each version: what a pair said never changes.
     """
-    first, second = _first_values(one, metric), _first_values(two, metric)
+    first, second = _first_values(first_sessions, metric), _first_values(two, metric)
     shared = sorted(
         first.keys() & second.keys(), key=lambda question: (max(first[question][0], second[question][0]), question)
     )

@@ -41,10 +41,10 @@ def standing(work: Work, split: PromptSplit) -> SplitStanding:
 
 def standing_of(split: PromptSplit, sessions: Iterable[ResearchSession], *, cut: bool = False) -> SplitStanding:
     """The same of sessions, oldest first."""
-    mine = [one for one in sessions if _side(split, one) is not None]
-    first, second = ([one for one in mine if key in one.prompt_versions] for key in split.keys)
-    values = [_by_question(one) for one in (first, second)]
-    delta, low, high = _difference(*(list(one.values()) for one in values))
+    mine = [session for session in sessions if _side(split, session) is not None]
+    first, second = ([session for session in mine if key in session.prompt_versions] for key in split.keys)
+    values = [_by_question(side) for side in (first, second)]
+    delta, low, high = _difference(*(list(value.values()) for value in values))
     ratio = sample_ratio(control=len(values[0]), treatment=len(values[1]))
     rule = EProcessRule(effect=EFFECT / 2.0)
     process = EProcess(rule=rule).update(list(_votes(split, mine)), may_decide=ratio.may_decide)
@@ -75,19 +75,19 @@ def _side(split: PromptSplit, session: ResearchSession) -> int | None:
 
 def _by_question(sessions: Iterable[ResearchSession]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
-    for one in sessions:
-        if one.overall_score is not None:
-            found.setdefault(question_key(one), []).append(one.overall_score)
+    for session in sessions:
+        if session.overall_score is not None:
+            found.setdefault(question_key(session), []).append(session.overall_score)
     return {question: sum(scores) / len(scores) for question, scores in found.items()}
 
 
 def _describe_side(key: str, version: int, sessions: list[ResearchSession]) -> SplitSide:
     scored = _by_question(sessions)
-    judged = [one for one in sessions if one.passed is not None]
+    judged = [session for session in sessions if session.passed is not None]
     rate = None
     if judged:
-        passed = [float(bool(one.passed)) for one in judged]
-        rate = mean_interval(passed, level=LEVEL, clusters=[question_key(one) for one in judged], bounds=UNIT)
+        passed = [float(bool(session.passed)) for session in judged]
+        rate = mean_interval(passed, level=LEVEL, clusters=[question_key(session) for session in judged], bounds=UNIT)
     return SplitSide(
         key=key,
         version=version,
@@ -108,22 +108,22 @@ def _difference(first: list[float], second: list[float]) -> tuple[float | None, 
 
 def _spread(values: list[float]) -> tuple[int, float]:
     mean = sum(values) / len(values)
-    return len(values), sum((one - mean) ** 2 for one in values) / max(len(values) - 1, 1)
+    return len(values), sum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1)
 
 
 def _votes(split: PromptSplit, sessions: Iterable[ResearchSession]) -> Iterator[float]:
     """One for each question, by its first scored session."""
     seen: set[str] = set()
     total = 0.0
-    for one in sessions:
-        question = question_key(one)
-        if one.overall_score is None or question in seen:
+    for session in sessions:
+        question = question_key(session)
+        if session.overall_score is None or question in seen:
             continue
         before = total / len(seen) if seen else _FIRST_GUESS
-        over = one.overall_score - before
-        yield over if _side(split, one) == 1 else -over
+        over = session.overall_score - before
+        yield over if _side(split, session) == 1 else -over
         seen.add(question)
-        total += one.overall_score
+        total += session.overall_score
 
 
 def _e(log_e: float) -> float:

@@ -84,7 +84,7 @@ class PromptBook:
         """Switch to the version before the one in use."""
         found = self.versions(scope, prompt_id)
         now = _one(found, prompt_id, None)
-        earlier = [one.version for one in found if one.version < now.version]
+        earlier = [wording.version for wording in found if wording.version < now.version]
         if not earlier:
             raise InputError(
                 f"{prompt_id} is in use as it came: there is nothing before version {now.version}",
@@ -127,7 +127,7 @@ class PromptBook:
 
 def diff_of(first: PromptVersion, second: PromptVersion) -> str:
     """A unified diff; empty when both say the same."""
-    before, after = (one.text.rstrip("\n").split("\n") for one in (first, second))
+    before, after = (wording.text.rstrip("\n").split("\n") for wording in (first, second))
     if len(before) * len(after) > MOST_COMPARED:
         return _replacement(first.key, before, second.key, after)
     return "\n".join(difflib.unified_diff(before, after, fromfile=first.key, tofile=second.key, lineterm=""))
@@ -155,7 +155,10 @@ def with_sentence(prompt_id: str, text: str, sentence: str) -> str:
 def _quote_toml(text: str) -> str:
     """A multi-line string of TOML."""
     plain = text.replace("\\", "\\\\").replace('"""', '""\\"')
-    plain = "".join(one if one.isprintable() or one in "\n\t" else f"\\U{ord(one):08x}" for one in plain)
+    plain = "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\U{ord(character):08x}"
+        for character in plain
+    )
     return f'"""\n{plain}\n"""'
 
 
@@ -169,18 +172,18 @@ def _end_split(work: Work, prompt_id: str) -> PromptSplit | None:
 def _versions(work: Work, prompt_id: str) -> tuple[PromptVersion, ...]:
     text = bundled_text(prompt_id)
     kept = work.prompts.versions(prompt_id)
-    in_use = not any(one.active for one in kept)
+    in_use = not any(version.active for version in kept)
     bundled = PromptVersion(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
     return (*kept, bundled)
 
 
 def _one(found: tuple[PromptVersion, ...], prompt_id: str, version: int | None) -> PromptVersion:
-    for one in found:
-        if one.active if version is None else one.version == version:
-            return one
+    for wording in found:
+        if wording.active if version is None else wording.version == version:
+            return wording
     raise InputError(
         f"prompt {prompt_id} has no version {version}",
-        remedy=f"It has {', '.join(str(one.version) for one in reversed(found))}.",
+        remedy=f"It has {', '.join(str(wording.version) for wording in reversed(found))}.",
     )
 
 

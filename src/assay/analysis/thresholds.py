@@ -68,15 +68,17 @@ def tune(
 ) -> tuple[TunedThreshold, ...]:
     """What people's ratings make of the thresholds."""
     sessions = list(rated)
-    return tuple(_tune(one, sessions, thresholds[one], options or TuningOptions()) for one in TUNED)
+    return tuple(
+        _tune(checkpoint, sessions, thresholds[checkpoint], options or TuningOptions()) for checkpoint in TUNED
+    )
 
 
 def _tune(
     checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, options: TuningOptions
 ) -> TunedThreshold:
-    scored = [one for one in sessions if checkpoint in one.scores]
+    scored = [session for session in sessions if checkpoint in session.scores]
     still = TunedThreshold(checkpoint=checkpoint, before=before, after=before, rated=len(scored))
-    useful = sum(one.useful for one in scored)
+    useful = sum(session.useful for session in scored)
     if len(scored) < options.least_rated or min(useful, len(scored) - useful) < options.least_of_each:
         return _because(still, "too few ratings")
     halves = _halves(scored)
@@ -98,20 +100,22 @@ def _because(still: TunedThreshold, reason: str, p: float | None = None) -> Tune
 
 def _halves(sessions: Sequence[RatedSession]) -> tuple[list[RatedSession], list[RatedSession]]:
     """By id: the same session is always in the same half, however many there are."""
-    first = [one for one in sessions if bucket(one.log_id, _SALT) < 50]
-    return first, [one for one in sessions if bucket(one.log_id, _SALT) >= 50]
+    first = [session for session in sessions if bucket(session.log_id, _SALT) < 50]
+    return first, [session for session in sessions if bucket(session.log_id, _SALT) >= 50]
 
 
 def _propose(checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, options: TuningOptions) -> float:
     """The threshold that agrees most often; of equal ones the nearest to what is configured."""
     steps = round(options.most_moved / STEP)
     grid = [round(before + step * STEP, 2) for step in range(-steps, steps + 1)]
-    allowed = [before, *(one for one in grid if 0.0 < one < 1.0)]
-    return max(allowed, key=lambda one: (_agreeing(checkpoint, sessions, one), -round(abs(one - before), 9)))
+    allowed = [before, *(threshold for threshold in grid if 0.0 < threshold < 1.0)]
+    return max(
+        allowed, key=lambda threshold: (_agreeing(checkpoint, sessions, threshold), -round(abs(threshold - before), 9))
+    )
 
 
 def _agreeing(checkpoint: Checkpoint, sessions: Sequence[RatedSession], threshold: float) -> int:
-    return sum(_agrees(one, checkpoint, threshold) for one in sessions)
+    return sum(_agrees(session, checkpoint, threshold) for session in sessions)
 
 
 def _agrees(session: RatedSession, checkpoint: Checkpoint, threshold: float) -> bool:
@@ -122,5 +126,5 @@ def _count_changes(
     checkpoint: Checkpoint, sessions: Sequence[RatedSession], before: float, after: float
 ) -> tuple[int, int]:
     """Sessions on which only the new threshold agrees, and on which only the old one does."""
-    pairs = [(_agrees(one, checkpoint, after), _agrees(one, checkpoint, before)) for one in sessions]
+    pairs = [(_agrees(session, checkpoint, after), _agrees(session, checkpoint, before)) for session in sessions]
     return pairs.count((True, False)), pairs.count((False, True))

@@ -163,8 +163,8 @@ class TestedTrait(NamedTuple):
 
 def column_of(questions: Sequence[ScoredQuestion], dimension: str) -> Column:
     """The scores of a dimension that at least one question has."""
-    scored = np.array([dimension in one.scores for one in questions], dtype=np.bool_)
-    values = np.array([one.scores.get(dimension, 0.0) for one in questions])
+    scored = np.array([dimension in question.scores for question in questions], dtype=np.bool_)
+    values = np.array([question.scores.get(dimension, 0.0) for question in questions])
     return Column(dimension, scored, values, LowerMean(values[scored]))
 
 
@@ -189,15 +189,15 @@ def sharpened(tested: Sequence[TestedTrait], *, fdr: float, rng: np.random.Gener
     """The same tests, with p-values from draws where the bound does not decide."""
     needed = fdr / max(1, len(tested))
     # With every finding Benjamini-Hochberg asks less of the next.
-    least = OPEN * needed * (1 + sum(one.p <= needed for one in tested))
-    undecided = [place for place, one in enumerate(tested) if SURE * needed < one.p <= least]
+    least = OPEN * needed * (1 + sum(test.p <= needed for test in tested))
+    undecided = [place for place, test in enumerate(tested) if SURE * needed < test.p <= least]
     looked_at = set(sorted(undecided, key=lambda place: tested[place].p)[:MOST_OPEN])
     draws = int(DRAWS / needed)
-    return [_draw_p_value(one, draws, rng) if place in looked_at else one for place, one in enumerate(tested)]
+    return [_draw_p_value(test, draws, rng) if place in looked_at else test for place, test in enumerate(tested)]
 
 
-def _draw_p_value(one: TestedTrait, draws: int, rng: np.random.Generator) -> TestedTrait:
-    size = len(one.places)
-    smaller = min(size, int(one.column.scored.sum()) - size)
-    p = one.column.draw.drawn_p(size, one.mean, draws=max(1, min(draws, MOST_VALUES // smaller)), rng=rng)
-    return one._replace(p=min(p, one.p))
+def _draw_p_value(test: TestedTrait, draws: int, rng: np.random.Generator) -> TestedTrait:
+    size = len(test.places)
+    smaller = min(size, int(test.column.scored.sum()) - size)
+    p = test.column.draw.drawn_p(size, test.mean, draws=max(1, min(draws, MOST_VALUES // smaller)), rng=rng)
+    return test._replace(p=min(p, test.p))

@@ -107,15 +107,31 @@ def attempts_before(
     earlier: Sequence[Calibration], *, fingerprint_id: str, cases: Collection[str], scale: str, served: Collection[str]
 ) -> Attempts:
     """Sum up earlier calibrations of judges of one kind, the oldest first, for one judge and its present cases."""
-    own = [one for one in earlier if one.fingerprint_id == fingerprint_id and _same_model(one, served)]
-    others = [one for one in earlier if one.fingerprint_id != fingerprint_id]
-    shared = {item.case: one.fingerprint_id for one in others for item in evidence_of(one) if item.case in cases}
-    used = {one.fingerprint_id for one in others for item in evidence_of(one) if item.case in cases}
-    known = {item.case: item for one in own if one.figures.get("scale") == scale for item in evidence_of(one)}
+    own = [
+        calibration
+        for calibration in earlier
+        if calibration.fingerprint_id == fingerprint_id and _same_model(calibration, served)
+    ]
+    others = [calibration for calibration in earlier if calibration.fingerprint_id != fingerprint_id]
+    shared = {
+        item.case: calibration.fingerprint_id
+        for calibration in others
+        for item in evidence_of(calibration)
+        if item.case in cases
+    }
+    used = {
+        calibration.fingerprint_id for calibration in others for item in evidence_of(calibration) if item.case in cases
+    }
+    known = {
+        item.case: item
+        for calibration in own
+        if calibration.figures.get("scale") == scale
+        for item in evidence_of(calibration)
+    }
     return Attempts(
         earlier=len(own),
-        failed=sum(not one.passed for one in own),
-        void=sum(bool(one.figures.get("void")) for one in own),
+        failed=sum(not calibration.passed for calibration in own),
+        void=sum(bool(calibration.figures.get("void")) for calibration in own),
         other_judges=len(used),
         shared=len(shared),
         left_out=tuple(item for case, item in known.items() if case not in cases),
@@ -140,7 +156,7 @@ def _same_model(calibration: Calibration, served: Collection[str]) -> bool:
 
 
 def _same(calibrations: Sequence[Calibration]) -> tuple[float, int]:
-    found = [one.figures.get("self_consistency", {}).get("same") for one in calibrations]
+    found = [calibration.figures.get("self_consistency", {}).get("same") for calibration in calibrations]
     shares = [share for share in found if share]
     return sum(share["value"] * share["n"] for share in shares), sum(share["n"] for share in shares)
 
@@ -215,8 +231,8 @@ def calibrate(
     copies, labels = len(labels.cases), labels.distinct()
     copies -= len(labels.cases)
     asking = _Asking(judge, options, on_case, len(labels.cases))
-    judged = asking.all([one.input for one in labels.cases])
-    pairs = [(one, said) for one, said in zip(labels.cases, judged, strict=True) if said.score is not None]
+    judged = asking.all([case.input for case in labels.cases])
+    pairs = [(case, said) for case, said in zip(labels.cases, judged, strict=True) if said.score is not None]
     if len(pairs) < 2:
         why = next((said.verdict.reason for said in judged if said.score is None), "")
         raise NothingMeasured(
@@ -226,7 +242,7 @@ def calibrate(
     evidence = [_evidence(labels, case, said) for case, said in zip(labels.cases, judged, strict=True)]
     figures = _figures(labels, pairs, asking, unlabelled, _History(earlier, evidence))
     figures |= {
-        "outcomes": dict(Counter(one.verdict.outcome.value for one in judged)),
+        "outcomes": dict(Counter(verdict.verdict.outcome.value for verdict in judged)),
         "copies": copies,
         EVIDENCE: [list(item) for item in evidence],
     }
@@ -262,18 +278,20 @@ class _Asking:
 
     def all(self, inputs: Iterable[JudgeInput], repeat: int = 0) -> list[JudgedAnswer]:
         """A verdict on each, in order."""
-        return [self._counted(one) for one in side_by_side(self._one(repeat), inputs, threads=self.options.threads)]
+        return [
+            self._counted(verdict) for verdict in side_by_side(self._one(repeat), inputs, threads=self.options.threads)
+        ]
 
     def _one(self, repeat: int) -> Callable[[JudgeInput], JudgedAnswer]:
         return lambda given: self.judge.judged(given, repeat=repeat, fresh=True)
 
-    def _counted(self, one: JudgedAnswer) -> JudgedAnswer:
+    def _counted(self, judged: JudgedAnswer) -> JudgedAnswer:
         self._done += 1
-        self.usage += one.usage
-        self.served |= dict.fromkeys(one.served)
+        self.usage += judged.usage
+        self.served |= dict.fromkeys(judged.served)
         if self._on_case is not None:
             self._on_case(min(self._done, self._total), self._total)
-        return one
+        return judged
 
 
 Pairs = Sequence[tuple[Labelled, JudgedAnswer]]
@@ -304,7 +322,7 @@ def _figures(
     labels: Labels, pairs: Pairs, asking: _Asking, unlabelled: Sequence[float], history: _History
 ) -> dict[str, Any]:
     rng, kind = np.random.default_rng(asking.options.seed), asking.judge.about
-    people = [one.label for one, _ in pairs]
+    people = [case.label for case, _ in pairs]
     said = [labels.as_label(_score(answer), kind) for _, answer in pairs]
     graded = labels.graded and kind is not RubricKind.ABSTENTION
     weights: Weights = "quadratic" if graded else "unweighted"
@@ -318,7 +336,7 @@ def _figures(
         "scale": scale,
         "labelled": len(labels.cases),
         "judged": len(pairs),
-        "accuracy": _share([one == other for one, other in zip(people, said, strict=True)]),
+        "accuracy": _share([label == other for label, other in zip(people, said, strict=True)]),
         "mean_difference": float(np.mean(np.subtract(said, people))),
         "kappa": {**_agreement(kappa), "level": attempts.level},
         "kappa_weights": weights,
@@ -341,7 +359,7 @@ def _figures(
         deciding = cohen_kappa(*zip(*both, strict=True), rng=rng, weights=weights, level=attempts.level)
         figures["kappa_of_all_attempts"] = {**_agreement(deciding), "level": attempts.level}
     if graded:
-        figures["within_one"] = _share([abs(one - other) <= 1 for one, other in zip(people, said, strict=True)])
+        figures["within_one"] = _share([abs(label - other) <= 1 for label, other in zip(people, said, strict=True)])
     shortcomings = [
         *_too_few(figures),
         *_too_low(deciding, asking.options.floor, attempts),
@@ -413,11 +431,11 @@ def _sample(pairs: Pairs, options: CalibrationOptions, rng: np.random.Generator)
 
 def _consistency(sample: Sequence[JudgedAnswer], asking: _Asking) -> dict[str, Any]:
     """How often a judge says the same when asked the same again; giving no verdict the next time is not the same."""
-    asked = [asking.all([one.input for one in sample], repeat) for repeat in range(1, asking.options.repeats)]
-    rounds = [[_score(one), *(again[place].score for again in asked)] for place, one in enumerate(sample)]
+    asked = [asking.all([case.input for case in sample], repeat) for repeat in range(1, asking.options.repeats)]
+    rounds = [[_score(case), *(again[place].score for again in asked)] for place, case in enumerate(sample)]
     if not rounds or asking.options.repeats < 2:
         return {"cases": 0, "repeats": asking.options.repeats}
-    complete = [[one for one in scores if one is not None] for scores in rounds if None not in scores]
+    complete = [[score for score in scores if score is not None] for scores in rounds if None not in scores]
     spreads = [float(np.std(scores)) for scores in complete]
     return {
         "cases": len(rounds),
@@ -431,12 +449,12 @@ def _moved(
     sample: Sequence[JudgedAnswer], asking: _Asking, change: Callable[[JudgeInput], JudgeInput | None]
 ) -> dict[str, Any]:
     """By how much scores move under a change that should not matter."""
-    changed = [(one, other) for one in sample if (other := change(one.input)) is not None]
+    changed = [(case, other) for case in sample if (other := change(case.input)) is not None]
     again = asking.all([other for _, other in changed])
     moves = [_score(new) - _score(old) for (old, _), new in zip(changed, again, strict=True) if new.score is not None]
     if not moves:
         return {"cases": 0}
-    return {"cases": len(moves), "mean_move": float(np.mean(moves)), "moved": _share([one != 0 for one in moves])}
+    return {"cases": len(moves), "mean_move": float(np.mean(moves)), "moved": _share([move != 0 for move in moves])}
 
 
 def _turned_round(given: JudgeInput) -> JudgeInput | None:
@@ -449,7 +467,7 @@ def _padded(given: JudgeInput) -> JudgeInput | None:
 
 def _with_length(pairs: Pairs, people: Sequence[float], said: Sequence[float]) -> float | None:
     """Whether the judge is kinder than people to longer answers: the correlation of the two."""
-    lengths = np.log1p([len(one.input.answer) for one, _ in pairs])
+    lengths = np.log1p([len(case.input.answer) for case, _ in pairs])
     kinder = np.subtract(said, people)
     if lengths.std() == 0 or kinder.std() == 0:
         return None
@@ -469,7 +487,7 @@ def _means(
     the labelled cases otherwise than the rest, they are not one, and there is no corrected mean.
     """
     people, said = both
-    rest = [labels.as_label(one, kind) for one in unlabelled]
+    rest = [labels.as_label(score, kind) for score in unlabelled]
     found = {"people": float(np.mean(people)), "judge": float(np.mean(said)), "unlabelled": len(rest)}
     if not rest:
         return found
@@ -512,9 +530,9 @@ def _share(hits: Sequence[bool]) -> dict[str, Any]:
     return _interval(wilson(sum(hits), len(hits)))
 
 
-def _interval(one: Interval) -> dict[str, Any]:
-    return {"value": one.estimate, "low": one.low, "high": one.high, "n": one.n}
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {"value": interval.estimate, "low": interval.low, "high": interval.high, "n": interval.n}
 
 
-def _agreement(one: Agreement) -> dict[str, Any]:
-    return {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+def _agreement(agreement: Agreement) -> dict[str, Any]:
+    return {"value": agreement.value, "low": agreement.low, "high": agreement.high, "n": agreement.n}

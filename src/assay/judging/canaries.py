@@ -68,7 +68,7 @@ def void_reason(planted: Sequence[JudgedAnswer]) -> str:
 
 
 def _canary(kind: RubricKind, order: str, rng: np.random.Generator) -> JudgeInput:
-    place, thing, other, day = (str(rng.choice(one)) for one in (PLACES, THINGS, OTHERS, DAYS))
+    place, thing, other, day = (str(rng.choice(words)) for words in (PLACES, THINGS, OTHERS, DAYS))
     number = int(rng.integers(2, 90))
     return JudgeInput(
         kind=kind,
@@ -111,22 +111,22 @@ def heard(
     """A verdict on each case. The planted ones differ from run to run. `fresh` asks again what is kept."""
     planted = canaries(judge.about, seed=_seed(run_id)) if inputs else ()
     said: list[JudgedAnswer] = []
-    for one in side_by_side(lambda given: judge.judged(given, fresh=fresh), [*planted, *inputs], threads=threads):
-        said.append(one)
+    for verdict in side_by_side(lambda given: judge.judged(given, fresh=fresh), [*planted, *inputs], threads=threads):
+        said.append(verdict)
         if on_verdict is not None:
             on_verdict(len(said), len(planted) + len(inputs))
     void = void_reason(said[: len(planted)])
     given = said[len(planted) :]
     return Hearing(
-        given=tuple(_void(one, void) if void else one for one in given),
+        given=tuple(_void(verdict, void) if void else verdict for verdict in given),
         void=void,
-        usage=sum((one.usage for one in said), Usage()),
-        served=tuple(dict.fromkeys(name for one in said for name in one.served)),
+        usage=sum((verdict.usage for verdict in said), Usage()),
+        served=tuple(dict.fromkeys(name for verdict in said for name in verdict.served)),
     )
 
 
-def _void(one: JudgedAnswer, why: str) -> JudgedAnswer:
-    return replace(one, verdict=no_verdict(one.input.kind, VerdictOutcome.VOID, why))
+def _void(judged: JudgedAnswer, why: str) -> JudgedAnswer:
+    return replace(judged, verdict=no_verdict(judged.input.kind, VerdictOutcome.VOID, why))
 
 
 def _seed(run_id: str) -> int:

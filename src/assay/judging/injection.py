@@ -138,8 +138,12 @@ def without_orders(text: str) -> str:
     if marks:
         text = unicodedata.normalize("NFKC", text)
         text = text[: marks[0].start()] + (text[marks[-1].end() :] if len(marks) > 1 else "")
-    kept = [one for one in re.split(r"(?<=[.!?。])\s+|\n+", cleaned(text).text) if not _speaks_to_the_judge(one)]
-    return " ".join(one for one in kept if one.strip())
+    kept = [
+        sentence
+        for sentence in re.split(r"(?<=[.!?。])\s+|\n+", cleaned(text).text)
+        if not _speaks_to_the_judge(sentence)
+    ]
+    return " ".join(sentence for sentence in kept if sentence.strip())
 
 
 def _speaks_to_the_judge(sentence: str) -> bool:
@@ -221,7 +225,7 @@ def shown_question(question: str, guard: Guard) -> str:
 
 def shown_results(results: Sequence[RoleResult], guard: Guard) -> str:
     """What each role said: a critique quotes what it judged, so it stands between marked lines too."""
-    text = "\n".join(f"{one.role}: {_said(one)}" for one in results)
+    text = "\n".join(f"{result.role}: {_said(result)}" for result in results)
     return enclosed("PANEL", _safe(text), guard.mark(content_hash(text)))
 
 
@@ -246,7 +250,10 @@ def score_properties(dimensions: Sequence[str]) -> dict[str, Any]:
 
 def passages_text(passages: Sequence[Passage]) -> str:
     """Numbered as citations name them."""
-    return "\n\n".join(f"[{one.number}] {one.title}\n{one.text[:LONGEST_PASSAGE]}" for one in passages) or "(none)"
+    return (
+        "\n\n".join(f"[{passage.number}] {passage.title}\n{passage.text[:LONGEST_PASSAGE]}" for passage in passages)
+        or "(none)"
+    )
 
 
 def _parts(material: Material) -> Iterator[tuple[str, str]]:
@@ -262,8 +269,8 @@ def _parts(material: Material) -> Iterator[tuple[str, str]]:
 def plan_text(plan: Plan) -> str:
     """A plan in lines."""
     lines = [f"intent: {plan.intent}", f"kind: {plan.kind}"]
-    lines += [f"query ({one.purpose}): {one.text}" for one in plan.queries]
-    lines += [f"rules out: {one}" for one in plan.excluded]
+    lines += [f"query ({query.purpose}): {query.text}" for query in plan.queries]
+    lines += [f"rules out: {phrase}" for phrase in plan.excluded]
     return "\n".join(lines)
 
 

@@ -51,7 +51,7 @@ class Labels:
     @property
     def content_hash(self) -> str:
         """Of inputs and labels, whatever their order."""
-        return content_hash(sorted([one.input.input_hash, one.label] for one in self.cases))
+        return content_hash(sorted([case.input.input_hash, case.label] for case in self.cases))
 
     def distinct(self) -> Labels:
         """Return every case once; raise `BadValue` where copies of one case have different labels."""
@@ -142,11 +142,11 @@ def _on_one_scale(found: Sequence[tuple[Labelled, bool]], path: Path) -> Labels:
     kinds = {yes_no for _, yes_no in found}
     if len(kinds) > 1:
         raise MalformedFile(f"{path} has scores and yes/no labels", remedy="Use one kind of label in a file.")
-    ids = [one.id for one, _ in found]
-    twice = next((one for place, one in enumerate(ids) if one in ids[:place]), None)
+    ids = [case.id for case, _ in found]
+    twice = next((case_id for place, case_id in enumerate(ids) if case_id in ids[:place]), None)
     if twice is not None:
         raise MalformedFile(f"{path} has the id {twice!r} twice", remedy="Give each case an id of its own.")
-    return Labels(cases=tuple(one for one, _ in found), graded=not kinds.pop())
+    return Labels(cases=tuple(case for case, _ in found), graded=not kinds.pop())
 
 
 def _no_constant(name: str) -> float:

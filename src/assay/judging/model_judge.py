@@ -136,7 +136,7 @@ class LlmJudge:
     def request(self, given: JudgeInput, repeat: int = 0) -> ChatRequest:
         """What is asked, word for word."""
         mark = self._guard.mark(given.input_hash)
-        shown = [one for part in self._rubric.parts for one in _shown(part, given, mark)]
+        shown = [section for part in self._rubric.parts for section in _shown(part, given, mark)]
         ordered = "\n\n".join([*shown, self._rubric.task])
         return ChatRequest(
             messages=(Message(role="system", content=self._rubric.system), Message(role="user", content=ordered)),
@@ -156,11 +156,11 @@ class LlmJudge:
             fingerprint=self.fingerprint(),
             raw=found.raw,
             repeat=repeat,
-            latency_ms=sum(one.latency_ms for one in replies),
-            prompt_tokens=_summed([one.prompt_tokens for one in replies]),
-            completion_tokens=_summed([one.completion_tokens for one in replies]),
-            cached=all(one.cached for one in replies),
-            served=tuple(dict.fromkeys(one.model for one in replies)),
+            latency_ms=sum(reply.latency_ms for reply in replies),
+            prompt_tokens=_summed([reply.prompt_tokens for reply in replies]),
+            completion_tokens=_summed([reply.completion_tokens for reply in replies]),
+            cached=all(reply.cached for reply in replies),
+            served=tuple(dict.fromkeys(reply.model for reply in replies)),
             usage=found.usage,
         )
 
@@ -225,9 +225,9 @@ class AbstentionByModel:
         return cast("AbstentionVerdict", self.asks.judged(given).verdict)
 
 
-def differ(one: float, other: float, kind: RubricKind) -> bool:
+def differ(score: float, other: float, kind: RubricKind) -> bool:
     """Whether two verdicts on one answer say different things: more than one point apart, or another class."""
-    return one != other if kind is RubricKind.ABSTENTION else abs(one - other) > SAME_WITHIN
+    return score != other if kind is RubricKind.ABSTENTION else abs(score - other) > SAME_WITHIN
 
 
 def _settled(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags: Sequence[str]) -> Verdict:
@@ -258,7 +258,7 @@ def _texts(given: JudgeInput) -> tuple[str, ...]:
 def _shown(part: str, given: JudgeInput, mark: str) -> list[str]:
     """One part of a case between its marked lines; a reference that nobody gave is not shown."""
     if part == "passages":
-        numbered = [f"[{place}] {cleaned(one).text}" for place, one in enumerate(given.passages, start=1)]
+        numbered = [f"[{place}] {cleaned(passage).text}" for place, passage in enumerate(given.passages, start=1)]
         return [enclosed("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]
     text = str(getattr(given, part))
     return [enclosed(part.upper(), cleaned(text).text, mark)] if text.strip() else []
@@ -271,5 +271,5 @@ def _summed_times(times: Sequence[float | None]) -> float | None:
 
 def _summed(counts: Sequence[int | None]) -> int | None:
     """All together; None when one was not counted."""
-    known = [one for one in counts if one is not None]
+    known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -55,11 +55,11 @@ class Reviewer(Protocol):
 
 def triggers_of(verdict: PanelVerdict, options: PanelOptions) -> tuple[Trigger, ...]:
     """Why a larger model should look at a verdict; nothing when there are no scores to look at."""
-    scored = [one for one in verdict.results if one.scored]
+    scored = [result for result in verdict.results if result.scored]
     if verdict.state is PanelState.NO_QUORUM:
         return ()
     found = []
-    if all(below(one.confidence or 0.0, options.sure_from) for one in scored):
+    if all(below(result.confidence or 0.0, options.sure_from) for result in scored):
         found.append(Trigger.LOW_CONFIDENCE)
     if any(below(options.most_apart, spread) for spread in verdict.spread.values()):
         found.append(Trigger.DISAGREEMENT)
@@ -105,8 +105,8 @@ class ModelReviewer:
             return EscalationResult(outcome=RoleOutcome.UNAVAILABLE, reason=problem.message[:LONGEST], **about)
         about |= {
             "raw": found.raw,
-            "latency_ms": sum(one.latency_ms for one in found.replies),
-            "tokens": tokens_of([one.tokens for one in found.replies]),
+            "latency_ms": sum(reply.latency_ms for reply in found.replies),
+            "tokens": tokens_of([reply.tokens for reply in found.replies]),
         }
         if found.value is None:
             return EscalationResult(outcome=RoleOutcome.UNREADABLE, reason=found.problem[:LONGEST], **about)
@@ -134,12 +134,12 @@ class ModelReviewer:
 
 def tokens_of(counts: Sequence[int | None]) -> int | None:
     """All together; None when one was not counted."""
-    known = [one for one in counts if one is not None]
+    known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def _schema(verdict: PanelVerdict) -> dict[str, Any]:
-    roles = [one.role for one in verdict.results if one.scored]
+    roles = [result.role for result in verdict.results if result.scored]
     trust = {name: {"type": "number", "minimum": 0, "maximum": 1} for name in roles}
     text = {"type": "string", "maxLength": LONGEST}
     return {
@@ -257,7 +257,7 @@ class Panel:
     @property
     def identity(self) -> list[str]:
         """Who sits on it: part of the key under which an evaluation is kept."""
-        return sorted(f"{key}/{one.role}/{one.name}" for key, those in self._members.items() for one in those)
+        return sorted(f"{key}/{member.role}/{member.name}" for key, those in self._members.items() for member in those)
 
     def judge(self, material: Material, *, deadline_s: float) -> PanelVerdict:
         """The verdict of the roles present, and of the larger model where they are unsure. Never raises."""
@@ -351,18 +351,18 @@ class Panel:
 
 def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> PanelVerdict:
     """What results come to, before anybody larger is asked."""
-    scored = [one for one in results if one.scored]
+    scored = [result for result in results if result.scored]
     found = aggregated(checkpoint, results, options)
     state = _state(results, scored, found, options)
-    confidences = [one.confidence for one in scored if one.confidence is not None]
+    confidences = [result.confidence for result in scored if result.confidence is not None]
     verdict = PanelVerdict(
         checkpoint=checkpoint,
         state=state,
         results=tuple(results),
         scores=found.scores,
         spread=found.spread,
-        stood_in=tuple(name for name, one in found.counted.items() if one.stood_in),
-        quiet=tuple(name for name, one in found.counted.items() if one.quiet),
+        stood_in=tuple(name for name, counted in found.counted.items() if counted.stood_in),
+        quiet=tuple(name for name, counted in found.counted.items() if counted.quiet),
         aggregate=None if state is PanelState.NO_QUORUM else found.value,
         confidence=sum(confidences) / len(confidences) if confidences else None,
         votes=found.votes,

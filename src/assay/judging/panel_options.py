@@ -57,10 +57,10 @@ _ROUNDED = 9
 class PanelOptions:
     """How a panel weighs and when it is unsure of itself."""
 
-    weights: Mapping[str, float] = field(default_factory=lambda: {key.value: one for key, one in WEIGHTS.items()})
+    weights: Mapping[str, float] = field(default_factory=lambda: {key.value: weight for key, weight in WEIGHTS.items()})
     """By dimension, custom ones included."""
     thresholds: Mapping[Checkpoint, float] = field(default_factory=lambda: dict(THRESHOLDS))
-    bars: Mapping[str, float] = field(default_factory=lambda: {key.value: one for key, one in BARS.items()})
+    bars: Mapping[str, float] = field(default_factory=lambda: {key.value: bar for key, bar in BARS.items()})
     sure_from: float = 0.6
     """When every role is less confident than this, a larger model is asked."""
     most_apart: float = 0.3
@@ -77,10 +77,10 @@ class PanelOptions:
     def __post_init__(self) -> None:
         require(self, values.share, "sure_from", "most_apart", "borderline", "quorum")
         for name in ("weights", "bars", "reliability", "thresholds"):
-            checked = {key: values.share(one, f"{name}.{key}") for key, one in getattr(self, name).items()}
+            checked = {key: values.share(value, f"{name}.{key}") for key, value in getattr(self, name).items()}
             object.__setattr__(self, name, checked)
         for checkpoint, dimensions in DIMENSIONS.items():
-            if not any(self.weights.get(one, 0.0) for one in dimensions):
+            if not any(self.weights.get(dimension, 0.0) for dimension in dimensions):
                 raise BadValue(
                     f"every weight of the {checkpoint} checkpoint is 0", remedy="Give one of its dimensions a weight."
                 )
@@ -99,9 +99,9 @@ def below(score: float, bar: float) -> bool:
     return round(score, _ROUNDED) < round(bar, _ROUNDED)
 
 
-def within(one: float, other: float, distance: float) -> bool:
+def within(score: float, other: float, distance: float) -> bool:
     """Whether two numbers are at most so far apart, as people count."""
-    return round(abs(one - other), _ROUNDED) <= round(distance, _ROUNDED)
+    return round(abs(score - other), _ROUNDED) <= round(distance, _ROUNDED)
 
 
 # --- Aggregation of scores ---
@@ -137,18 +137,18 @@ class Aggregated(NamedTuple):
     @property
     def scores(self) -> dict[str, float]:
         """By dimension."""
-        return {name: one.score for name, one in self.counted.items()}
+        return {name: counted.score for name, counted in self.counted.items()}
 
 
 def aggregated(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> Aggregated:
     """What the roles that scored come to."""
-    scored = [one for one in results if one.scored]
+    scored = [result for result in results if result.scored]
     counted = {}
     for dimension in dimensions_of(checkpoint, scored):
         found = _counted(dimension, scored, options, bar=options.bar(checkpoint, dimension))
         if found is not None:
             counted[dimension] = found
-    value = weighed([(options.weight(name), one.confidence, one.score) for name, one in counted.items()])
+    value = weighed([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
     return Aggregated(value, counted, _spread(counted, scored), _votes(checkpoint, scored, options))
 
 
@@ -163,20 +163,24 @@ def weighed(parts: Sequence[tuple[float, float, float]]) -> float | None:
 
 def dimensions_of(checkpoint: Checkpoint, results: Sequence[RoleResult]) -> list[str]:
     """Those of the checkpoint, then whatever custom ones were scored."""
-    own = [one.value for one in DIMENSIONS[checkpoint]]
+    own = [dimension.value for dimension in DIMENSIONS[checkpoint]]
     return list(dict.fromkeys([*own, *(name for result in results for name in result.scores)]))
 
 
 def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions, *, bar: float) -> Counted | None:
-    gave = [(one, one.scores[dimension], _confidence(one, options)) for one in scored if dimension in one.scores]
+    gave = [
+        (result, result.scores[dimension], _confidence(result, options))
+        for result in scored
+        if dimension in result.scores
+    ]
     owner = OWNERS[Dimension(dimension)].value if dimension in OWNERS else None
-    own = next((one for one in gave if owner is None or one[0].role == owner), None)
+    own = next((given for given in gave if owner is None or given[0].role == owner), None)
     if own is not None:
         result, own_score, confidence = own
-        others = [one for one in gave if one[0] is not result]
+        others = [given for given in gave if given[0] is not result]
         elsewhere = weighed([(1.0, sure, view) for _, view, sure in others])
         if (result.confidence or 0.0) < QUIET and below(own_score, bar if elsewhere is None else elsewhere):
-            surer = _mean_confidence([one for one in scored if (one.confidence or 0.0) >= QUIET])
+            surer = _mean_confidence([result for result in scored if (result.confidence or 0.0) >= QUIET])
             # Where nobody is surer, the objection still has the little confidence of its own.
             sure = max(surer, result.confidence or 0.0)
             return Counted(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
@@ -188,7 +192,7 @@ def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions
 
 
 def _mean_confidence(results: Sequence[RoleResult]) -> float:
-    return math.fsum(one.confidence or 0.0 for one in results) / len(results) if results else 0.0
+    return math.fsum(result.confidence or 0.0 for result in results) / len(results) if results else 0.0
 
 
 def _confidence(result: RoleResult, options: PanelOptions) -> float:
@@ -198,13 +202,15 @@ def _confidence(result: RoleResult, options: PanelOptions) -> float:
 def _spread(counted: Mapping[str, Counted], scored: Sequence[RoleResult]) -> dict[str, float]:
     found = {}
     for name in counted:
-        gave = [one.scores[name] for one in scored if name in one.scores]
+        gave = [result.scores[name] for result in scored if name in result.scores]
         found[name] = max(gave) - min(gave)
     return found
 
 
 def _votes(checkpoint: Checkpoint, scored: Sequence[RoleResult], options: PanelOptions) -> tuple[int, int]:
     """How many roles' own views pass, and how many do not."""
-    views = [weighed([(options.weight(name), 1.0, score) for name, score in one.scores.items()]) for one in scored]
+    views = [
+        weighed([(options.weight(name), 1.0, score) for name, score in result.scores.items()]) for result in scored
+    ]
     told = [not below(view, options.thresholds[checkpoint]) for view in views if view is not None]
     return sum(told), len(told) - sum(told)

@@ -83,9 +83,9 @@ def account_of(period: Period, moment: datetime) -> str:
     return {"day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}", "ever": "ever"}[period]
 
 
-def stored_verdict(run_id: str, case_id: str, one: JudgedAnswer, at: datetime, repeat: int = 0) -> StoredVerdict:
+def stored_verdict(run_id: str, case_id: str, judged: JudgedAnswer, at: datetime, repeat: int = 0) -> StoredVerdict:
     """One verdict as it is kept."""
-    verdict = one.verdict
+    verdict = judged.verdict
     claims = {
         name: list(getattr(verdict, name))
         for name in ("supported_claims", "unsupported_claims")
@@ -95,24 +95,24 @@ def stored_verdict(run_id: str, case_id: str, one: JudgedAnswer, at: datetime, r
         run_id=run_id,
         case_id=case_id,
         repeat=repeat,
-        kind=one.input.kind,
-        fingerprint_id=one.fingerprint.id,
-        input_hash=one.input.input_hash,
+        kind=judged.input.kind,
+        fingerprint_id=judged.fingerprint.id,
+        input_hash=judged.input.input_hash,
         outcome=verdict.outcome,
-        score=one.score,
+        score=judged.score,
         reason=verdict.reason,
         detail={
             **claims,
-            "judge": one.fingerprint.as_json(),
+            "judge": judged.fingerprint.as_json(),
             "probability": verdict.probability,
-            "flags": list(one.flags),
-            "raw": list(one.raw),
-            "latency_ms": one.latency_ms,
-            "prompt_tokens": one.prompt_tokens,
-            "completion_tokens": one.completion_tokens,
-            "cached": one.cached,
-            "served": list(one.served),
-            "usage": one.usage.as_json(),
+            "flags": list(judged.flags),
+            "raw": list(judged.raw),
+            "latency_ms": judged.latency_ms,
+            "prompt_tokens": judged.prompt_tokens,
+            "completion_tokens": judged.completion_tokens,
+            "cached": judged.cached,
+            "served": list(judged.served),
+            "usage": judged.usage.as_json(),
         },
         created_at=at,
     )

@@ -78,9 +78,9 @@ _REMEDY = 'Write it as two texts: system = """...""" and task = """...""".'
 def prompts_in_use(active: Mapping[str, PromptVersion]) -> dict[str, Prompt]:
     """Every prompt: the active version where there is one, else the bundled wording."""
     made = {prompt_id: parse_prompt(prompt_id, bundled_text(prompt_id)) for prompt_id in PROMPT_IDS}
-    for prompt_id, one in active.items():
+    for prompt_id, prompt in active.items():
         if prompt_id in made:
-            made[prompt_id] = parse_prompt(prompt_id, one.text, one.version)
+            made[prompt_id] = parse_prompt(prompt_id, prompt.text, prompt.version)
     return made
 
 
@@ -116,11 +116,11 @@ def version_for(split: PromptSplit, question: str) -> int:
 
 def dealt(question: str, kept: Iterable[PromptVersion], splits: Sequence[PromptSplit]) -> Dealt:
     """Every prompt for a question; `kept` are the versions that the store holds."""
-    known = {(one.prompt_id, one.version): one for one in kept}
-    prompts = prompts_in_use({one.prompt_id: one for one in known.values() if one.active})
+    known = {(prompt.prompt_id, prompt.version): prompt for prompt in kept}
+    prompts = prompts_in_use({prompt.prompt_id: prompt for prompt in known.values() if prompt.active})
     for split in splits:
         version = version_for(split, question)
         there = known.get((split.prompt_id, version))
         text = bundled_text(split.prompt_id) if there is None else there.text
         prompts[split.prompt_id] = parse_prompt(split.prompt_id, text, version)
-    return Dealt(prompts=prompts, keys=tuple(sorted(prompts[one.prompt_id].key for one in splits)))
+    return Dealt(prompts=prompts, keys=tuple(sorted(prompts[split.prompt_id].key for split in splits)))

@@ -47,7 +47,7 @@ class Rerun:
     def both(self) -> list[tuple[float, float]]:
         """Where both judges gave a value."""
         pairs = [(old.score, new.score) for old, new in self.judged]
-        return [(one, other) for one, other in pairs if one is not None and other is not None]
+        return [(first, other) for first, other in pairs if first is not None and other is not None]
 
     def agreement(self, *, seed: int = 0) -> Agreement | None:
         """Of the two judges, beyond chance; None: no case has both verdicts."""
@@ -69,7 +69,7 @@ class Rerun:
             "void": self.void,
             "cases": len(self.judged),
             "both": len(self.both),
-            "mean_first": float(np.mean([one for one, _ in self.both])) if self.both else None,
+            "mean_first": float(np.mean([score for score, _ in self.both])) if self.both else None,
             "mean_second": float(np.mean([other for _, other in self.both])) if self.both else None,
             "kappa": None if kappa is None else {"value": kappa.value, "low": kappa.low, "high": kappa.high},
             "moved": [
@@ -84,13 +84,17 @@ def judged_before(
 ) -> list[tuple[StoredVerdict, JudgeInput]]:
     """The verdicts of a run with what their judge was shown; of several judges, those of the one that judged last."""
     with store.reading(scope) as work:
-        found = [one for one in work.judging.verdicts(run_id, fingerprint_id=fingerprint_id) if one.kind is about]
+        found = [
+            verdict for verdict in work.judging.verdicts(run_id, fingerprint_id=fingerprint_id) if verdict.kind is about
+        ]
         if not found:
             raise NothingMeasured(
                 f"no verdict about {about} is kept of the run {run_id}", remedy="Judge it first: assay judge run RUN."
             )
-        latest = max(found, key=lambda one: one.created_at).fingerprint_id
-        return [(one, work.judging.input(one.input_hash)) for one in found if one.fingerprint_id == latest]
+        latest = max(found, key=lambda verdict: verdict.created_at).fingerprint_id
+        return [
+            (verdict, work.judging.input(verdict.input_hash)) for verdict in found if verdict.fingerprint_id == latest
+        ]
 
 
 def rerun(run_id: str, given: Sequence[tuple[StoredVerdict, JudgeInput]], judge: Judging, *, threads: int = 1) -> Rerun:
@@ -177,8 +181,14 @@ class SpotCheck:
             "unjudged": self.unjudged,
             "warning": self.warns,
             "disagreements": [
-                {"case": one.case_id, "kind": one.kind, "first": one.first, "second": one.second, "reason": one.reason}
-                for one in self.disagreements
+                {
+                    "case": disagreement.case_id,
+                    "kind": disagreement.kind,
+                    "first": disagreement.first,
+                    "second": disagreement.second,
+                    "reason": disagreement.reason,
+                }
+                for disagreement in self.disagreements
             ],
         }
 
@@ -211,7 +221,7 @@ def spot_check(
             f"{second.name} gave no verdict on {len(pairs)} cases: {pairs[0][1].verdict.reason}",
             remedy="Check the second model, then try again.",
         )
-    found = tuple(one for stored, said in both for one in _disagreement(stored, said))
+    found = tuple(disagreement for stored, said in both for disagreement in _disagreement(stored, said))
     return SpotCheck(
         run_id=run_id,
         first=scored[0][0].fingerprint_id,

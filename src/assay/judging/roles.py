@@ -80,8 +80,8 @@ class ModelRole:
             return RoleResult(outcome=RoleOutcome.UNAVAILABLE, reason=problem.message[:LONGEST], **about)
         about |= {
             "raw": found.raw,
-            "latency_ms": sum(one.latency_ms for one in found.replies),
-            "tokens": tokens_of([one.tokens for one in found.replies]),
+            "latency_ms": sum(reply.latency_ms for reply in found.replies),
+            "tokens": tokens_of([reply.tokens for reply in found.replies]),
         }
         if found.value is None:
             return RoleResult(outcome=RoleOutcome.UNREADABLE, reason=found.problem[:LONGEST], **about)
@@ -108,13 +108,15 @@ class ModelRole:
             "scores": {name: float(found["scores"][name]) for name in self._dimensions},
             "confidence": float(found["confidence"]),
             "critique": storable(str(found.get("critique", "")))[:LONGEST],
-            "issues": tuple(_issue(one) for one in found.get("issues", [])[:MOST_ISSUES]),
+            "issues": tuple(_issue(issue) for issue in found.get("issues", [])[:MOST_ISSUES]),
         }
 
 
 def builtin_members(embedder: Embedder | None = None) -> dict[Checkpoint, tuple[PanelMember, ...]]:
     """Every role of every checkpoint, by rules."""
-    return {key: tuple(EvaluatorMember(one) for one in those) for key, those in builtin_panel(embedder).items()}
+    return {
+        key: tuple(EvaluatorMember(evaluator) for evaluator in those) for key, those in builtin_panel(embedder).items()
+    }
 
 
 def model_members(
@@ -125,7 +127,7 @@ def model_members(
         checkpoint: tuple(
             ModelRole(
                 role.value,
-                tuple(one.value for one in DIMENSIONS[checkpoint]),
+                tuple(dimension.value for dimension in DIMENSIONS[checkpoint]),
                 models[role],
                 prompts[role.value],
                 guard=guard,

@@ -173,13 +173,13 @@ class Rubric:
 
 def load_rubric(named: str | Path) -> Rubric:
     """A rubric that comes with Assay by its name, any other by the path of its file."""
-    if str(named) in [one.value for one in RubricKind]:
+    if str(named) in [kind.value for kind in RubricKind]:
         place = resources.files("assay.judging") / "rubrics" / f"{named}.toml"
         return parse_rubric(place.read_text(encoding="utf-8"), str(named))
     try:
         text = read_regular_text(Path(named))
     except (OSError, UnicodeDecodeError) as problem:
-        known = ", ".join(one.value for one in RubricKind)
+        known = ", ".join(kind.value for kind in RubricKind)
         raise MalformedFile(
             f"cannot read the rubric {named}: {problem}", remedy=f"Give the path of a file, or one of {known}."
         ) from problem
@@ -205,7 +205,7 @@ def parse_rubric(text: str, where: str) -> Rubric:
 
 def _checked(found: Mapping[str, Any]) -> Rubric:
     parts = values.labels(found["parts"], "parts")
-    strange = [one for one in parts if one not in PARTS]
+    strange = [part for part in parts if part not in PARTS]
     if strange or "answer" not in parts:
         raise BadValue(f"parts {', '.join(parts)} are not parts of a case", remedy=f"Use some of {', '.join(PARTS)}.")
     return Rubric(
@@ -272,4 +272,4 @@ def _verdict(found: dict[str, Any], rubric: Rubric) -> Verdict:
 
 def _claims(found: Any) -> tuple[str, ...]:
     listed = found if isinstance(found, list) else []
-    return tuple(storable(str(one))[:LONGEST] for one in listed[:MOST_CLAIMS])
+    return tuple(storable(str(claim))[:LONGEST] for claim in listed[:MOST_CLAIMS])

@@ -94,7 +94,7 @@ def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...
 
 def all_hold(found: tuple[Condition, ...]) -> bool:
     """Whether a change may graduate."""
-    return all(one.holds is True for one in found)
+    return all(condition.holds is True for condition in found)
 
 
 def _gain(flag: Flag, evidence: GraduationEvidence) -> Condition:
@@ -182,11 +182,15 @@ def guardrails(
 
 
 def _latencies(queries: Sequence[LoggedQuery]) -> Floats:
-    return np.asarray([one.total_latency_ms for one in queries if one.total_latency_ms is not None], dtype=np.float64)
+    return np.asarray(
+        [query.total_latency_ms for query in queries if query.total_latency_ms is not None], dtype=np.float64
+    )
 
 
 def _proxies(queries: Sequence[LoggedQuery]) -> Floats:
-    return np.asarray([one.quality_proxy_score for one in queries if one.quality_proxy_score is not None], np.float64)
+    return np.asarray(
+        [query.quality_proxy_score for query in queries if query.quality_proxy_score is not None], np.float64
+    )
 
 
 def _too_few(name: str, before: Floats, after: Floats) -> Guardrail | None:

@@ -71,12 +71,14 @@ def _values(result: EvalResult) -> Iterator[tuple[str, float]]:
 
 def _drift(work: Work, rng: np.random.Generator) -> HealthLine:
     recent = reversed(work.queries.recent(limit=DRIFT_OVER, origin=Origin.USE))
-    proxies = [(one.quality_proxy_score, one.created_at) for one in recent if one.quality_proxy_score is not None]
+    proxies = [
+        (query.quality_proxy_score, query.created_at) for query in recent if query.quality_proxy_score is not None
+    ]
     found = change_point([value for value, _ in proxies], rng=rng)
     if found is None:
         return HealthLine("quality proxy", Condition.EMPTY, f"{len(proxies)} searches are too few to see it move")
     if found.p_value >= DRIFT_P:
-        return HealthLine("quality proxy", Condition.OK, f"steady at {np.mean([one for one, _ in proxies]):.3f}")
+        return HealthLine("quality proxy", Condition.OK, f"steady at {np.mean([proxy for proxy, _ in proxies]):.3f}")
     since = proxies[found.at][1]
     reason = f"{found.before:.3f} -> {found.after:.3f} since {since:%Y-%m-%d %H:%M} (p = {found.p_value:.4f})"
     fell = found.after < found.before * (1.0 - FALL)
@@ -98,8 +100,8 @@ def _tests(running: list[AbTest]) -> HealthLine:
     if not running:
         return HealthLine("tests", Condition.EMPTY, "none is running")
     told = ", ".join(
-        f"{one.feature_id} {one.sample_count} votes, ln K {one.log_likelihood_ratio:.2f} of {one.upper_bound:.2f}"
-        for one in running
+        f"{test.feature_id} {test.sample_count} votes, ln K {test.log_likelihood_ratio:.2f} of {test.upper_bound:.2f}"
+        for test in running
     )
     return HealthLine("tests", Condition.OK, told)
 
@@ -109,7 +111,7 @@ def _learning(standing: Standing, now: datetime) -> HealthLine:
         return HealthLine("learning", Condition.EMPTY, "off (`learn_from_selection`)")
     if standing.killed_at is not None:
         return HealthLine("learning", Condition.DEGRADED, f"stopped: {standing.killed_because}")
-    reasons = "; ".join(one.said for one in standing.closed)
+    reasons = "; ".join(reason.said for reason in standing.closed)
     if standing.applying:
         return HealthLine("learning", Condition.OK, f"applied; {_noise(standing)}")
     if standing.shadow_until is not None and now < standing.shadow_until and standing.activated_at is not None:

@@ -97,8 +97,8 @@ class InterleavedSearch:
                         query_id=query_id,
                         feature_id=self._feature,
                         attempt=test.attempt,
-                        control_ids=tuple(one.item for one in drafted if one.team == "control"),
-                        treatment_ids=tuple(one.item for one in drafted if one.team == "treatment"),
+                        control_ids=tuple(draft.item for draft in drafted if draft.team == "control"),
+                        treatment_ids=tuple(draft.item for draft in drafted if draft.team == "treatment"),
                         created_at=self._clock.now(),
                     )
                 )
@@ -107,7 +107,7 @@ class InterleavedSearch:
 def merged(control: tuple[Hit, ...], treatment: tuple[Hit, ...], drafted: tuple[Drafted, ...]) -> tuple[Hit, ...]:
     """The hits in the order they were drafted; one that both sides have is the control's."""
     by_id = {hit.memory_id: hit for hit in (*treatment, *control)}
-    return tuple(replace(by_id[one.item], rank=rank) for rank, one in enumerate(drafted, start=1))
+    return tuple(replace(by_id[draft.item], rank=rank) for rank, draft in enumerate(drafted, start=1))
 
 
 def collect_interleaved(store: Store, scope: Scope, trials: Trials, feature_id: str, clock: Clock) -> int:
@@ -125,8 +125,8 @@ def collect_interleaved(store: Store, scope: Scope, trials: Trials, feature_id: 
 
 def _cast(work: Work, trials: Trials, shown: Interleaving) -> bool:
     drafted = [
-        *(Drafted(one, "control") for one in shown.control_ids),
-        *(Drafted(one, "treatment") for one in shown.treatment_ids),
+        *(Drafted(memory_id, "control") for memory_id in shown.control_ids),
+        *(Drafted(memory_id, "treatment") for memory_id in shown.treatment_ids),
     ]
     earned = credit(drafted, used(work.feedback.of_query(shown.query_id)))
     query = work.queries.get(shown.query_id).query
@@ -136,7 +136,7 @@ def _cast(work: Work, trials: Trials, shown: Interleaving) -> bool:
 
 def used(events: list[FeedbackEvent]) -> set[str]:
     """The memories that were used, by what was seen."""
-    return {one.memory_id for one in events if one.event_type in CREDITED and one.memory_id is not None}
+    return {event.memory_id for event in events if event.event_type in CREDITED and event.memory_id is not None}
 
 
 # --- Votes collected from the log ---
@@ -207,5 +207,5 @@ def _arm(feature_id: str, identity: str, percent: int) -> Arm:
 
 def _outcome(work: Work, query: LoggedQuery) -> float:
     taken = used(work.feedback.of_query(query.query_id))
-    ranks = [rank for rank, one in enumerate(query.result_ids, start=1) if one in taken]
+    ranks = [rank for rank, memory_id in enumerate(query.result_ids, start=1) if memory_id in taken]
     return 1.0 / ranks[0] if ranks else 0.0

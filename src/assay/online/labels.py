@@ -50,8 +50,8 @@ def showings(store: Store, scope: Scope, *, limit: int = MOST) -> list[tuple[Log
 
 def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: datetime) -> list[Judgment]:
     """Judgments for the newest query of each wording, where use says enough."""
-    newest = {one.query: query.query_id for query, shown in found for one in shown}
-    every: Iterable[Showing] = (one for _, shown in found for one in shown)
+    newest = {showing.query: query.query_id for query, shown in found for showing in shown}
+    every: Iterable[Showing] = (showing for _, shown in found for showing in shown)
     made = []
     for (key, memory_id), seen in attractions(every).items():
         above = seen.above_average
@@ -72,7 +72,9 @@ def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: d
 
 def _list_showings(query: LoggedQuery, taken: set[str]) -> list[Showing]:
     key = query_key(query.query)
-    return [Showing(key, one, place, one in taken) for place, one in enumerate(query.result_ids, start=1)]
+    return [
+        Showing(key, memory_id, place, memory_id in taken) for place, memory_id in enumerate(query.result_ids, start=1)
+    ]
 
 
 # --- When a model's grades count beside a person's ---
@@ -106,7 +108,7 @@ def admission(judgments: Sequence[Judgment], *, rng: np.random.Generator) -> Adm
     if not shared:
         return Admission(pairs=0, agreement=None, kappa=None, admitted=False, sentence="No pair was graded by both.")
     ours, theirs = [hand[pair] for pair in shared], [model[pair] for pair in shared]
-    agreement = float(np.mean([one == other for one, other in zip(ours, theirs, strict=True)]))
+    agreement = float(np.mean([grade == other for grade, other in zip(ours, theirs, strict=True)]))
     kappa = cohen_kappa(ours, theirs, rng=rng).value
     told = f"{agreement:.0%} agreement over {len(shared)} pairs"
     if len(shared) < LEAST_PAIRS:
@@ -121,8 +123,12 @@ def counting(judgments: Sequence[Judgment], *, rng: np.random.Generator) -> list
     """The judgments that may be measured with: a model's only when they were admitted."""
     if admission(judgments, rng=rng).admitted:
         return list(judgments)
-    return [one for one in judgments if one.source is not JudgmentSource.LLM_JUDGE]
+    return [judgment for judgment in judgments if judgment.source is not JudgmentSource.LLM_JUDGE]
 
 
 def _relevant(judgments: Sequence[Judgment], source: JudgmentSource) -> dict[tuple[str, str], int]:
-    return {(one.query_id, one.memory_id): int(one.relevance >= RELEVANT) for one in judgments if one.source is source}
+    return {
+        (judgment.query_id, judgment.memory_id): int(judgment.relevance >= RELEVANT)
+        for judgment in judgments
+        if judgment.source is source
+    }

@@ -116,11 +116,11 @@ class Ladder:
         """Write down what an offline comparison came to."""
         flag = known(feature_id)
         found = conditions(flag, _offline_only(evidence))
-        kept = [one for one in found if one.name != "test"]
+        kept = [condition for condition in found if condition.name != "test"]
         outcome = StepOutcome.PASSED
-        if not evidence.gate_passed or any(one.holds is False for one in kept):
+        if not evidence.gate_passed or any(condition.holds is False for condition in kept):
             outcome = StepOutcome.FAILED
-        elif any(one.holds is None for one in kept):
+        elif any(condition.holds is None for condition in kept):
             outcome = StepOutcome.INCONCLUSIVE
         gains = evidence.gains
         sentence = f"{gains.metric} {gains.mean:+.4f} on {evidence.dataset}, over {gains.queries} queries."
@@ -163,14 +163,17 @@ class Ladder:
         """Give a change to everybody. Refuses while a condition does not hold."""
         page = self.page(scope, feature_id, rng=np.random.default_rng(0))
         if not page.may_graduate:
-            missing = " ".join(one.sentence for one in page.conditions if one.holds is not True)
+            missing = " ".join(condition.sentence for condition in page.conditions if condition.holds is not True)
             raise InputError(f"{feature_id} has not earned it: {missing}", remedy="Measure what is missing.")
         before = page.state.percent
         self._flags.turn(self._store, scope, feature_id, "on")
         with self._store.writing(scope) as work:
             test = work.ab_tests.latest(feature_id, to_change=True)
             self.trials.close(work, test, AbTestStatus.GRADUATED)
-            done, held = (Step.GRADUATION, StepOutcome.GRADUATED), [one._asdict() for one in page.conditions]
+            done, held = (
+                (Step.GRADUATION, StepOutcome.GRADUATED),
+                [condition._asdict() for condition in page.conditions],
+            )
             sentence = f"On for everybody; it was on for {before} % before."
             return self._step(work, feature_id, done, sentence, percent_before=before, conditions=held)
 
@@ -184,9 +187,9 @@ class Ladder:
             ]
         for name, step in graduated:
             seen[name] = self._watch_guardrails(scope, step, rng)
-            broken = [one for one in seen[name] if one.broken]
+            broken = [guardrail for guardrail in seen[name] if guardrail.broken]
             if broken:
-                self.rollback(scope, name, " ".join(one.sentence for one in broken))
+                self.rollback(scope, name, " ".join(guardrail.sentence for guardrail in broken))
         return seen
 
     def rollback(self, scope: Scope, feature_id: str, why: str) -> LadderStep:
@@ -209,7 +212,7 @@ class Ladder:
 
     def _reject(self, work: Work, test: AbTest) -> LadderStep | None:
         steps = work.ladder_steps.of(test.feature_id)
-        if any(one.outcome is StepOutcome.REJECTED and one.attempt == test.attempt for one in steps):
+        if any(step.outcome is StepOutcome.REJECTED and step.attempt == test.attempt for step in steps):
             return None
         sentence = f"Attempt {test.attempt} ended {decision_of(test)}, after {test.sample_count} queries."
         return self._step(work, test.feature_id, (Step.GRADUATION, StepOutcome.REJECTED), sentence)
@@ -220,7 +223,7 @@ class Ladder:
         if steps and steps[-1].outcome is StepOutcome.RECOMMENDED:
             return None
         sentence = f"All four conditions hold. To give it to everybody: `assay ladder graduate {feature_id}`."
-        done, held = (Step.GRADUATION, StepOutcome.RECOMMENDED), [one._asdict() for one in found]
+        done, held = (Step.GRADUATION, StepOutcome.RECOMMENDED), [condition._asdict() for condition in found]
         return self._step(work, feature_id, done, sentence, conditions=held)
 
     def _step(
@@ -364,7 +367,7 @@ def _sides(stored: dict[str, Any] | None) -> Sides | None:
 
 # --- Offline evidence from two finished runs ---
 
-GAINED = tuple(MetricSpec.parse(one) for one in ("mrr@5", "mrr@10", "mrr", "anchor_mrr"))
+GAINED = tuple(MetricSpec.parse(name) for name in ("mrr@5", "mrr@10", "mrr", "anchor_mrr"))
 """What is gained: the first of these that was measured."""
 SURFACES = MetricSpec.parse("constitutional_surfacing@5")
 
@@ -413,7 +416,7 @@ def gained_by(run: RunResult) -> MetricSpec:
 
 def _pairs(before: dict[str, Outcome], after: dict[str, Outcome]) -> list[tuple[float, float]]:
     both = [(before[case].value, after[case].value) for case in before if case in after]
-    return [(one, other) for one, other in both if one is not None and other is not None]
+    return [(before, other) for before, other in both if before is not None and other is not None]
 
 
 def _surfacing(control: RunResult, treatment: RunResult) -> Sides | None:

@@ -103,7 +103,7 @@ def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | No
 
 
 def _weigh_ranks(ids: Sequence[str]) -> dict[str, float]:
-    return {one: 1.0 / rank for rank, one in enumerate(ids, start=1)}
+    return {memory_id: 1.0 / rank for rank, memory_id in enumerate(ids, start=1)}
 
 
 # --- Shadow runs beside live searches ---
@@ -256,7 +256,7 @@ class Shadow:
         at = self._clock.now()
         for scope, controls in drops.items():
             features = self._features(scope)
-            self._write(scope, [failed_run(name, one, DROPPED, at=at) for name in features for one in controls])
+            self._write(scope, [failed_run(name, control, DROPPED, at=at) for name in features for control in controls])
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:

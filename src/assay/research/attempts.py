@@ -159,7 +159,8 @@ def best_of(attempts: Sequence[PlanAttempt]) -> PlanAttempt:
 def _issues(verdict: PanelVerdict) -> tuple[Issue, ...]:
     """What the roles named, each once, the less content role first."""
     roles = sorted(
-        (one for one in verdict.results if one.scored), key=lambda one: min(one.scores.values(), default=1.0)
+        (result for result in verdict.results if result.scored),
+        key=lambda role_result: min(role_result.scores.values(), default=1.0),
     )
     found: dict[str, Issue] = {}
     for issue in (issue for role in roles for issue in role.issues):
@@ -169,8 +170,12 @@ def _issues(verdict: PanelVerdict) -> tuple[Issue, ...]:
 
 def _feedback(result: CheckpointResult, issues: Sequence[Issue]) -> str:
     verdict = result.verdict
-    said = [] if verdict is None else [f"{one.role}: {one.critique}" for one in verdict.results if one.critique]
+    said = (
+        []
+        if verdict is None
+        else [f"{result.role}: {result.critique}" for result in verdict.results if result.critique]
+    )
     if verdict is not None and verdict.escalation is not None and verdict.escalation.scored:
         said.append(f"reviewer: {verdict.escalation.verdict}")
-    fixes = [f"{one.issue} - {one.fix}" for one in issues]
+    fixes = [f"{issue.issue} - {issue.fix}" for issue in issues]
     return "\n".join([*said, *fixes])

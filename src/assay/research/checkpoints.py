@@ -53,9 +53,9 @@ def standing_of(verdict: PanelVerdict) -> Standing:
         return Standing(CheckpointState.JUDGE_FAILED, "no role has any confidence in its scores")
     if verdict.aggregate is not None:
         return Standing(CheckpointState.SCORED, "")
-    lost = [one for one in verdict.results if not one.scored]
-    if any(one.outcome is RoleOutcome.UNREADABLE for one in lost):
-        first = next(one for one in lost if one.outcome is RoleOutcome.UNREADABLE)
+    lost = [result for result in verdict.results if not result.scored]
+    if any(result.outcome is RoleOutcome.UNREADABLE for result in lost):
+        first = next(result for result in lost if result.outcome is RoleOutcome.UNREADABLE)
         return Standing(CheckpointState.JUDGE_FAILED, f"{_outcomes(verdict)}: {first.reason}")
     return Standing(CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "nobody evaluates")
 
@@ -93,7 +93,7 @@ def told_safely(tell: Callable[[], None]) -> bool:
 
 
 def _outcomes(verdict: PanelVerdict) -> str:
-    counted = Counter(one.outcome.value for one in verdict.results)
+    counted = Counter(result.outcome.value for result in verdict.results)
     return ", ".join(f"{count} {name}" for name, count in sorted(counted.items()))
 
 
@@ -129,8 +129,8 @@ class SimilarEvaluations:
         """What was said of the same things for a question alike; it says that it is taken over."""
         seen, texts = _seen(material, judged_by), _texts(material)
         with self._gate:
-            candidates = list(islice((one for one in self._kept if one.seen == seen), COMPARED))
-        found = next((one for one in candidates if self._are_alike(texts, one.texts)), None)
+            candidates = list(islice((entry for entry in self._kept if entry.seen == seen), COMPARED))
+        found = next((candidate for candidate in candidates if self._are_alike(texts, candidate.texts)), None)
         return None if found is None else replace(found.result, cached=True, reason=TAKEN_OVER)
 
     def keep(self, material: Material, judged_by: Any, result: CheckpointResult) -> None:
@@ -141,7 +141,7 @@ class SimilarEvaluations:
     def _are_alike(self, mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
         """Texts that cannot be compared are not alike: what was to save an evaluation must not cost it."""
         try:
-            return all(self._alike(one, other) for one, other in zip(mine, theirs, strict=True))
+            return all(self._alike(text, other) for text, other in zip(mine, theirs, strict=True))
         except Exception as problem:  # noqa: BLE001 - as above
             _log.warning("questions could not be compared: %s, evaluating", type(problem).__name__)
             return False
@@ -157,7 +157,7 @@ def _texts(material: Material) -> tuple[str, ...]:
 def _seen(material: Material, judged_by: Any) -> str:
     """Everything else that moves a verdict, as one key; of the time, the day."""
     day = None if material.now is None else material.now.date().isoformat()
-    judged = [_source(one) for one in material.passages]
+    judged = [_source(passage) for passage in material.passages]
     answer = plain(replace(material.synthesis, confidence=None)) if material.synthesis is not None else None
     return content_hash([material.checkpoint.value, len(_texts(material)), judged, answer, day, judged_by])
 
@@ -280,11 +280,11 @@ def passes(verdict: PanelVerdict, options: PanelOptions) -> bool:
     if verdict.aggregate is None or below(verdict.aggregate, threshold):
         return False
     failed = set(failed_in(verdict, options))
-    if failed & {one.value for one in ALWAYS[checkpoint]}:
+    if failed & {dimension.value for dimension in ALWAYS[checkpoint]}:
         return False
     if not within(verdict.aggregate, threshold, options.borderline):
         return True
-    return not failed & {one.value for one in IF_BORDERLINE.get(checkpoint, ())}
+    return not failed & {dimension.value for dimension in IF_BORDERLINE.get(checkpoint, ())}
 
 
 def failed_in(verdict: PanelVerdict, options: PanelOptions) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class CustomDimension:
         require(self, values.identifier, "name")
         require(self, one_of(Checkpoint), "checkpoint")
         require(self, values.share, "weight", "bar")
-        if self.name in [one.value for one in Dimension]:
+        if self.name in [dimension.value for dimension in Dimension]:
             raise BadValue(f"{self.name!r} is a dimension of Assay's own", remedy="Give yours another name.")
         if (self.score is None) == (self.prompt is None):
             raise BadValue(
@@ -91,17 +91,17 @@ def with_custom(
 ) -> dict[Checkpoint, tuple[PanelMember, ...]]:
     """The members of a panel and these."""
     found = {checkpoint: list(members.get(checkpoint, ())) for checkpoint in Checkpoint}
-    for one in dimensions:
-        found[one.checkpoint].append(_member(one, model, guard))
+    for dimension in dimensions:
+        found[dimension.checkpoint].append(_member(dimension, model, guard))
     return {checkpoint: tuple(those) for checkpoint, those in found.items()}
 
 
-def _member(one: CustomDimension, model: ChatModel | None, guard: Guard) -> PanelMember:
-    if one.score is not None:
-        return CustomMember(one, one.score)
-    if model is None or one.prompt is None:
+def _member(dimension: CustomDimension, model: ChatModel | None, guard: Guard) -> PanelMember:
+    if dimension.score is not None:
+        return CustomMember(dimension, dimension.score)
+    if model is None or dimension.prompt is None:
         raise BadValue(
-            f"custom dimension {one.name!r} has a rubric, and no model is set up",
+            f"custom dimension {dimension.name!r} has a rubric, and no model is set up",
             remedy="Set model.url and model.name.",
         )
-    return ModelRole(f"custom.{one.name}", (one.name,), model, one.prompt, guard=guard)
+    return ModelRole(f"custom.{dimension.name}", (dimension.name,), model, dimension.prompt, guard=guard)

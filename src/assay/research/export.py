@@ -47,8 +47,8 @@ def _by_role(trace: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for checkpoint, attempt, result in _results(trace):
         verdict = result["verdict"] or {}
-        for one in verdict.get("results", []):
-            found.setdefault(one["role"], []).append({"checkpoint": checkpoint, "attempt": attempt, **one})
+        for response in verdict.get("results", []):
+            found.setdefault(response["role"], []).append({"checkpoint": checkpoint, "attempt": attempt, **response})
         if verdict.get("escalation"):
             said = {"checkpoint": checkpoint, "attempt": attempt, **verdict["escalation"]}
             found.setdefault("escalation_reviewer", []).append(said)
@@ -56,8 +56,8 @@ def _by_role(trace: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _results(trace: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    for one in trace["plan_evaluation"]["attempts"]:
-        yield "plan", one["number"], one["result"]
+    for attempt in trace["plan_evaluation"]["attempts"]:
+        yield "plan", attempt["number"], attempt["result"]
     yield "retrieval", 1, trace["retrieval_evaluation"]["result"]
-    for one in trace["answer_evaluation"]["attempts"]:
-        yield "answer", one["number"], one["result"]
+    for attempt in trace["answer_evaluation"]["attempts"]:
+        yield "answer", attempt["number"], attempt["result"]

@@ -190,12 +190,12 @@ def _disagreements(run: Run) -> Iterator[Notice]:
 
 def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
     results = _results(run)
-    by_checkpoint = {one.checkpoint: one for one in results}
-    scored = [one.score for one in results if one.score is not None]
-    lost = [one for one in results if one.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}]
+    by_checkpoint = {result.checkpoint: result for result in results}
+    scored = [result.score for result in results if result.score is not None]
+    lost = [result for result in results if result.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}]
     every = list(_every(run))
-    skipped = [one for one in every if one.state is CheckpointState.SKIPPED]
-    verdicts = [one.verdict for one in every if one.verdict is not None]
+    skipped = [result for result in every if result.state is CheckpointState.SKIPPED]
+    verdicts = [result.verdict for result in every if result.verdict is not None]
     return ResearchSession(
         log_id=run.question.log_id,
         created_at=run.parts.clock.now(),
@@ -206,58 +206,66 @@ def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
         plan_score=by_checkpoint[Checkpoint.PLAN].score,
         retrieval_score=by_checkpoint[Checkpoint.RETRIEVAL].score,
         answer_score=by_checkpoint[Checkpoint.ANSWER].score if Checkpoint.ANSWER in by_checkpoint else None,
-        scores={name: score for one in results for name, score in one.scores.items()},
-        failed_dimensions=tuple(dict.fromkeys(name for one in results for name in one.failed_dimensions)),
-        passed=None if lost or not scored else all(one.passed for one in results if one.passed is not None),
+        scores={name: score for result in results for name, score in result.scores.items()},
+        failed_dimensions=tuple(dict.fromkeys(name for result in results for name in result.failed_dimensions)),
+        passed=None if lost or not scored else all(result.passed for result in results if result.passed is not None),
         failure_type=_failure(run, results),
         iterations=len(run.plan_attempts),
         exhausted=run.exhausted,
-        escalated=any(one.escalation is not None and one.escalation.scored for one in verdicts),
+        escalated=any(verdict.escalation is not None and verdict.escalation.scored for verdict in verdicts),
         severe=run.retrieval.passed is False,
         regenerated=len(run.answer_attempts) > 1,
         skipped=bool(skipped),
-        skip_reason="; ".join(f"{one.checkpoint}: {one.reason}" for one in skipped)[:4_000],
-        judge_failed=any(one.state is CheckpointState.JUDGE_FAILED for one in every),
+        skip_reason="; ".join(f"{result.checkpoint}: {result.reason}" for result in skipped)[:4_000],
+        judge_failed=any(result.state is CheckpointState.JUDGE_FAILED for result in every),
         evaluated_by=_by(run),
-        evaluation_ms=sum(one.latency_ms for one in every),
-        tokens=_tokens([one.tokens for one in verdicts]),
+        evaluation_ms=sum(result.latency_ms for result in every),
+        tokens=_tokens([verdict.tokens for verdict in verdicts]),
         prompt_versions=tuple(sorted(set(_prompts(run)))),
     )
 
 
 def _every(run: Run) -> Iterator[CheckpointResult]:
-    yield from (one.result for one in run.plan_attempts)
+    yield from (attempt.result for attempt in run.plan_attempts)
     yield run.retrieval
-    yield from (one.result for one in run.answer_attempts)
+    yield from (attempt.result for attempt in run.answer_attempts)
 
 
 def _failure(run: Run, results: Sequence[CheckpointResult]) -> str:
     """What failed first, by name; a plan that was mended afterwards counts too: there is something to learn from it."""
-    plans = [one.result for one in run.plan_attempts if one.result.passed is False]
+    plans = [attempt.result for attempt in run.plan_attempts if attempt.result.passed is False]
     if plans:
         return failure_of(plans[0])
-    failed = [one.checkpoint for one in results if one.passed is False]
+    failed = [result.checkpoint for result in results if result.passed is False]
     return {Checkpoint.RETRIEVAL: "weak_retrieval", Checkpoint.ANSWER: "weak_answer"}[failed[0]] if failed else ""
 
 
 def _by(run: Run) -> EvaluatedBy:
-    kinds = {role.kind for one in _every(run) if one.verdict is not None for role in one.verdict.results if role.scored}
+    kinds = {
+        role.kind
+        for result in _every(run)
+        if result.verdict is not None
+        for role in result.verdict.results
+        if role.scored
+    }
     if len(kinds) > 1:
         return EvaluatedBy.MIXED
     return EvaluatedBy(kinds.pop()) if kinds else EvaluatedBy.NOBODY
 
 
 def _prompts(run: Run) -> Iterator[str]:
-    made = [one.plan.prompt for one in run.plan_attempts] + [one.synthesis.prompt for one in run.answer_attempts]
-    yield from (one for one in made if one)
+    made = [attempt.plan.prompt for attempt in run.plan_attempts] + [
+        attempt.synthesis.prompt for attempt in run.answer_attempts
+    ]
+    yield from (result for result in made if result)
     # A version whose reply could not be used was asked all the same: left out, a bad one would look better than it is.
     yield from run.parts.dealt
-    for verdict in (one.verdict for one in _every(run) if one.verdict is not None):
+    for verdict in (result.verdict for result in _every(run) if result.verdict is not None):
         yield from (role.prompt for role in verdict.results if role.prompt)
         if verdict.escalation is not None and verdict.escalation.prompt:
             yield verdict.escalation.prompt
 
 
 def _tokens(counts: Sequence[int | None]) -> int | None:
-    known = [one for one in counts if one is not None]
+    known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

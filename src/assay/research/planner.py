@@ -95,7 +95,7 @@ def _queries(asked: AskedQuestion) -> Iterator[PlannedQuery]:
     yield from _part_queries(asked)
     subject = _words(asked.keys)
     known = set(words(subject))
-    for moment in (one for one in asked.time if not set(words(one)) <= known):
+    for moment in (phrase for phrase in asked.time if not set(words(phrase)) <= known):
         yield PlannedQuery(text=_short(f"{subject} {moment}"), purpose=Purpose.TIME)
     for excluded in asked.excluded:
         yield PlannedQuery(text=_short(f"{subject} without {excluded}"), purpose=Purpose.EXCLUSION)
@@ -201,7 +201,7 @@ class PatternedPlanner:
             previous=self._rules.plan(question),
             mode=IterationMode.TARGETED_FIX,
             failure_type=KNOWN_PATTERN,
-            critique="\n".join(f"{one.issue} {one.fix}" for one in issues),
+            critique="\n".join(f"{issue.issue} {issue.fix}" for issue in issues),
             issues=issues,
         )
         made = self._inner.plan(question, feedback=known)
@@ -227,7 +227,10 @@ _SCHEMA: Mapping[str, Any] = {
             "items": {
                 "type": "object",
                 "required": ["text"],
-                "properties": {"text": _TEXT, "purpose": {"type": "string", "enum": [one.value for one in Purpose]}},
+                "properties": {
+                    "text": _TEXT,
+                    "purpose": {"type": "string", "enum": [purpose.value for purpose in Purpose]},
+                },
             },
         },
     },
@@ -299,21 +302,23 @@ def _fits(found: dict[str, Any]) -> dict[str, Any]:
     problem = next(wrongs(found, _SCHEMA), None)
     if problem is not None:
         raise UnreadableReply(problem)
-    queries = _each_once(_query(one) for one in found["queries"] if one["text"].strip())[:MOST_QUERIES]
+    queries = _each_once(_query(query) for query in found["queries"] if query["text"].strip())[:MOST_QUERIES]
     if not queries:
         raise UnreadableReply("it has no query")
     return {
         "queries": queries,
         "intent": storable(found["intent"])[:LONGEST],
-        "aspects": tuple(storable(one)[:LONGEST] for one in found.get("aspects", [])[:MOST_QUERIES] if one.strip()),
+        "aspects": tuple(
+            storable(aspect)[:LONGEST] for aspect in found.get("aspects", [])[:MOST_QUERIES] if aspect.strip()
+        ),
     }
 
 
 def _each_once(queries: Iterable[PlannedQuery]) -> tuple[PlannedQuery, ...]:
     """Without what was asked for already: small models repeat themselves."""
     known: dict[str, PlannedQuery] = {}
-    for one in queries:
-        known.setdefault(one.text.casefold(), one)
+    for query in queries:
+        known.setdefault(query.text.casefold(), query)
     return tuple(known.values())
 
 

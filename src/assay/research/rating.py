@@ -93,5 +93,5 @@ def _majority(events: Iterable[FeedbackEvent]) -> bool | None:
     for event in events:
         who = str(event.metadata.get("principal", ""))
         sums[who] = sums.get(who, 0) + _SIDES.get(event.event_type, 0)
-    total = sum((one > 0) - (one < 0) for one in sums.values())
+    total = sum((balance > 0) - (balance < 0) for balance in sums.values())
     return None if total == 0 else total > 0

@@ -48,7 +48,7 @@ def trace_of(
                 "attempts": plan_attempts,
                 CHOSEN: chosen_plan,
                 "total_iterations": session.iterations,
-                "passed": None if last is None else any(one.result.passed for one in plan_attempts),
+                "passed": None if last is None else any(attempt.result.passed for attempt in plan_attempts),
                 "exhausted": session.exhausted,
             },
             "retrieval_evaluation": {
@@ -83,6 +83,6 @@ def plan_in(trace: Mapping[str, Any]) -> Plan | None:
     if chosen is None:
         return None
     written = chosen["plan"]
-    queries = tuple(PlannedQuery(**one) for one in written["queries"])
+    queries = tuple(PlannedQuery(**query) for query in written["queries"])
     listed = {name: tuple(written[name]) for name in ("aspects", "time", "excluded")}
     return Plan(**{**written, **listed, "queries": queries})

@@ -304,5 +304,9 @@ def _scores(result: CheckpointResult) -> dict[str, Any]:
 
 def _critique(result: CheckpointResult) -> str:
     verdict = result.verdict
-    said = [] if verdict is None else [f"{one.role}: {one.critique}" for one in verdict.results if one.critique]
+    said = (
+        []
+        if verdict is None
+        else [f"{result.role}: {result.critique}" for result in verdict.results if result.critique]
+    )
     return "\n".join(said)

@@ -70,13 +70,15 @@ class _Gathered:
     def add(self, result: SearchResult) -> None:
         """One query's list."""
         self.query_ids.append(result.query_id)
-        self.problems += [one for one in result.degraded if one not in self.problems]
+        self.problems += [problem for problem in result.degraded if problem not in self.problems]
         rank = 0
         for hit in result.hits:
             scores = {} if hit.explanation is None else hit.explanation.passage_scores()
-            for one in sorted(hit.passages, key=lambda one: (-scores.get(one.position, 0.0), one.position)):
+            for passage in sorted(hit.passages, key=lambda part: (-scores.get(part.position, 0.0), part.position)):
                 rank += 1
-                place = self.places.setdefault((hit.memory_id, one.position), _Place(_passage(hit, one, scores)))
+                place = self.places.setdefault(
+                    (hit.memory_id, passage.position), _Place(_passage(hit, passage, scores))
+                )
                 place.worth += 1.0 / (DAMPING + rank)
 
 
@@ -102,9 +104,9 @@ class MemorySearch:
                 gathered.add(self._searcher.search(scope, request))
             except AssayError as problem:
                 gathered.problems.append(problem.message)
-        best = sorted(gathered.places.values(), key=lambda one: -one.worth)[: wanted.passages]
+        best = sorted(gathered.places.values(), key=lambda place: -place.worth)[: wanted.passages]
         return Found(
-            passages=tuple(replace(one.passage, number=number) for number, one in enumerate(best, start=1)),
+            passages=tuple(replace(place.passage, number=number) for number, place in enumerate(best, start=1)),
             query_ids=tuple(gathered.query_ids),
             problems=tuple(gathered.problems),
             failed=not gathered.query_ids,
@@ -112,7 +114,7 @@ class MemorySearch:
 
 
 def _queries(plan: Plan, *, widened: bool) -> Sequence[PlannedQuery]:
-    asked = {one.text: one for one in plan.queries}
+    asked = {query.text: query for query in plan.queries}
     if widened:
         asked.setdefault(plan.question, PlannedQuery(text=plan.question))
     return list(asked.values())
@@ -122,15 +124,15 @@ def _same_words(query: str, question: str) -> bool:
     return normalised_phrase(query) == normalised_phrase(question)
 
 
-def _passage(hit: Hit, one: HitPassage, scores: dict[int, float]) -> Passage:
+def _passage(hit: Hit, part: HitPassage, scores: dict[int, float]) -> Passage:
     return Passage(
         number=1,
-        text=one.text,
+        text=part.text,
         memory_id=hit.memory_id,
         title=hit.title,
         rel_path=hit.rel_path,
-        heading_path=one.heading_path,
-        score=scores.get(one.position, hit.score),
+        heading_path=part.heading_path,
+        score=scores.get(part.position, hit.score),
         updated_at=hit.updated_at,
         superseded=hit.superseded_at is not None,
     )

@@ -80,7 +80,7 @@ class ExtractiveSynthesiser:
         asked = read_question(question)
         if not words(asked.text):
             return _declined("the question has no words", 0.0)
-        evidence = self._read([one.text for one in passages])
+        evidence = self._read([passage.text for passage in passages])
         if not evidence.sentences:
             return _declined("no passage was found", 0.0)
         chance = answerable(question, evidence).probability
@@ -109,20 +109,23 @@ def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> 
     chosen = [_Chosen(place=first, score=scores[first])]
     while len(chosen) < MOST_QUOTES and (further := _next(scores, chosen, evidence)) is not None:
         chosen.append(further)
-    order = {one.place: number for number, one in enumerate(chosen)}
+    order = {sentence.place: number for number, sentence in enumerate(chosen)}
     best_passage = evidence.sentences[first].passage
-    return sorted(chosen, key=lambda one: (_passage(one, evidence) != best_passage, one.place, order[one.place]))
+    return sorted(
+        chosen,
+        key=lambda sentence: (_passage(sentence, evidence) != best_passage, sentence.place, order[sentence.place]),
+    )
 
 
-def _passage(one: _Chosen, evidence: Evidence) -> int:
-    return evidence.sentences[one.place].passage
+def _passage(sentence: _Chosen, evidence: Evidence) -> int:
+    return evidence.sentences[sentence.place].passage
 
 
 def _scores(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> dict[int, float]:
     shared = {
-        place: coverage(wanted, one.stems, evidence)
-        for place, one in enumerate(evidence.sentences)
-        if len(words(one.text)) >= FEWEST_WORDS and not one.text.endswith("?")
+        place: coverage(wanted, sentence.stems, evidence)
+        for place, sentence in enumerate(evidence.sentences)
+        if len(words(sentence.text)) >= FEWEST_WORDS and not sentence.text.endswith("?")
     }
     nearest = sorted(shared, key=lambda place: (-shared[place], place))[:16]
     cosines = _cosines(asked.text, nearest, evidence)
@@ -146,8 +149,8 @@ def _kind_bonus(asked: AskedQuestion, sentence: Sentence) -> float:
 
 def _next(scores: Mapping[int, float], chosen: Sequence[_Chosen], evidence: Evidence) -> _Chosen | None:
     """The sentence that scores best among those that say something the chosen ones do not."""
-    said = {stem for one in chosen for stem in evidence.sentences[one.place].stems}
-    taken = {one.place for one in chosen}
+    said = {stem for sentence in chosen for stem in evidence.sentences[sentence.place].stems}
+    taken = {sentence.place for sentence in chosen}
     best: _Chosen | None = None
     for place, score in scores.items():
         own = content(evidence.sentences[place].tokens)
@@ -160,14 +163,14 @@ def _next(scores: Mapping[int, float], chosen: Sequence[_Chosen], evidence: Evid
 
 def _answer(chosen: Sequence[_Chosen], passages: Sequence[Passage], evidence: Evidence, confidence: float) -> Synthesis:
     statements, quotes = [], dict[int, str]()
-    for one in chosen:
-        sentence = evidence.sentences[one.place]
+    for pick in chosen:
+        sentence = evidence.sentences[pick.place]
         number = passages[sentence.passage].number
         statements.append(Statement(text=unmarked(sentence.text), citations=(number,)))
         quotes.setdefault(number, sentence.text)
-    by_number = {one.number: one for one in passages}
+    by_number = {passage.number: passage for passage in passages}
     return Synthesis(
-        text=" ".join(f"{one.text} [{one.citations[0]}]" for one in statements),
+        text=" ".join(f"{statement.text} [{statement.citations[0]}]" for statement in statements),
         statements=tuple(statements),
         citations=tuple(_citation(by_number[number], quote) for number, quote in sorted(quotes.items())),
         confidence=confidence,
@@ -245,7 +248,7 @@ class ModelSynthesiser:
         """An answer with citations, or an abstention."""
         if not passages:
             return self._rules.synthesise(question, passages, plan=plan)
-        numbers = frozenset(one.number for one in passages)
+        numbers = frozenset(passage.number for passage in passages)
         try:
             asked = self._request(question, passages, feedback)
             found = ask_structured(self._model, asked, lambda text: _strict(text, numbers))
@@ -281,11 +284,11 @@ def _strict(text: str, numbers: frozenset[int]) -> dict[str, Any]:
 
 def _fits(found: dict[str, Any], numbers: frozenset[int]) -> dict[str, Any]:
     said = _shaped(found)
-    for one in said["statements"]:
-        foreign = [number for number in one["citations"] if number not in numbers]
-        if foreign or not one["citations"]:
+    for statement in said["statements"]:
+        foreign = [number for number in statement["citations"] if number not in numbers]
+        if foreign or not statement["citations"]:
             what = f"cites [{foreign[0]}], which is no passage" if foreign else "cites no passage"
-            raise UnreadableReply(f"the statement {one['text'][:80]!r} {what}")
+            raise UnreadableReply(f"the statement {statement['text'][:80]!r} {what}")
     return said
 
 
@@ -295,9 +298,9 @@ def _shaped(found: dict[str, Any]) -> dict[str, Any]:
         raise UnreadableReply(problem)
     listed = found["statements"][:MOST_STATEMENTS]
     statements = [
-        {"text": text, "citations": list(dict.fromkeys(int(number) for number in one["citations"]))}
-        for one in listed
-        if (text := " ".join(storable(one["text"])[:LONGEST].split()))
+        {"text": text, "citations": list(dict.fromkeys(int(number) for number in statement["citations"]))}
+        for statement in listed
+        if (text := " ".join(storable(statement["text"])[:LONGEST].split()))
     ]
     if not found["abstained"] and not statements:
         raise UnreadableReply("it states nothing and does not abstain")
@@ -312,9 +315,9 @@ def _salvaged(raw: Sequence[str], numbers: frozenset[int]) -> dict[str, Any] | N
         except UnreadableReply:
             continue
         cited = [
-            {"text": one["text"], "citations": known}
-            for one in said["statements"]
-            if (known := [number for number in one["citations"] if number in numbers])
+            {"text": statement["text"], "citations": known}
+            for statement in said["statements"]
+            if (known := [number for number in statement["citations"] if number in numbers])
         ]
         if cited:
             return {**said, "abstained": False, "statements": cited}
@@ -327,12 +330,17 @@ def _abstention(said: Mapping[str, Any]) -> Synthesis:
 
 
 def _answer_from_statements(statements: Sequence[Mapping[str, Any]], passages: Sequence[Passage]) -> Synthesis:
-    cited = {number for one in statements for number in one["citations"]}
-    lines = [f"{one['text']} {' '.join(f'[{number}]' for number in one['citations'])}" for one in statements]
+    cited = {number for statement in statements for number in statement["citations"]}
+    lines = [
+        f"{statement['text']} {' '.join(f'[{number}]' for number in statement['citations'])}"
+        for statement in statements
+    ]
     return Synthesis(
         text=" ".join(lines),
-        statements=tuple(Statement(text=one["text"], citations=tuple(one["citations"])) for one in statements),
-        citations=tuple(_cite_statement(one) for one in passages if one.number in cited),
+        statements=tuple(
+            Statement(text=statement["text"], citations=tuple(statement["citations"])) for statement in statements
+        ),
+        citations=tuple(_cite_statement(passage) for passage in passages if passage.number in cited),
     )
 
 

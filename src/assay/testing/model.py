@@ -60,7 +60,7 @@ class ScriptedModel:
             text=text,
             model=self._name,
             latency_ms=self._latency_ms,
-            prompt_tokens=sum(len(one.content.split()) for one in request.messages),
+            prompt_tokens=sum(len(message.content.split()) for message in request.messages),
             completion_tokens=len(text.split()),
             finish_reason="stop",
         )

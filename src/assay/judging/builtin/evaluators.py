@@ -155,7 +155,7 @@ class RetrievalReading:
         """The share of passages that are about it, earlier ones counting more."""
         weights = [1 / place for place in range(1, len(self.about) + 1)]
         return (
-            sum(weight for weight, one in zip(weights, self.about, strict=True) if one) / sum(weights)
+            sum(weight for weight, on_topic in zip(weights, self.about, strict=True) if on_topic) / sum(weights)
             if weights
             else 0.0
         )
@@ -196,7 +196,7 @@ def read_retrieval(material: Material, embedder: Embedder | None = None) -> Retr
     """Hold passages against a question."""
     question, passages = material.question, material.passages
     asked = read_question(question)
-    evidence = Evidence([one.text for one in passages], embedder)
+    evidence = Evidence([passage.text for passage in passages], embedder)
     parts = asked.sides or asked.parts or (asked.text,)
     covered = tuple(_part(part, evidence) for part in parts)
     missing = tuple(part for part, value in zip(parts, covered, strict=True) if value < 0.5)
@@ -223,20 +223,20 @@ def _part(part: str, evidence: Evidence) -> float:
 
 def _about(asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidence) -> tuple[bool, ...]:
     keys = list(dict.fromkeys(asked.key_stems)) or stems(asked.text)
-    shares = [coverage(keys, frozenset(stems(f"{one.title} {one.text}")), evidence) for one in passages]
+    shares = [coverage(keys, frozenset(stems(f"{passage.title} {passage.text}")), evidence) for passage in passages]
     lexical = [share >= ABOUT for share in shares]
-    unsure = [place for place, one in enumerate(lexical) if not one][:NEAR_CHECKED]
+    unsure = [place for place, on_topic in enumerate(lexical) if not on_topic][:NEAR_CHECKED]
     near = _near(asked, unsure, evidence)
-    return tuple(one or place in near for place, one in enumerate(lexical))
+    return tuple(on_topic or place in near for place, on_topic in enumerate(lexical))
 
 
 def _near(asked: AskedQuestion, places: Sequence[int], evidence: Evidence) -> set[int]:
     """Which of these passages have something near in their sentence with most of the question's words."""
     keys = asked.key_stems
     nearest = {
-        place: max(own, key=lambda one: coverage(keys, one.stems, evidence)).text
+        place: max(own, key=lambda sentence: coverage(keys, sentence.stems, evidence)).text
         for place in places
-        if (own := [one for one in evidence.sentences if one.passage == place])
+        if (own := [sentence for sentence in evidence.sentences if sentence.passage == place])
     }
     if not evidence.has_vectors or not nearest:
         return set()
@@ -246,20 +246,20 @@ def _near(asked: AskedQuestion, places: Sequence[int], evidence: Evidence) -> se
 
 def _source_problems(asked: AskedQuestion, passages: Sequence[Passage], now: datetime | None) -> list[Issue]:
     found = []
-    if any(one.superseded for one in passages):
+    if any(passage.superseded for passage in passages):
         found.append(Issue(issue="a source was superseded", fix="search current sources only"))
     if asked.time and now is not None and _all_stale(passages, now):
         found.append(Issue(issue="every source is old", fix="search newer sources", terms=asked.time[:1]))
-    texts = [" ".join(words(one.text)) for one in passages]
+    texts = [" ".join(words(passage.text)) for passage in passages]
     if len(set(texts)) < len(texts):
         found.append(Issue(issue="sources repeat each other", fix="search for other sources"))
-    if any(len(words(one.text)) < SHORTEST for one in passages):
+    if any(len(words(passage.text)) < SHORTEST for passage in passages):
         found.append(Issue(issue="a source says next to nothing", fix="search longer passages"))
     return found
 
 
 def _all_stale(passages: Sequence[Passage], now: datetime) -> bool:
-    ages = [(now - one.updated_at).days for one in passages if one.updated_at is not None]
+    ages = [(now - passage.updated_at).days for passage in passages if passage.updated_at is not None]
     return bool(ages) and min(ages) > STALE_DAYS
 
 
@@ -328,7 +328,7 @@ def read_answer(material: Material, embedder: Embedder | None = None) -> AnswerR
     """Hold an answer against its question and passages."""
     synthesis = material.synthesis
     asked = read_question(material.question)
-    texts = [one.text for one in material.passages]
+    texts = [passage.text for passage in material.passages]
     if synthesis is None or synthesis.abstained:
         return _abstention(material.question, texts, embedder)
     judged = BuiltinGroundedness(embedder).judge_claims(_claims(synthesis), texts)
@@ -337,7 +337,7 @@ def read_answer(material: Material, embedder: Embedder | None = None) -> AnswerR
 
 def _claims(synthesis: Synthesis) -> list[Claim]:
     """The answer's own statements where it has them, else its sentences."""
-    stated = [Claim(text=one.text, citations=one.citations) for one in synthesis.statements]
+    stated = [Claim(text=statement.text, citations=statement.citations) for statement in synthesis.statements]
     return stated or claims(synthesis.text)
 
 
@@ -345,8 +345,8 @@ def _reading(
     asked: AskedQuestion, synthesis: Synthesis, judged: Sequence[JudgedClaim], answer: Evidence
 ) -> AnswerReading:
     faithful = mean_probability(judged) if judged else 0.0
-    supported = sum(one.is_supported for one in judged) / len(judged) if judged else 0.0
-    accurate = sum(not one.problems for one in judged) / len(judged) if judged else 0.0
+    supported = sum(claim.is_supported for claim in judged) / len(judged) if judged else 0.0
+    accurate = sum(not claim.problems for claim in judged) / len(judged) if judged else 0.0
     parts = _parts(asked, answer)
     relevance, named = _relevance(asked, answer), _named(asked, answer)
     coherence = _coherence(synthesis)
@@ -366,7 +366,7 @@ def _reading(
             Dimension.COHERENCE: coherence,
         },
         issues=(*_unsupported(judged), *_missing(parts)),
-        critique=f"{sum(one.is_supported for one in judged)} of {len(judged)} statements are supported",
+        critique=f"{sum(claim.is_supported for claim in judged)} of {len(judged)} statements are supported",
     )
 
 
@@ -374,7 +374,7 @@ def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
     """By words and, with vectors, by meaning; whichever speaks more for the answer."""
     named = _named(asked, answer)
     # Without its marks a quotation is the passage's own sentence, whose vector the checkpoint before this one made.
-    said = [text for one in answer.sentences[:MOST_COMPARED] if words(text := without_citations(one.text))]
+    said = [text for sentence in answer.sentences[:MOST_COMPARED] if words(text := without_citations(sentence.text))]
     if named >= 1.0 or not answer.has_vectors or not said:
         return named
     rows = answer.vectors([asked.text, *said])
@@ -398,21 +398,21 @@ def _parts(asked: AskedQuestion, answer: Evidence) -> dict[str, float]:
 
 def _coherence(synthesis: Synthesis) -> float:
     """Repeated, endless and empty sentences each take away."""
-    said = [one.text for one in synthesis.statements] or [synthesis.text]
-    repeated = 1 - len({" ".join(words(one)) for one in said}) / len(said)
-    endless = sum(len(words(one)) > LONGEST_SENTENCE for one in said) / len(said)
-    empty = sum(not words(one) for one in said) / len(said)
+    said = [statement.text for statement in synthesis.statements] or [synthesis.text]
+    repeated = 1 - len({" ".join(words(sentence)) for sentence in said}) / len(said)
+    endless = sum(len(words(sentence)) > LONGEST_SENTENCE for sentence in said) / len(said)
+    empty = sum(not words(sentence) for sentence in said) / len(said)
     return max(0.0, 1.0 - repeated - 0.5 * endless - empty)
 
 
 def _unsupported(judged: Sequence[JudgedClaim]) -> list[Issue]:
     return [
         Issue(
-            issue=f"not supported: {one.claim.text[:120]}",
-            fix=one.problems[0] if one.problems else "leave it out, or cite a passage that says it",
+            issue=f"not supported: {claim.claim.text[:120]}",
+            fix=claim.problems[0] if claim.problems else "leave it out, or cite a passage that says it",
         )
-        for one in judged
-        if not one.is_supported
+        for claim in judged
+        if not claim.is_supported
     ]
 
 

@@ -82,7 +82,9 @@ class Weights:
 def weights_of(profile: Profile) -> Weights:
     """The fitted weights of a profile."""
     stored: dict[str, Any] = _stored()["profiles"][profile.value]
-    fields: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in stored.items()}
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+    }
     return Weights(**fields)
 
 
@@ -211,7 +213,7 @@ def read_abstention(answer: str) -> AbstentionReading:
     declined = _DECLINES.search(text)
     if declined is None:
         return AbstentionReading(abstained=False, probability=0.02)
-    others = [one for one in claims(text) if not _DECLINES.search(one.text)]
+    others = [claim for claim in claims(text) if not _DECLINES.search(claim.text)]
     opens = not text[: declined.start()].strip() or len(claims(text[: declined.start()])) == 0
     abstained = len(others) <= (MOST_CLAIMS_AFTER if opens else 0)
     sure = 0.95 if not others else 0.7
@@ -366,39 +368,44 @@ class BuiltinGroundedness:
 
 def verdict_of(judged: Sequence[JudgedClaim], limits: Sequence[str] = ()) -> GroundednessVerdict:
     """The verdict over all claims: the score, the mean probability, both lists, and what was not looked at."""
-    supported = [one for one in judged if one.is_supported]
+    supported = [judged_claim for judged_claim in judged if judged_claim.is_supported]
     probability = mean_probability(judged)
     return GroundednessVerdict(
         score=_score(judged, supported, probability),
         probability=probability,
-        supported_claims=tuple(one.claim.text for one in supported),
-        unsupported_claims=tuple(one.claim.text for one in judged if not one.is_supported),
+        supported_claims=tuple(judged_claim.claim.text for judged_claim in supported),
+        unsupported_claims=tuple(judged_claim.claim.text for judged_claim in judged if not judged_claim.is_supported),
         reason="; ".join([_reason(judged, supported), *limits]),
     )
 
 
 def mean_probability(judged: Sequence[JudgedClaim]) -> float:
     """Over all claims; a longer one states more, so it counts more."""
-    lengths = [max(1, len(words(one.claim.text))) for one in judged]
-    return sum(one.probability * length for one, length in zip(judged, lengths, strict=True)) / sum(lengths)
+    lengths = [max(1, len(words(judged_claim.claim.text))) for judged_claim in judged]
+    return sum(judged_claim.probability * length for judged_claim, length in zip(judged, lengths, strict=True)) / sum(
+        lengths
+    )
 
 
 def _score(judged: Sequence[JudgedClaim], supported: Sequence[JudgedClaim], probability: float) -> float:
-    shared = max(one.support.features["words"] for one in judged)
+    shared = max(judged_claim.support.features["words"] for judged_claim in judged)
     if not supported and shared < RELATED:
         return 0.0
-    if sum(one.is_contradicted for one in judged) * 2 > len(judged):
+    if sum(judged_claim.is_contradicted for judged_claim in judged) * 2 > len(judged):
         return min(CONTRADICTED_CAP, HIGHEST_SCORE * probability)
     share = len(supported) / len(judged)
     # All supported is a 5 whatever the margin; in between, share and probability speak together.
     score = HIGHEST_SCORE * (share if share == 1.0 else (share + probability) / 2)
-    cited = all(one.claim.citations for one in supported)
+    cited = all(judged_claim.claim.citations for judged_claim in supported)
     return round(score if cited else min(score, UNCITED_CAP), 2)
 
 
 def _reason(judged: Sequence[JudgedClaim], supported: Sequence[JudgedClaim]) -> str:
     problems = [
-        f"{one.claim.text[:80]!r}: {problem}" for one in judged if not one.is_supported for problem in one.problems
+        f"{judged_claim.claim.text[:80]!r}: {problem}"
+        for judged_claim in judged
+        if not judged_claim.is_supported
+        for problem in judged_claim.problems
     ]
     said = f"{len(supported)} of {len(judged)} claims are supported"
     return "; ".join([said, *problems[:5]])

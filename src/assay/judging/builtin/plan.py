@@ -116,7 +116,8 @@ def read_plan(material: Material, embedder: Embedder | None = None) -> PlanReadi
     return PlanReading(
         nearness=share if cosines is None else _scaled(float(cosines[0].max())),
         kept=share,
-        focus=sum(sum(_has(stem, one) for stem in keys) for one in found) / max(1, len(keys) * len(found)),
+        focus=sum(sum(_has(stem, query_stems) for stem in keys) for query_stems in found)
+        / max(1, len(keys) * len(found)),
         aspects=covered,
         missing=tuple(aspect for aspect, value in zip(aspects, covered, strict=True) if value < 0.5),
         findings=tuple(_findings(asked, queries, found)),
@@ -148,7 +149,7 @@ def _covered(asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], 
     """A side is covered when a query names it; a part when a query has what sets it apart, or means it."""
     if asked.sides:
         side = key_words(asked.sides[place]) or words(asked.sides[place])
-        return float(any(all(_has(stem, one) for stem in stems_of(side)) for one in found))
+        return float(any(all(_has(stem, query_stems) for stem in stems_of(side)) for query_stems in found))
     if len(asked.parts) < 2:
         keys = asked.key_stems
         union = frozenset[str]().union(*found)
@@ -188,7 +189,7 @@ def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[froz
 def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Finding]:
     """Names and numbers of the question that no query has."""
     union = frozenset[str]().union(*found)
-    excluded = {stem for one in asked.excluded for stem in stems(one)}
+    excluded = {stem for phrase in asked.excluded for stem in stems(phrase)}
     facts = {fact.value: fact.shown for fact in wording(asked.text).facts if fact.value not in excluded}
     initials = "".join(word[0] for word in asked.keys)
     lost = [
@@ -205,15 +206,15 @@ def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Fi
 
 def _abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
     """Whether a name stands there as the first letters of several: European Union, EU."""
-    return any(1 < len(one) <= 5 and shown[:1].lower() in one and one in initials for one in union)
+    return any(1 < len(stem) <= 5 and shown[:1].lower() in stem and stem in initials for stem in union)
 
 
 def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[Finding]:
     """New was asked for and nothing new is searched, or the other way round."""
     text = " ".join(queries)
-    there = {word for one in time_words(text) for word in words(one)}
+    there = {word for phrase in time_words(text) for word in words(phrase)}
     new_there = bool(there & NEW_WORDS) or bool({int(year) for year in _YEAR.findall(text)} - _years(asked.text))
-    asked_words = {word for one in asked.time for word in words(one)}
+    asked_words = {word for phrase in asked.time for word in words(phrase)}
     new_asked = bool(asked_words & NEW_WORDS) or any(word in asked_words for word in ("this", "last", "next"))
     if new_asked and not (
         new_there or asked_words & set(words(text)) & (NEW_WORDS | {"this", "last", "next", "planned", "roadmap"})
@@ -240,8 +241,8 @@ def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[fr
         ruled_out = stems(excluded)
         wanted = [
             query
-            for query, one in zip(queries, found, strict=True)
-            if ruled_out and all(_has(stem, one) for stem in ruled_out) and not _MARKED.search(query)
+            for query, query_stems in zip(queries, found, strict=True)
+            if ruled_out and all(_has(stem, query_stems) for stem in ruled_out) and not _MARKED.search(query)
         ]
         if wanted:
             fix = Issue(issue=f"{excluded} was ruled out and is searched", fix=f"search without {excluded}", terms=())
@@ -279,7 +280,7 @@ def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Fi
 
 def first_issue(reading: PlanReading, findings: Iterable[Finding]) -> str:
     """The gravest finding in words; else what is missing; else nothing."""
-    gravest = min(findings, key=lambda one: one.factor, default=None)
+    gravest = min(findings, key=lambda finding: finding.factor, default=None)
     if gravest is not None:
         return gravest.issue.issue
     return f"not covered: {reading.missing[0]}" if reading.missing else ""
@@ -357,7 +358,7 @@ def _critique(reading: PlanReading) -> str:
 
 def _issues(reading: PlanReading) -> tuple[Issue, ...]:
     """What to mend, gravest first."""
-    found = [one.issue for one in sorted(reading.findings, key=lambda one: one.factor)]
+    found = [finding.issue for finding in sorted(reading.findings, key=lambda finding: finding.factor)]
     found += [
         Issue(issue=f"no query covers {aspect!r}", fix=f"add a query for {aspect}", terms=(aspect,))
         for aspect in reading.missing

@@ -34,21 +34,21 @@ class AlikeQuestions:
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
 
-    def __call__(self, one: str, other: str) -> bool:
+    def __call__(self, question: str, other: str) -> bool:
         """Whether both ask the same."""
-        if one == other:
+        if question == other:
             return True
-        keys, others = _keys(one), _keys(other)
-        if _exact(one) != _exact(other) or _turned(keys, others):
+        keys, others = _keys(question), _keys(other)
+        if _exact(question) != _exact(other) or _turned(keys, others):
             return False
         if keys == others:
             return True
-        return self._near(one, other)
+        return self._near(question, other)
 
-    def _near(self, one: str, other: str) -> bool:
+    def _near(self, question: str, other: str) -> bool:
         if self._embedder is None:
             return False
-        rows = self._embedder.embed([one, other])
+        rows = self._embedder.embed([question, other])
         return float(rows[0] @ rows[1]) > self._embedder.profile.duplicate
 
 

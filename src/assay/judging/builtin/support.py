@@ -76,21 +76,21 @@ class Evidence:
     @cached_property
     def stems(self) -> frozenset[str]:
         """Every stem of it."""
-        return frozenset().union(*(one.stems for one in self.sentences))
+        return frozenset().union(*(sentence.stems for sentence in self.sentences))
 
     @cached_property
     def facts(self) -> frozenset[Fact]:
         """Every fact of it."""
-        return frozenset(fact for one in self.sentences for fact in one.facts)
+        return frozenset(fact for sentence in self.sentences for fact in sentence.facts)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Every two content stems that follow one another."""
-        return frozenset(pair for one in self.sentences for pair in neighbours(one.tokens))
+        return frozenset(pair for sentence in self.sentences for pair in neighbours(sentence.tokens))
 
     @cached_property
     def _counts(self) -> Counter[str]:
-        return Counter(stem for one in self.sentences for stem in one.stems)
+        return Counter(stem for sentence in self.sentences for stem in sentence.stems)
 
     def weight(self, stem: str) -> float:
         """How much a stem tells: the rarer, the more."""
@@ -99,7 +99,7 @@ class Evidence:
     def window(self, place: int) -> list[Sentence]:
         """A sentence with its neighbours of the same passage."""
         around = self.sentences[max(0, place - WINDOW // 2) : place + WINDOW // 2 + 1]
-        return [one for one in around if one.passage == self.sentences[place].passage]
+        return [sentence for sentence in around if sentence.passage == self.sentences[place].passage]
 
     @property
     def has_vectors(self) -> bool:
@@ -160,8 +160,8 @@ def unmarked(sentence: str) -> str:
     for pattern in _MARKS:
         plain = pattern.sub(lambda found: found[found.re.groups], plain)
     plain = _OPENED.sub("", plain)
-    for one in code:
-        plain = plain.replace(_KEPT, one, 1)
+    for snippet in code:
+        plain = plain.replace(_KEPT, snippet, 1)
     return plain.strip() if words(plain) else sentence
 
 
@@ -243,7 +243,7 @@ def consistency(claim: Sentence, window: Sequence[Sentence], best: Sentence | No
     """Check one claim against its best sentence, the sentences around it, and all of the evidence."""
     numbers = [fact for fact in claim.facts if fact.kind not in _NAMES]
     names = [fact for fact in claim.facts if fact.kind in _NAMES]
-    near = [fact for one in window for fact in one.facts]
+    near = [fact for sentence in window for fact in sentence.facts]
     missing = [fact for fact in numbers if not _stated(fact, evidence.facts)]
     return Consistency(
         numbers=len(numbers),
@@ -288,8 +288,10 @@ def _replaced(numbers: Sequence[Fact], claim: Sentence, best: Sentence) -> tuple
     there = [fact for fact in best.facts if fact.kind != "name"]
     lost = [fact for fact in numbers if not _stated(fact, there)]
     other = [fact for fact in there if not _stated(fact, claim.facts)]
-    pairs = [(one, another) for one in lost for another in other if one.kind == another.kind and one.of == another.of]
-    return tuple(f"{one.shown} / {another.shown}" for one, another in pairs)
+    pairs = [
+        (fact, another) for fact in lost for another in other if fact.kind == another.kind and fact.of == another.of
+    ]
+    return tuple(f"{fact.shown} / {another.shown}" for fact, another in pairs)
 
 
 def _frame(claim: Sentence, best: Sentence) -> float:
@@ -366,7 +368,7 @@ def coverage(wanted: Sequence[str], stems: frozenset[str], evidence: Evidence) -
 def _candidates(asked: Sentence, evidence: Evidence) -> list[int]:
     """The places of the sentences that share most of a claim's words, best first."""
     wanted = content(asked.tokens)
-    scored = [(coverage(wanted, one.stems, evidence), -place) for place, one in enumerate(evidence.sentences)]
+    scored = [(coverage(wanted, sentence.stems, evidence), -place) for place, sentence in enumerate(evidence.sentences)]
     return [-place for _, place in sorted(scored, reverse=True)[:CANDIDATES]]
 
 
@@ -408,7 +410,7 @@ def _lexical(asked: Sentence, places: Sequence[int], evidence: Evidence) -> dict
 
 
 def _union(sentences: Sequence[Sentence]) -> frozenset[str]:
-    return frozenset[str]().union(*(one.stems for one in sentences))
+    return frozenset[str]().union(*(sentence.stems for sentence in sentences))
 
 
 def _together(wanted: Sequence[str], places: Sequence[int], evidence: Evidence) -> frozenset[str]:
