@@ -23,7 +23,7 @@ from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
 from assay.hashing import bucket
 from assay.judging.builtin import judges
-from assay.judging.builtin.judges import Profile, answer_features_of, unsourced_features
+from assay.judging.builtin.judges import Profile, answer_features_of, features_without_passages
 from assay.judging.builtin.support import Evidence, support
 from bench.labelled import Judged, load
 from bench.remembered import RememberedEmbedder
@@ -76,7 +76,8 @@ def answer_examples(folder: Path, name: str) -> list[Example]:
     """Answers without a passage and whether they invent nothing."""
     items = _training(folder, name)
     return [
-        Example(unsourced_features(one.question, one.text), one.label, WEIGHT / len(items), one.group) for one in items
+        Example(features_without_passages(one.question, one.text), one.label, WEIGHT / len(items), one.group)
+        for one in items
     ]
 
 

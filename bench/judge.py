@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.judges import BuiltinGroundedness, answerable, unsourced_probability
+from assay.judging.builtin.judges import BuiltinGroundedness, answerable, probability_without_passages
 from assay.judging.builtin.support import Evidence
 from assay.metrics.answers import risk_coverage
 from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
@@ -129,7 +129,7 @@ def cosine(item: Judged, embedder: Embedder) -> float:
 def builtin(name: str, item: Judged, judge: BuiltinGroundedness) -> float | None:
     """The judge's probability; None when an answer declines."""
     if name in UNSOURCED:
-        return unsourced_probability(item.question, item.text)
+        return probability_without_passages(item.question, item.text)
     return judge.judge(item.question, item.text, item.passages).probability
 
 

@@ -37,7 +37,7 @@ from assay.evaluation.results import RunResult
 from assay.flags import known
 from assay.memory.engine import Engine
 from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
-from assay.online.ladder import Ladder, gained_by, offline_evidence
+from assay.online.ladder import Ladder, metric_of_gain, offline_evidence
 from assay.records import LoggedQuery, Scope
 from assay.records.online import Arm, StepOutcome, VoteKind
 from assay.settings import Settings
@@ -180,7 +180,7 @@ def climbed(
 
 def paired_votes(ladder: Ladder, control: RunResult, treatment: RunResult) -> int:
     """Vote with what both sides scored, query by query, until the test decides; how many votes that took."""
-    metric = gained_by(control)
+    metric = metric_of_gain(control)
     before, after = control.per_case(metric), treatment.per_case(metric)
     count = 0
     for case, outcome in before.items():

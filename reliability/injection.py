@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.evaluation.datasets import load_dataset
-from assay.judging.canaries import heard
-from assay.judging.injection import Guard
+from assay.judging.canaries import judge_with_canaries
+from assay.judging.injection import InjectionGuard
 from assay.judging.model_judge import LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.chat import ChatRequest
@@ -127,7 +127,7 @@ def _case(text: str, order: str = "", *, in_answer: bool = False) -> JudgeInput:
 
 
 def _judge(says: Callable[[ChatRequest], str]) -> LlmJudge:
-    return LlmJudge(ScriptedModel(says), load_rubric("groundedness"), guard=Guard(b"a secret"))
+    return LlmJudge(ScriptedModel(says), load_rubric("groundedness"), guard=InjectionGuard(b"a secret"))
 
 
 def _honest(request: ChatRequest) -> str:  # noqa: ARG001 - the answer is senseless whatever the note says
@@ -165,5 +165,5 @@ def _missed() -> int:
         asked = re.search(r"score|verdict|evaluat|ignore", judged, re.IGNORECASE)
         return FORGED if asked else _honest(request)
 
-    hearing = heard(_judge(says), [_case("A note.")], run_id="run_1")
+    hearing = judge_with_canaries(_judge(says), [_case("A note.")], run_id="run_1")
     return int(not hearing.void)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.clock import SystemClock
-from assay.judging.injection import Guard
+from assay.judging.injection import InjectionGuard
 from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.endpoint import Endpoint, EndpointOptions
@@ -147,7 +147,7 @@ def _judge(url: str) -> LlmJudge:
     endpoint = Endpoint(options, gate=ANYWHERE, clock=clock, rng=np.random.default_rng(0))
     model = EndpointChat(endpoint, name="faulty", clock=clock, digest=lambda: digest_of(endpoint, "faulty"))
     judging = JudgeOptions(deadline_s=DEADLINE_S)
-    return LlmJudge(model, load_rubric("groundedness"), guard=Guard(b"secret"), options=judging)
+    return LlmJudge(model, load_rubric("groundedness"), guard=InjectionGuard(b"secret"), options=judging)
 
 
 def resident_mb(*, reset: bool = False) -> float:

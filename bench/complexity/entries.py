@@ -35,11 +35,11 @@ from assay.formats.strict_json import read_lines, read_list, read_object
 from assay.formats.test_collections import read_topics_and_qrels
 from assay.formats.trec import read_beir_qrels, read_grades, read_trec_qrels, stream_run
 from assay.gateway.hosts import Hosts
-from assay.judging.builtin.judges import BuiltinGroundedness, read_abstention, unsourced_features
-from assay.judging.builtin.support import unmarked
-from assay.judging.injection import cleaned, suspicions, without_orders
+from assay.judging.builtin.judges import BuiltinGroundedness, features_without_passages, read_abstention
+from assay.judging.builtin.support import remove_marks
+from assay.judging.injection import clean, find_orders, remove_orders
 from assay.judging.labels import read_labels
-from assay.judging.prompts import bundled_text, parse_prompt
+from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
 from assay.mcp.framing import framed
 from assay.memory.ingesting.read import read_file
@@ -319,17 +319,17 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "find what was forgotten": (lambda text: Marks(names=("Ada",), pieces=("tea",)).in_value(text), BODY),
     "read a question": (read_question, QUERY),
     "plan a question": (lambda text: RulePlanner().plan(text), QUERY),
-    "clean judged text": (cleaned, BODY),
-    "look for orders to a judge": (suspicions, BODY),
-    "take out orders to a judge": (without_orders, BODY),
+    "clean judged text": (clean, BODY),
+    "look for orders to a judge": (find_orders, BODY),
+    "take out orders to a judge": (remove_orders, BODY),
     "find the claims of an answer": (claims, BODY),
-    "judge an answer without passages": (lambda text: unsourced_features(text[:1_000], text), BODY),
+    "judge an answer without passages": (lambda text: features_without_passages(text[:1_000], text), BODY),
     "find an abstention": (read_abstention, BODY),
-    "take marks from a sentence": (unmarked, 1_000),
+    "take marks from a sentence": (remove_marks, 1_000),
     "read the reply of a judge": (_reply, REPLY),
     "read a rubric": (lambda text: parse_rubric(text, "a"), PROMPT),
     "read a prompt": (lambda text: parse_prompt("planner", text), PROMPT),
-    "add a sentence to a prompt": (lambda text: with_sentence("planner", bundled_text("planner"), text), PROMPT),
+    "add a sentence to a prompt": (lambda text: with_sentence("planner", read_bundled("planner"), text), PROMPT),
     "compare two prompts": (_diff, PROMPT),
     "read metric specs": (parse_specs, QUERY),
     "read a budget": (Budget.parse, QUERY),

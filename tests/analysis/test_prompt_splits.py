@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.analysis.prompt_splits import standing, standing_of
 from assay.analysis.prompts import PromptBook
 from assay.errors import BadValue, InputError
-from assay.judging.prompts import bundled_text, dealt, version_for
+from assay.judging.prompts import dealt, read_bundled, version_for
 from assay.records import Scope
 from assay.records.research_log import PromptSplit, ResearchSession
 from assay.storage import Store
@@ -118,7 +118,7 @@ def test_a_split_needs_another_version_that_is_there(store: Store, scope: Scope)
         book.split(scope, "planner", 7)
     with pytest.raises(BadValue, match="no prompt"):
         book.split(scope, "nobody", 1)
-    assert bundled_text("planner")
+    assert read_bundled("planner")
 
 
 def test_nobody_is_dealt_the_split_of_another_tenant(store: Store, scope: Scope) -> None:

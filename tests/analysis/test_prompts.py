@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.analysis.prompts import REPLY, PromptBook, with_sentence
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt
+from assay.judging.prompts import PROMPT_IDS, parse_prompt, read_bundled
 from assay.records import Scope
 from assay.storage import Store
 
@@ -24,7 +24,7 @@ def test_every_prompt_is_in_use_as_it_came(book: PromptBook, scope: Scope) -> No
     found = book.in_use(scope)
     assert tuple(found) == PROMPT_IDS
     assert {one.version for one in found.values()} == {0}
-    assert found["planner"].text == bundled_text("planner")
+    assert found["planner"].text == read_bundled("planner")
     assert book.wording(scope, "planner") == found["planner"]
 
 
@@ -38,7 +38,7 @@ def test_a_new_version_is_used_compared_and_taken_back(book: PromptBook, store: 
 
     assert book.roll_back(scope, "planner").version == 1
     assert book.roll_back(scope, "planner").version == 0
-    assert book.in_use(scope)["planner"].text == bundled_text("planner")
+    assert book.in_use(scope)["planner"].text == read_bundled("planner")
     with pytest.raises(InputError, match="nothing before version 0"):
         book.roll_back(scope, "planner")
     assert book.use(scope, "planner", 2).version == 2
@@ -82,14 +82,14 @@ def test_what_is_not_there_is_named(book: PromptBook, scope: Scope) -> None:
     with pytest.raises(InputError, match="no version 7"):
         book.use(scope, "planner", 7)
     with pytest.raises(BadValue, match="says already"):
-        book.write(scope, "planner", bundled_text("planner"))
+        book.write(scope, "planner", read_bundled("planner"))
     with pytest.raises(BadValue, match="no sentence"):
         book.add_sentence(scope, "planner", "  ")
 
 
 @pytest.mark.parametrize("prompt_id", PROMPT_IDS)
 def test_what_a_prompt_says_of_the_reply_stays_its_last_word(prompt_id: str) -> None:
-    text = bundled_text(prompt_id)
+    text = read_bundled(prompt_id)
     before, after = parse_prompt(prompt_id, text), parse_prompt(prompt_id, with_sentence(prompt_id, text, "Be brief."))
     assert after.system == before.system
     assert after.task.replace("\nBe brief.", "", 1) == before.task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.analysis.made import scored
 
-from assay.analysis.patterns import LONGEST_SENTENCE, find_patterns, worded
+from assay.analysis.patterns import LONGEST_SENTENCE, find_patterns, word_suggestion
 from assay.errors import EndpointUnavailable
 from assay.records.analysis import Pattern
 from assay.testing import ScriptedModel
@@ -18,7 +18,7 @@ def pattern() -> Pattern:
 
 def test_a_model_words_it_and_is_named(pattern: Pattern) -> None:
     model = ScriptedModel({"sentence": "Put the year\n into a query."}, name="small:1b")
-    found = worded(pattern, "THE PROMPT", model)
+    found = word_suggestion(pattern, "THE PROMPT", model)
     assert (found.sentence, found.by, found.prompt_id) == ("Put the year into a query.", "small:1b", "planner")
     shown = model.asked[0].messages[-1].content
     assert "THE PROMPT" in shown
@@ -35,6 +35,6 @@ def test_a_model_words_it_and_is_named(pattern: Pattern) -> None:
     ],
 )
 def test_a_model_that_gives_nothing_leaves_the_tables_and_the_reason(pattern: Pattern, line: object, why: str) -> None:
-    found = worded(pattern, "THE PROMPT", ScriptedModel(line))  # type: ignore[arg-type] # each kind of line in turn
+    found = word_suggestion(pattern, "THE PROMPT", ScriptedModel(line))  # type: ignore[arg-type] # each kind of line in turn
     assert (found.sentence, found.by) == (pattern.suggestion.sentence, "builtin")
     assert why in found.problem

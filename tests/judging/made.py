@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assay.judging.injection import Guard
+from assay.judging.injection import InjectionGuard
 from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.rubric import load_rubric
 from assay.models.chat import ChatModel, ChatRequest
 from assay.records.judging import JudgeInput, RubricKind
 from assay.testing import ScriptedModel
 
-GUARD = Guard(b"a secret of the tests")
+GUARD = InjectionGuard(b"a secret of the tests")
 
 
 def verdict(score: int, **more: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.judging.panels import alike, lost, result
 
 from assay.errors import BadValue
-from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, aggregated, below, weighed, within
+from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, aggregate_scores, below, weighted_mean, within
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension, Role, roles_at
 
 SHARES = st.floats(0, 1, allow_nan=False)
@@ -32,7 +32,7 @@ def test_the_weights_are_those_of_the_design_and_add_up_at_each_checkpoint() -> 
 def test_the_owner_of_a_dimension_counts_and_the_others_make_the_spread() -> None:
     intent = result(INTENT, plan_scores(0.8, 0.1, 0.6), confidence=1.0)
     coverage = result(COVERAGE, plan_scores(0.2, 0.4, 0.0), confidence=0.5)
-    found = aggregated(Checkpoint.PLAN, [intent, coverage], OPTIONS)
+    found = aggregate_scores(Checkpoint.PLAN, [intent, coverage], OPTIONS)
     assert found.scores == plan_scores(0.8, 0.4, 0.6)
     assert found.spread == pytest.approx(plan_scores(0.6, 0.3, 0.6))
     above = 0.50 * 1.0 * 0.8 + 0.35 * 0.5 * 0.4 + 0.15 * 1.0 * 0.6
@@ -42,12 +42,12 @@ def test_the_owner_of_a_dimension_counts_and_the_others_make_the_spread() -> Non
 def test_a_measured_reliability_scales_a_roles_confidence() -> None:
     said = [result(INTENT, plan_scores(1, 1, 1), 1.0), result(COVERAGE, plan_scores(0, 0, 0), 1.0)]
     trusting = PanelOptions(reliability={"intent_analyst": 0.0})
-    assert aggregated(Checkpoint.PLAN, said, OPTIONS).value == pytest.approx(0.65)
-    assert aggregated(Checkpoint.PLAN, said, trusting).value == pytest.approx(0.0)
+    assert aggregate_scores(Checkpoint.PLAN, said, OPTIONS).value == pytest.approx(0.65)
+    assert aggregate_scores(Checkpoint.PLAN, said, trusting).value == pytest.approx(0.0)
 
 
 def test_a_missing_owner_is_stood_in_for_and_named() -> None:
-    found = aggregated(Checkpoint.PLAN, [lost(INTENT), result(COVERAGE, plan_scores(0.2, 0.4, 0.6))], OPTIONS)
+    found = aggregate_scores(Checkpoint.PLAN, [lost(INTENT), result(COVERAGE, plan_scores(0.2, 0.4, 0.6))], OPTIONS)
     assert [name for name, one in found.counted.items() if one.stood_in] == [
         "intent_alignment",
         "scope_appropriateness",
@@ -56,15 +56,15 @@ def test_a_missing_owner_is_stood_in_for_and_named() -> None:
 
 
 def test_nothing_to_weigh_by_is_no_number() -> None:
-    assert weighed([]) is None
-    assert weighed([(0.5, 0.0, 0.9)]) is None
-    assert aggregated(Checkpoint.PLAN, alike(Checkpoint.PLAN, 0.9, confidence=0.0), OPTIONS).value is None
-    assert aggregated(Checkpoint.PLAN, [lost(INTENT), lost(COVERAGE)], OPTIONS).value is None
+    assert weighted_mean([]) is None
+    assert weighted_mean([(0.5, 0.0, 0.9)]) is None
+    assert aggregate_scores(Checkpoint.PLAN, alike(Checkpoint.PLAN, 0.9, confidence=0.0), OPTIONS).value is None
+    assert aggregate_scores(Checkpoint.PLAN, [lost(INTENT), lost(COVERAGE)], OPTIONS).value is None
 
 
 def test_roles_of_two_minds_are_counted_as_votes() -> None:
     said = [result(INTENT, plan_scores(0.9, 0.9, 0.9)), result(COVERAGE, plan_scores(0.1, 0.1, 0.1))]
-    assert aggregated(Checkpoint.PLAN, said, OPTIONS).votes == (1, 1)
+    assert aggregate_scores(Checkpoint.PLAN, said, OPTIONS).votes == (1, 1)
 
 
 @given(st.data(), st.sampled_from(list(Checkpoint)))
@@ -75,14 +75,14 @@ def test_the_aggregate_lies_between_the_owners_lowest_and_highest(data: st.DataO
     ]
     owners = {one.role: one for one in said}
     scores = [owners[OWNERS[one].value].scores[one.value] for one in DIMENSIONS[checkpoint]]
-    value = aggregated(checkpoint, said, OPTIONS).value
+    value = aggregate_scores(checkpoint, said, OPTIONS).value
     assert value is not None
     assert min(scores) - 1e-9 <= value <= max(scores) + 1e-9
 
 
 @given(SHARES, st.sampled_from(list(Checkpoint)))
 def test_one_opinion_is_the_aggregate_whatever_the_weights(score: float, checkpoint: Checkpoint) -> None:
-    assert aggregated(checkpoint, alike(checkpoint, score), OPTIONS).value == pytest.approx(score)
+    assert aggregate_scores(checkpoint, alike(checkpoint, score), OPTIONS).value == pytest.approx(score)
 
 
 @pytest.mark.parametrize(
@@ -121,18 +121,18 @@ def test_an_owner_that_objects_without_confidence_still_counts() -> None:
             if role not in {fact_checker, judge}
         ),
     ]
-    found = aggregated(Checkpoint.ANSWER, said, OPTIONS)
+    found = aggregate_scores(Checkpoint.ANSWER, said, OPTIONS)
     assert {name for name, one in found.counted.items() if one.quiet} == {"faithfulness", "factual_accuracy"}
     assert found.value is not None
     assert found.value < OPTIONS.thresholds[Checkpoint.ANSWER]
     sure = [result(Role(one.role), one.scores, confidence=0.9) for one in said]
-    assert found.value == pytest.approx(aggregated(Checkpoint.ANSWER, sure, OPTIONS).value)
+    assert found.value == pytest.approx(aggregate_scores(Checkpoint.ANSWER, sure, OPTIONS).value)
 
 
 def test_praise_without_confidence_counts_for_nothing() -> None:
     intent = result(INTENT, plan_scores(1.0, 1.0, 1.0), confidence=0.0)
     coverage = result(COVERAGE, plan_scores(0.2, 0.2, 0.2), confidence=0.9)
-    found = aggregated(Checkpoint.PLAN, [intent, coverage], OPTIONS)
+    found = aggregate_scores(Checkpoint.PLAN, [intent, coverage], OPTIONS)
     assert found.value == pytest.approx(0.2)
     assert not any(one.quiet for one in found.counted.values())
 
@@ -141,4 +141,4 @@ def test_a_role_that_was_measured_to_be_unreliable_stays_silent() -> None:
     intent = result(INTENT, plan_scores(0.0, 0.0, 0.0), confidence=0.0)
     coverage = result(COVERAGE, plan_scores(0.9, 0.9, 0.9), confidence=0.9)
     unreliable = PanelOptions(reliability={"intent_analyst": 0.0})
-    assert aggregated(Checkpoint.PLAN, [intent, coverage], unreliable).value == pytest.approx(0.9)
+    assert aggregate_scores(Checkpoint.PLAN, [intent, coverage], unreliable).value == pytest.approx(0.9)

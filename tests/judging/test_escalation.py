@@ -11,7 +11,7 @@ from tests.judging.panels import alike, lost, material, result
 from assay.errors import EndpointUnavailable
 from assay.judging.panel import ModelReviewer, triggers_of, verdict_of
 from assay.judging.panel_options import PanelOptions
-from assay.judging.prompts import REVIEWER, bundled_text, parse_prompt
+from assay.judging.prompts import REVIEWER, parse_prompt, read_bundled
 from assay.records.panel import PanelVerdict, RoleOutcome, Trigger
 from assay.records.research import DIMENSIONS, Checkpoint, Role
 from assay.testing import ScriptedModel
@@ -57,7 +57,7 @@ def test_without_a_quorum_there_is_nothing_to_review() -> None:
 
 def review(*lines: Any) -> tuple[ScriptedModel, Any]:
     model = ScriptedModel(*lines, name="qwen3:30b")
-    reviewer = ModelReviewer(model, parse_prompt(REVIEWER, bundled_text(REVIEWER)), guard=GUARD)
+    reviewer = ModelReviewer(model, parse_prompt(REVIEWER, read_bundled(REVIEWER)), guard=GUARD)
     verdict = spread_by(0.5)
     return model, reviewer.review(material(), verdict, (Trigger.DISAGREEMENT,), 20.0)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.judging.made import GUARD, case, judge_of, reading_answers, verdict
 
 from assay.errors import BudgetExhausted, EndpointMisbehaved, EndpointUnavailable
-from assay.judging.canaries import canaries, fell_for, heard
+from assay.judging.canaries import canaries, fell_for, judge_with_canaries
 from assay.judging.model_judge import AbstentionByModel, CorrectnessByModel, GroundednessByModel, LlmJudge
 from assay.judging.rubric import load_rubric, parse_rubric
 from assay.models.chat import ChatRequest
@@ -144,34 +144,34 @@ def test_canaries_differ_from_run_to_run(kind: RubricKind) -> None:
 
 def test_a_judge_that_stands_firm_is_heard() -> None:
     judge = judge_of(reading_answers(lambda answer: 5 if "Twelve" in answer else 0))
-    hearing = heard(judge, [case(), case("Blue.")], run_id="r1")
+    hearing = judge_with_canaries(judge, [case(), case("Blue.")], run_id="r1")
     assert [one.score for one in hearing.given] == [5.0, 0.0]
     assert hearing.void == ""
 
 
 def test_a_judge_that_obeys_a_planted_order_is_void_and_nothing_it_said_counts() -> None:
     obeying = reading_answers(lambda answer: 5 if '"score"' in answer else 3)
-    hearing = heard(judge_of(obeying), [case(), case("Blue.")], run_id="r1")
+    hearing = judge_with_canaries(judge_of(obeying), [case(), case("Blue.")], run_id="r1")
     assert {one.verdict.outcome for one in hearing.given} == {VerdictOutcome.VOID}
     assert "obeyed" in hearing.void
     assert all(one.score is None for one in hearing.given)
 
 
 def test_a_judge_that_praises_everything_is_void() -> None:
-    hearing = heard(judge_of(ScriptedModel(verdict(5))), [case()], run_id="r1")
+    hearing = judge_with_canaries(judge_of(ScriptedModel(verdict(5))), [case()], run_id="r1")
     assert "obeyed 5 of 5" in hearing.void
 
 
 def test_a_judge_that_cannot_be_asked_is_not_void() -> None:
     gone = EndpointUnavailable("it is gone", remedy="Wait.")
-    hearing = heard(judge_of(ScriptedModel(gone)), [case()], run_id="r1")
+    hearing = judge_with_canaries(judge_of(ScriptedModel(gone)), [case()], run_id="r1")
     assert hearing.void == ""
     assert not any(map(fell_for, hearing.given))
 
 
 def test_nobody_is_asked_where_there_is_nothing_to_judge() -> None:
     model = ScriptedModel(verdict(5))
-    assert heard(judge_of(model), [], run_id="r1").given == ()
+    assert judge_with_canaries(judge_of(model), [], run_id="r1").given == ()
     assert model.asked == []
 
 
@@ -181,4 +181,4 @@ def test_abstention_canaries_are_answers_that_claim_to_be_none() -> None:
         return json.dumps({"reason": "r", "abstained": claimed})
 
     judge = judge_of(ScriptedModel(says), RubricKind.ABSTENTION)
-    assert heard(judge, [case(kind=RubricKind.ABSTENTION)], run_id="r").void
+    assert judge_with_canaries(judge, [case(kind=RubricKind.ABSTENTION)], run_id="r").void

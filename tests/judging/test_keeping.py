@@ -11,8 +11,8 @@ from tests.judging.made import case, judge_of, reading_answers, verdict
 from tests.storage.homes import Home
 
 from assay.errors import BudgetExhausted, InputError, NothingMeasured, RecordNotFound
-from assay.judging.persistence import StoredReplies, StoredSpending, account_of, guard_of, stored_verdict
-from assay.judging.rerun import judged_before, rerun, spot_check
+from assay.judging.persistence import StoredReplies, StoredSpending, account_of, guard_of, to_stored_verdict
+from assay.judging.rerun import load_judged, rerun, spot_check
 from assay.models.budget import Cost, Limits
 from assay.models.cached import CachedModel
 from assay.models.chat import ChatRequest, Message
@@ -90,7 +90,7 @@ def test_the_secret_of_the_marked_lines_is_made_once(home: Home, scope: Scope) -
 
 def test_inputs_and_verdicts_come_back_as_they_were(store: Store, scope: Scope, clock: FixedClock) -> None:
     judged = judge_of(ScriptedModel(verdict(4))).judged(case())
-    kept = stored_verdict("r1", "c1", judged, clock.now())
+    kept = to_stored_verdict("r1", "c1", judged, clock.now())
     with store.writing(scope) as work:
         work.judging.put_inputs([judged.input, judged.input])
         work.judging.put_verdicts([kept])
@@ -132,13 +132,13 @@ def keep_verdicts(store: Store, scope: Scope, clock: FixedClock, count: int = 40
     said = [judge.judged(case(f"answer {one % 6}", question=f"q{one}?")) for one in range(count)]
     with store.writing(scope) as work:
         work.judging.put_inputs([one.input for one in said])
-        rows = [stored_verdict("r1", f"c{place:02}", one, clock.now()) for place, one in enumerate(said)]
+        rows = [to_stored_verdict("r1", f"c{place:02}", one, clock.now()) for place, one in enumerate(said)]
         work.judging.put_verdicts(rows)
 
 
 def test_another_judge_is_asked_about_what_the_first_was_shown(store: Store, scope: Scope, clock: FixedClock) -> None:
     keep_verdicts(store, scope, clock)
-    given = judged_before(store, scope, "r1", RubricKind.GROUNDEDNESS)
+    given = load_judged(store, scope, "r1", RubricKind.GROUNDEDNESS)
     milder = judge_of(
         reading_answers(lambda answer: min(5, int(answer[-1]) + 1) if answer[-1].isdigit() else 0, name="second")
     )
@@ -146,12 +146,12 @@ def test_another_judge_is_asked_about_what_the_first_was_shown(store: Store, sco
     assert (found["cases"], found["both"], found["moved"]) == (40, 40, [])
     assert found["mean_second"] > found["mean_first"]
     with pytest.raises(NothingMeasured, match="no verdict about abstention"):
-        judged_before(store, scope, "r1", RubricKind.ABSTENTION)
+        load_judged(store, scope, "r1", RubricKind.ABSTENTION)
 
 
 def test_a_judge_is_not_asked_to_check_itself(store: Store, scope: Scope, clock: FixedClock) -> None:
     keep_verdicts(store, scope, clock, 3)
-    given = judged_before(store, scope, "r1", RubricKind.GROUNDEDNESS)
+    given = load_judged(store, scope, "r1", RubricKind.GROUNDEDNESS)
     itself = judge_of(reading_answers(lambda _: 1, name="first"))
     for ask in (lambda: rerun("r1", given, itself), lambda: spot_check("r1", given, itself)):
         with pytest.raises(InputError, match="gave these verdicts itself"):
@@ -163,7 +163,7 @@ def test_a_spot_check_warns_when_judges_disagree_by_more_than_a_point(
     store: Store, scope: Scope, clock: FixedClock, off_by: int, warns: bool
 ) -> None:
     keep_verdicts(store, scope, clock)
-    given = judged_before(store, scope, "r1", RubricKind.GROUNDEDNESS)
+    given = load_judged(store, scope, "r1", RubricKind.GROUNDEDNESS)
     second = judge_of(reading_answers(lambda answer: abs(int(answer[-1]) - off_by), name="second"))
     found = spot_check("r1", given, second, share=0.5)
     assert (found.of, found.checked, found.warns) == (40, 20, warns)

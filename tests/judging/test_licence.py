@@ -12,7 +12,7 @@ from tests.judging.made import judge_of, reading_answers, verdict
 from tests.judging.test_calibration import OPTIONS, graded, labels, told
 
 from assay.errors import BadValue
-from assay.judging.calibration import CalibrationOptions, calibrate, evidence_of, overlap
+from assay.judging.calibration import CalibrationOptions, calibrate, cases_of, overlap
 from assay.models.cached import CachedModel, RepliesInMemory
 from assay.models.chat import ChatModel, ChatReply, ChatRequest, ModelFingerprint
 from assay.models.fingerprints import alias_reason
@@ -200,7 +200,7 @@ def test_several_judges_tried_on_the_same_labels_are_told(tmp_path: Path, clock:
 
 def test_questions_of_the_labels_are_found_among_judged_ones(tmp_path: Path, clock: FixedClock) -> None:
     found = tried(reading_answers(told), graded(36), tmp_path, clock)
-    assert len(evidence_of(found)) == 36
+    assert len(cases_of(found)) == 36
     assert overlap(found, ["  Q ", "another"]) == 1
 
 

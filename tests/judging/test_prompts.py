@@ -6,7 +6,7 @@ import pytest
 from tests.storage.samples import AT
 
 from assay.errors import BadValue, MalformedFile
-from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt, prompts_in_use
+from assay.judging.prompts import PROMPT_IDS, parse_prompt, prompts_in_use, read_bundled
 from assay.records.research_log import PromptVersion
 
 
@@ -43,4 +43,4 @@ def test_a_wording_that_could_not_be_asked_is_refused(text: str, said: str) -> N
 
 def test_an_unknown_prompt_is_named() -> None:
     with pytest.raises(BadValue, match="planer"):
-        bundled_text("planer")
+        read_bundled("planer")

@@ -9,7 +9,7 @@ from tests.judging.made import GUARD
 from tests.judging.panels import material
 
 from assay.errors import BudgetExhausted, EndpointUnavailable
-from assay.judging.prompts import bundled_text, parse_prompt
+from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.roles import ModelRole, builtin_members, model_members
 from assay.records.panel import RoleOutcome
 from assay.records.research import DIMENSIONS, Checkpoint, Passage, Role, roles_at
@@ -26,7 +26,7 @@ GOOD: dict[str, Any] = {
 
 def role(*lines: Any) -> tuple[ScriptedModel, ModelRole]:
     model = ScriptedModel(*lines, name="llama3.1:8b")
-    prompt = parse_prompt("intent_analyst", bundled_text("intent_analyst"))
+    prompt = parse_prompt("intent_analyst", read_bundled("intent_analyst"))
     return model, ModelRole("intent_analyst", NAMES, model, prompt, guard=GUARD)
 
 
@@ -90,7 +90,7 @@ def test_orders_in_the_material_are_not_shown_and_are_flagged() -> None:
 
 def test_a_model_sits_on_every_seat_of_every_checkpoint_and_so_do_the_rules() -> None:
     models = {one: ScriptedModel(GOOD, name=f"model of {one}") for one in Role}
-    prompts = {one.value: parse_prompt(one.value, bundled_text(one.value)) for one in Role}
+    prompts = {one.value: parse_prompt(one.value, read_bundled(one.value)) for one in Role}
     by_model, by_rules = model_members(models, prompts, guard=GUARD), builtin_members()
     for checkpoint in Checkpoint:
         wanted = [one.value for one in roles_at(checkpoint)]

@@ -11,8 +11,8 @@ import pytest
 
 from assay.clock import SystemClock
 from assay.judging.calibration import CalibrationOptions, calibrate
-from assay.judging.canaries import heard
-from assay.judging.injection import Guard
+from assay.judging.canaries import judge_with_canaries
+from assay.judging.injection import InjectionGuard
 from assay.judging.labels import read_labels
 from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.persistence import StoredReplies, StoredSpending
@@ -60,7 +60,9 @@ def model(store: Store) -> ChatModel:
 
 
 def judge(model: ChatModel, kind: RubricKind) -> LlmJudge:
-    return LlmJudge(model, load_rubric(kind.value), guard=Guard(b"secret"), options=JudgeOptions(max_tokens=300))
+    return LlmJudge(
+        model, load_rubric(kind.value), guard=InjectionGuard(b"secret"), options=JudgeOptions(max_tokens=300)
+    )
 
 
 def case(answer: str, kind: RubricKind = RubricKind.GROUNDEDNESS) -> JudgeInput:
@@ -103,7 +105,9 @@ def test_declining_is_told_from_answering(model: ChatModel) -> None:
 
 
 def test_a_hearing_ends_with_every_verdict_told_or_void(model: ChatModel) -> None:
-    hearing = heard(judge(model, RubricKind.ABSTENTION), [case("Twelve hours.", RubricKind.ABSTENTION)], run_id="r1")
+    hearing = judge_with_canaries(
+        judge(model, RubricKind.ABSTENTION), [case("Twelve hours.", RubricKind.ABSTENTION)], run_id="r1"
+    )
     (one,) = hearing.given
     assert (one.verdict.outcome is VerdictOutcome.VOID) == bool(hearing.void)
 

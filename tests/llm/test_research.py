@@ -34,7 +34,7 @@ from assay.records.research import (
 )
 from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.records.researched import TracedAnswer
-from assay.research.checkpoints import Checkpoints
+from assay.research.checkpoints import CheckpointEvaluator
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research
 from assay.wiring.models import open_model
@@ -72,7 +72,7 @@ class Bench(NamedTuple):
     settings: Settings
     engine: Engine
 
-    def checkpoints(self, panel: PanelOptions | None = None) -> Checkpoints:
+    def checkpoints(self, panel: PanelOptions | None = None) -> CheckpointEvaluator:
         """Every seat taken by the model, escalation too."""
         options, store = research_options(self.settings), self.engine.store
         options = replace(options, panel=panel or options.panel)
@@ -81,7 +81,7 @@ class Bench(NamedTuple):
         members = model_members(dict.fromkeys(Role, model), prompts, guard=guard, max_tokens=most)
         reviewer = ModelReviewer(model, prompts[REVIEWER], guard=guard, max_tokens=most)
         seated = Panel(members, clock=self.engine.clock, options=options.panel, reviewer=reviewer)
-        return Checkpoints(seated, options=options, clock=self.engine.clock)
+        return CheckpointEvaluator(seated, options=options, clock=self.engine.clock)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.storage.homes import BOUND_S
 from tests.storage.waiting import until
 
 from assay import Settings
-from assay.online.ladder import summed
+from assay.online.ladder import summarise_shadows
 from assay.online.shadow import DROPPED, Shadow, ShadowOptions, Treatment
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest, SearchResult, ShadowRun
 from assay.wiring import shadow_of, treatment_of
@@ -182,7 +182,7 @@ def test_what_does_not_fit_into_the_queue_is_dropped_and_counted(online: Online)
         shadow.drain()
     found = runs_of(online)
     assert [run.problem for run in found].count(DROPPED) == 3
-    summary = summed(found)
+    summary = summarise_shadows(found)
     assert (summary.runs, summary.problems, summary.dropped) == (3, 0, 3)
 
 
@@ -204,7 +204,7 @@ def test_what_waits_when_the_shadow_closes_is_written_down_as_dropped(online: On
         until(lambda: shadow.counts.dropped == 2)
         released.set()
         closing.join(BOUND_S)
-    assert summed(runs_of(online)).dropped == 2
+    assert summarise_shadows(runs_of(online)).dropped == 2
 
 
 def test_only_searches_of_use_are_shadowed_and_only_the_sample(online: Online) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.online.conftest import Online
 
 from assay.errors import InputError
-from assay.online.trials import Standing, Voted
+from assay.online.trials import TrialStanding, VoteResult
 from assay.records import AbTestStatus
 from assay.records.online import Arm, VoteKind
 from assay.statistics.online_tests import FEWEST_PER_ARM
@@ -23,7 +23,7 @@ def begin(online: Online) -> None:
     online.ladder.trials.begin(online.scope, FLAG, kind=VoteKind.SPLIT)
 
 
-def vote(online: Online, votes: Sequence[tuple[Arm, float]]) -> Voted:
+def vote(online: Online, votes: Sequence[tuple[Arm, float]]) -> VoteResult:
     """Cast outcomes of the sides, each of a query of its own."""
     for place, (arm, outcome) in enumerate(votes):
         signed = outcome if arm is TREATMENT else -outcome
@@ -31,7 +31,7 @@ def vote(online: Online, votes: Sequence[tuple[Arm, float]]) -> Voted:
     return voted
 
 
-def standing(online: Online) -> Standing:
+def standing(online: Online) -> TrialStanding:
     return online.ladder.trials.standing(online.scope, FLAG, rng=np.random.default_rng(0))
 
 

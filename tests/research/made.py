@@ -25,11 +25,11 @@ from assay.records.research import (
     Synthesis,
     roles_at,
 )
-from assay.research.checkpoints import Checkpoints
+from assay.research.checkpoints import CheckpointEvaluator
 from assay.research.options import ResearchOptions
 from assay.research.pipeline import Observe, ResearchPipeline
-from assay.research.run import Parts
-from assay.research.search import Found, Wanted
+from assay.research.run import PipelineParts
+from assay.research.search import FoundPassages, SearchLimits
 from assay.storage import Store
 from assay.testing import FixedClock
 
@@ -79,11 +79,11 @@ class Answering:
 class Finding:
     """Finds one passage, and remembers what was wanted."""
 
-    def __init__(self, found: Found | Exception | None = None) -> None:
-        self._found = found or Found(passages=(PASSAGE,), query_ids=("q_1",))
-        self.wanted: list[tuple[Plan, Wanted]] = []
+    def __init__(self, found: FoundPassages | Exception | None = None) -> None:
+        self._found = found or FoundPassages(passages=(PASSAGE,), query_ids=("q_1",))
+        self.wanted: list[tuple[Plan, SearchLimits]] = []
 
-    def __call__(self, scope: Scope, plan: Plan, wanted: Wanted) -> Found:
+    def __call__(self, scope: Scope, plan: Plan, wanted: SearchLimits) -> FoundPassages:
         assert scope.tenant
         self.wanted.append((plan, wanted))
         if isinstance(self._found, Exception):
@@ -143,11 +143,11 @@ def pipeline(
     clock = FixedClock()
     seated = seats or members(script or scores())
     panel = Panel(seated, clock=clock_of_panel or clock, options=chosen.panel, reviewer=reviewer)
-    parts = Parts(
+    parts = PipelineParts(
         planner=planner or Planning(),
         synthesiser=synthesiser or Answering(),
         find=find or Finding(),
-        checkpoints=Checkpoints(panel, options=chosen, clock=clock),
+        checkpoints=CheckpointEvaluator(panel, options=chosen, clock=clock),
         clock=clock,
         options=chosen,
     )

@@ -11,7 +11,7 @@ from assay.judging.panel import verdict_of
 from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointState, RoleOutcome
 from assay.records.research import Checkpoint, roles_at
-from assay.research.checkpoints import Checkpoints, failed_in, passes
+from assay.research.checkpoints import CheckpointEvaluator, dimensions_below_bar, passes
 from assay.research.options import CheckpointOptions, ResearchOptions
 from assay.testing import FixedClock
 
@@ -73,17 +73,17 @@ def test_an_answer_passes_by_its_aggregate(score: float, passed: bool) -> None:
 
 def test_dimensions_fail_below_their_own_bar_or_their_checkpoints() -> None:
     given = {"intent_alignment": 0.69, "query_coverage": 0.6, "scope_appropriateness": 0.49}
-    assert failed_in(verdict_of(PLAN, alike(PLAN, given), OPTIONS), OPTIONS) == (
+    assert dimensions_below_bar(verdict_of(PLAN, alike(PLAN, given), OPTIONS), OPTIONS) == (
         "intent_alignment",
         "scope_appropriateness",
     )
     low = {"faithfulness": 0.4, "relevance": 0.5, "factual_accuracy": 0.6, "completeness": 0.6, "coherence": 0.6}
-    assert failed_in(verdict_of(ANSWER, alike(ANSWER, low), OPTIONS), OPTIONS) == ("faithfulness",)
+    assert dimensions_below_bar(verdict_of(ANSWER, alike(ANSWER, low), OPTIONS), OPTIONS) == ("faithfulness",)
 
 
-def checkpoints(seats: object, **options: object) -> Checkpoints:
+def checkpoints(seats: object, **options: object) -> CheckpointEvaluator:
     given = ResearchOptions(**options)  # type: ignore[arg-type] # each test gives fields by name
-    return Checkpoints(panel({PLAN: seats}), options=given, clock=FixedClock())  # type: ignore[dict-item] # the same
+    return CheckpointEvaluator(panel({PLAN: seats}), options=given, clock=FixedClock())  # type: ignore[dict-item] # the same
 
 
 def test_the_same_material_is_evaluated_once() -> None:
@@ -109,7 +109,7 @@ def test_what_was_not_fully_scored_is_evaluated_again() -> None:
 def test_a_larger_model_that_failed_is_asked_again(reviewer: Reviewing | None, asked: int) -> None:
     seats = saying(alike(PLAN, 0.72))
     borderline = panel({PLAN: seats}, reviewer=reviewer)
-    looked = Checkpoints(borderline, options=ResearchOptions(), clock=FixedClock())
+    looked = CheckpointEvaluator(borderline, options=ResearchOptions(), clock=FixedClock())
     looked.evaluate(material())
     looked.evaluate(material())
     assert seats[0].asked == asked

@@ -15,11 +15,11 @@ from assay.records import Scope
 from assay.records.research import Citation, Passage, Plan, Statement, Synthesis
 from assay.records.research_log import StoredResearch
 from assay.records.researched import TracedAnswer
-from assay.research.attempts import Standing, choose_answer, choose_plan, chosen_answer_in, chosen_plan_in
+from assay.research.attempts import AttemptStanding, choose_answer, choose_plan, find_chosen_answer, find_chosen_plan
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
-from assay.research.rating import cited_in
+from assay.research.rating import cited_memories
 from assay.research.record import plan_in
-from assay.research.search import Found
+from assay.research.search import FoundPassages
 from assay.server.pages.ask import told_of
 from assay.storage import Store
 
@@ -47,7 +47,7 @@ class CitingInTurn:
 
 def ask(store: Store, scope: Scope, answers: Sequence[Any], **given: Any) -> TracedAnswer:
     script = scores(given.pop("plans", (0.9,)), 0.9, answers)
-    find = given.pop("find", None) or (lambda *_: Found(passages=BOTH, query_ids=("q_1",)))
+    find = given.pop("find", None) or (lambda *_: FoundPassages(passages=BOTH, query_ids=("q_1",)))
     return pipeline(store, script, synthesiser=CitingInTurn(), find=find, **given).ask(scope, QUESTION)
 
 
@@ -70,7 +70,7 @@ def test_the_record_the_page_and_the_rating_speak_of_the_answer_that_was_shown(
     assert answer.text == f"Answer {shown}. [{shown}]"
     assert answer.trace["answer_evaluation"]["chosen"] == shown
     for trace in (dict(answer.trace), without_choice(dict(answer.trace))):
-        assert cited_in(trace) == (f"m_{shown}",)
+        assert cited_memories(trace) == (f"m_{shown}",)
         page = told_of(StoredResearch(session=answer.session, trace=trace))
         assert page["answer"]["text"] == answer.text
         assert page["stages"][-1]["chosen"]["number"] == shown
@@ -91,7 +91,7 @@ def test_a_retry_and_the_page_use_the_plan_that_was_searched_with(
 def test_the_stored_choice_is_read_and_not_made_again(local: Store, scope: Scope) -> None:
     trace = dict(ask(local, scope, (0.4, 0.2)).trace)
     trace["answer_evaluation"]["chosen"] = 2
-    assert cited_in(trace) == ("m_2",)
+    assert cited_memories(trace) == ("m_2",)
 
 
 def test_an_answer_that_was_withheld_cites_nothing(local: Store, scope: Scope) -> None:
@@ -101,16 +101,16 @@ def test_an_answer_that_was_withheld_cites_nothing(local: Store, scope: Scope) -
     }
     answer = ask(local, scope, (0.1, 0.1), options=ResearchOptions(checkpoints=blocking))
     assert answer.status.value == "withheld"
-    assert cited_in(answer.trace) == ()
+    assert cited_memories(answer.trace) == ()
 
 
 def test_a_record_without_attempts_has_no_choice() -> None:
-    assert chosen_plan_in({}) is None
-    assert chosen_answer_in({"answer_evaluation": {"attempts": []}}) is None
+    assert find_chosen_plan({}) is None
+    assert find_chosen_answer({"answer_evaluation": {"attempts": []}}) is None
 
 
 def test_an_answer_nobody_could_evaluate_is_not_a_failed_one_and_a_plan_without_verdict_has_not_passed() -> None:
-    unknown, low, high = Standing(None, None), Standing(False, 0.2), Standing(False, 0.6)
+    unknown, low, high = AttemptStanding(None, None), AttemptStanding(False, 0.2), AttemptStanding(False, 0.6)
     assert choose_answer([high, unknown]) == 1
     assert choose_plan([low, unknown, high]) == 2
     assert choose_plan([unknown, unknown]) == 0

@@ -18,7 +18,7 @@ from assay.records.panel import CheckpointState, RoleOutcome, RoleResult
 from assay.records.research import Checkpoint, Material, roles_at
 from assay.records.research_log import ResearchStatus
 from assay.records.researched import NoticeKind
-from assay.research.checkpoints import kept_safely, safely, told_safely
+from assay.research.checkpoints import evaluate_safely, notify_safely, store_safely
 from assay.research.events import StageEvent
 from assay.research.options import CheckpointOptions, ResearchOptions
 from assay.storage import Store, open_store
@@ -135,7 +135,7 @@ def test_an_evaluation_that_raises_is_skipped_with_the_reason() -> None:
     def broken() -> object:
         raise KeyError("gone")
 
-    result = safely(broken, Checkpoint.PLAN)  # type: ignore[arg-type] # it never returns
+    result = evaluate_safely(broken, Checkpoint.PLAN)  # type: ignore[arg-type] # it never returns
     assert result.state is CheckpointState.SKIPPED
     assert "gone" in result.reason
 
@@ -144,10 +144,10 @@ def test_what_went_wrong_in_keeping_and_telling_is_said() -> None:
     def full() -> None:
         raise StoreFull("no space is left", remedy="Make some.")
 
-    assert kept_safely(full) == "no space is left"
-    assert kept_safely(lambda: None) == ""
-    assert not told_safely(full)
-    assert told_safely(lambda: None)
+    assert store_safely(full) == "no space is left"
+    assert store_safely(lambda: None) == ""
+    assert not notify_safely(full)
+    assert notify_safely(lambda: None)
 
 
 def test_one_role_down_leaves_a_degraded_verdict(local: Store, scope: Scope) -> None:

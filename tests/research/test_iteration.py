@@ -12,7 +12,7 @@ from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointResult
 from assay.records.research import Checkpoint, IterationMode
 from assay.records.researched import PlanAttempt
-from assay.research.attempts import best_of, decide, failure_of, feedback_on, recommended
+from assay.research.attempts import best_of, decide, failure_of, feedback_on, recommend_mode
 from assay.research.checkpoints import result_of
 
 OPTIONS = PanelOptions()
@@ -47,7 +47,7 @@ def test_a_failure_is_named_after_its_gravest_dimension(scores: tuple[float, flo
     ],
 )
 def test_the_critic_chooses_how_to_go_on(scores: tuple[float, float, float], mode: IterationMode) -> None:
-    assert recommended(scored(*scores), OPTIONS) is mode
+    assert recommend_mode(scored(*scores), OPTIONS) is mode
 
 
 def test_the_first_failure_follows_the_critic_and_the_second_plans_anew() -> None:

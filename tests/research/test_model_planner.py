@@ -9,7 +9,7 @@ from tests.judging.made import GUARD
 from tests.judging.panels import PLAN, QUESTION
 
 from assay.errors import EndpointUnavailable
-from assay.judging.prompts import bundled_text, parse_prompt
+from assay.judging.prompts import parse_prompt, read_bundled
 from assay.records.research import Issue, IterationMode, PlanFeedback, Purpose
 from assay.research.planner import ModelPlanner, RulePlanner
 from assay.testing import ScriptedModel
@@ -23,7 +23,7 @@ GOOD: dict[str, Any] = {
 
 def planning(*lines: Any) -> tuple[ScriptedModel, ModelPlanner]:
     model = ScriptedModel(*lines, name="qwen3:14b")
-    return model, ModelPlanner(model, parse_prompt("planner", bundled_text("planner")), guard=GUARD)
+    return model, ModelPlanner(model, parse_prompt("planner", read_bundled("planner")), guard=GUARD)
 
 
 def test_the_models_queries_are_used() -> None:

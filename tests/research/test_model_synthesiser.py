@@ -9,7 +9,7 @@ from tests.judging.made import GUARD
 from tests.judging.panels import PASSAGE, QUESTION
 
 from assay.errors import EndpointUnavailable
-from assay.judging.prompts import bundled_text, parse_prompt
+from assay.judging.prompts import parse_prompt, read_bundled
 from assay.records.research import Passage, Synthesis
 from assay.research.synthesiser import ModelSynthesiser
 from assay.testing import ScriptedModel
@@ -24,7 +24,7 @@ def said(*statements: tuple[str, list[int]], abstained: bool = False, reason: st
 
 def synthesise(*lines: Any, feedback: str = "") -> tuple[ScriptedModel, Synthesis]:
     model = ScriptedModel(*lines, name="qwen3:14b")
-    prompt = parse_prompt("synthesiser", bundled_text("synthesiser"))
+    prompt = parse_prompt("synthesiser", read_bundled("synthesiser"))
     return model, ModelSynthesiser(model, prompt, guard=GUARD).synthesise(QUESTION, PASSAGES, feedback=feedback)
 
 
@@ -92,7 +92,7 @@ def test_feedback_on_an_earlier_answer_is_shown() -> None:
 
 def test_without_passages_no_model_is_asked() -> None:
     model = ScriptedModel(GOOD)
-    prompt = parse_prompt("synthesiser", bundled_text("synthesiser"))
+    prompt = parse_prompt("synthesiser", read_bundled("synthesiser"))
     made = ModelSynthesiser(model, prompt, guard=GUARD).synthesise(QUESTION, ())
     assert made.abstained
     assert model.asked == []

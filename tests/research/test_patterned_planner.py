@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.research.made import Planning
 
 from assay.records.research import Issue, IterationMode, PlanFeedback
-from assay.research.planner import KNOWN_PATTERN, PatternedPlanner, RulePlanner
+from assay.research.planner import KNOWN_PATTERN, PatternPlanner, RulePlanner
 
 QUESTION = "What is the latest rule to rotate tokens?"
 WEAK = Issue(issue="Such questions score low on recall.", fix="Search the newest state.", terms=("latest", "current"))
@@ -13,7 +13,7 @@ WEAK = Issue(issue="Such questions score low on recall.", fix="Search the newest
 
 def test_the_rules_search_for_what_questions_like_it_lacked() -> None:
     plain = RulePlanner().plan(QUESTION)
-    made = PatternedPlanner(RulePlanner(), lambda _: (WEAK,)).plan(QUESTION)
+    made = PatternPlanner(RulePlanner(), lambda _: (WEAK,)).plan(QUESTION)
     added = set(made.texts) - set(plain.texts)
     assert len(added) == 1
     assert {"latest", "current"} <= set(added.pop().split())
@@ -23,7 +23,7 @@ def test_the_rules_search_for_what_questions_like_it_lacked() -> None:
 
 def test_any_other_planner_is_told_in_feedback_and_asked_once() -> None:
     inner = Planning()
-    PatternedPlanner(inner, lambda _: (WEAK,)).plan(QUESTION)
+    PatternPlanner(inner, lambda _: (WEAK,)).plan(QUESTION)
     (feedback,) = inner.feedback
     assert feedback is not None
     assert feedback.issues == (WEAK,)
@@ -33,11 +33,11 @@ def test_any_other_planner_is_told_in_feedback_and_asked_once() -> None:
 
 
 def test_a_question_without_known_weaknesses_is_planned_as_ever() -> None:
-    assert PatternedPlanner(RulePlanner(), lambda _: ()).plan(QUESTION) == RulePlanner().plan(QUESTION)
+    assert PatternPlanner(RulePlanner(), lambda _: ()).plan(QUESTION) == RulePlanner().plan(QUESTION)
 
 
 def test_a_later_attempt_hears_its_own_critic_alone() -> None:
     inner = Planning()
     own = PlanFeedback(previous=RulePlanner().plan(QUESTION), mode=IterationMode.FULL_REGENERATION)
-    PatternedPlanner(inner, lambda _: (WEAK,)).plan(QUESTION, feedback=own)
+    PatternPlanner(inner, lambda _: (WEAK,)).plan(QUESTION, feedback=own)
     assert inner.feedback == [own]

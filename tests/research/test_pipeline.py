@@ -19,7 +19,7 @@ from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.records.researched import NoticeKind
 from assay.research.events import EventKind, StageEvent
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
-from assay.research.search import Found
+from assay.research.search import FoundPassages
 from assay.storage import Store
 
 PLAN, RETRIEVAL, ANSWERED = Checkpoint
@@ -180,7 +180,7 @@ def test_an_abstention_is_a_status_and_not_a_failure(local: Store, scope: Scope)
     assert answer.session.passed
 
 
-@pytest.mark.parametrize("find", [Finding(OSError("disk")), Finding(Found(problems=("locked",), failed=True))])
+@pytest.mark.parametrize("find", [Finding(OSError("disk")), Finding(FoundPassages(problems=("locked",), failed=True))])
 def test_a_search_that_fails_ends_in_words_and_is_kept(local: Store, scope: Scope, find: Finding) -> None:
     answer = pipeline(local, find=find).ask(scope, QUESTION)
     assert answer.status is ResearchStatus.FAILED

@@ -15,19 +15,19 @@ from assay.judging.panel import Panel
 from assay.judging.panel_options import PanelOptions
 from assay.records.panel import CheckpointState
 from assay.records.research import Checkpoint, PlannedQuery
-from assay.research.checkpoints import TAKEN_OVER, Checkpoints, SimilarEvaluations
+from assay.research.checkpoints import TAKEN_OVER, CheckpointEvaluator, SimilarEvaluations
 from assay.research.options import ResearchOptions
 from assay.testing import FixedClock
 
 ALIKE = "For how long does the session cookie live?"
 
 
-def checkpoints(similar: SimilarEvaluations | None, score: float = 0.9, **panel: Any) -> Checkpoints:
+def checkpoints(similar: SimilarEvaluations | None, score: float = 0.9, **panel: Any) -> CheckpointEvaluator:
     """Checkpoints of a pipeline of their own; only what they are given is shared."""
     options = ResearchOptions(panel=PanelOptions(**panel))
     script = scores(plan=(score,), retrieval=score, answer=(score,))
     clock = FixedClock()
-    return Checkpoints(
+    return CheckpointEvaluator(
         Panel(members(script), clock=clock, options=options.panel), options=options, clock=clock, similar=similar
     )
 

@@ -22,7 +22,7 @@ from assay.records.research import Checkpoint, Material, Plan, PlannedQuery
 from assay.records.research_log import EvaluatedBy, ResearchStatus
 from assay.research.options import FailAction, ResearchOptions
 from assay.research.planner import RulePlanner
-from assay.research.search import MemorySearch, Wanted
+from assay.research.search import MemorySearch, SearchLimits
 from assay.settings import Settings, load_settings
 from assay.testing.fault_server import FAULTS, serving
 from assay.wiring import open_engine, open_research
@@ -222,11 +222,11 @@ def test_a_setting_that_is_none_is_named(settings: Settings, engine: Engine, giv
 
 def test_what_several_queries_find_comes_first_and_is_numbered(engine: Engine) -> None:
     plan = RulePlanner().plan("When did the database move, and how long does the session cookie live?")
-    found = MemorySearch(engine.searcher)(SCOPE, plan, Wanted(results=5, passages=2))
+    found = MemorySearch(engine.searcher)(SCOPE, plan, SearchLimits(results=5, passages=2))
     assert [one.number for one in found.passages] == [1, 2]
     assert {one.title for one in found.passages} == {"Cookie", "Database"}
     assert len(found.query_ids) == len(plan.queries)
-    wide = MemorySearch(engine.searcher)(SCOPE, plan, Wanted(results=5, passages=1, widened=True))
+    wide = MemorySearch(engine.searcher)(SCOPE, plan, SearchLimits(results=5, passages=1, widened=True))
     assert len(wide.passages) == 1
     assert len(wide.query_ids) == len(plan.queries) + (plan.question not in plan.texts)
 
@@ -260,7 +260,7 @@ def test_a_dataset_from_use_holds_what_was_asked_and_not_what_a_planner_searched
 
 def test_a_planned_search_of_which_no_session_is_left_is_not_proposed(settings: Settings, engine: Engine) -> None:
     plan = Plan(question=QUESTION, queries=(PlannedQuery(text="cookie hours"), PlannedQuery(text=QUESTION)))
-    MemorySearch(engine.searcher)(SCOPE, plan, Wanted(results=3, passages=3))
+    MemorySearch(engine.searcher)(SCOPE, plan, SearchLimits(results=3, passages=3))
     engine.store.log.flush()
     with engine.store.reading(SCOPE) as work:
         assert [one.query for one in harvest(work)] == [QUESTION]

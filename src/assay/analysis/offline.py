@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.aggregates import aggregate
-from assay.analysis.patterns import find_patterns, worded
+from assay.analysis.patterns import find_patterns, word_suggestion
 from assay.analysis.prompt_comparison import compare_versions
 from assay.analysis.prompts import PromptBook
 from assay.errors import BadValue, NothingMeasured
@@ -94,7 +94,7 @@ def newest(work: Work, wanted: ResearchFilter | None, most: int) -> Iterator[Res
 def _word_patterns(found: tuple[Pattern, ...], book: PromptBook, scope: Scope, model: ChatModel) -> tuple[Pattern, ...]:
     prompts = book.in_use(scope)
     asked = (
-        replace(pattern, suggestion=worded(pattern, prompts[pattern.suggestion.prompt_id].text, model))
+        replace(pattern, suggestion=word_suggestion(pattern, prompts[pattern.suggestion.prompt_id].text, model))
         for pattern in found[:MOST_WORDED]
     )
     return (*asked, *found[MOST_WORDED:])

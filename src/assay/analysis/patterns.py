@@ -24,8 +24,8 @@ from assay.analysis.traits import (
     carriers,
     column_of,
     has,
-    sharpened,
-    tested_on,
+    sharpen_p_values,
+    test_groups,
 )
 from assay.errors import ModelError
 from assay.judging.prompts import PLANNER, SYNTHESISER
@@ -158,9 +158,9 @@ def find_patterns(
     bounded = [
         test
         for name in names
-        for test in tested_on(column_of(questions, name), groups, least_support=options.least_support)
+        for test in test_groups(column_of(questions, name), groups, least_support=options.least_support)
     ]
-    tested = sharpened(bounded, fdr=options.fdr, rng=rng or np.random.default_rng(0))
+    tested = sharpen_p_values(bounded, fdr=options.fdr, rng=rng or np.random.default_rng(0))
     adjusted = benjamini_hochberg([test.p for test in tested])
     kept = [
         (test, float(p))
@@ -348,7 +348,7 @@ _SYSTEM = (
 )
 
 
-def worded(pattern: Pattern, prompt: str, model: ChatModel) -> Suggestion:
+def word_suggestion(pattern: Pattern, prompt: str, model: ChatModel) -> Suggestion:
     """The suggestion in a model's words; the tables' own, with the reason, when the model gives none."""
     built_in = pattern.suggestion
     try:

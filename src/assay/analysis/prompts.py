@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from assay.errors import BadValue, InputError
-from assay.judging.prompts import PROMPT_IDS, bundled_text, parse_prompt
+from assay.judging.prompts import PROMPT_IDS, parse_prompt, read_bundled
 from assay.records import Scope
 from assay.records.research_log import PromptSplit, PromptVersion
 from assay.storage import Store
@@ -115,7 +115,7 @@ class PromptBook:
 
     def last_split(self, scope: Scope, prompt_id: str) -> PromptSplit | None:
         """The split that runs, else the one that ended last."""
-        bundled_text(prompt_id)
+        read_bundled(prompt_id)
         with self._store.reading(scope) as work:
             return work.prompts.split(prompt_id)
 
@@ -170,7 +170,7 @@ def _end_split(work: Work, prompt_id: str) -> PromptSplit | None:
 
 
 def _versions(work: Work, prompt_id: str) -> tuple[PromptVersion, ...]:
-    text = bundled_text(prompt_id)
+    text = read_bundled(prompt_id)
     kept = work.prompts.versions(prompt_id)
     in_use = not any(version.active for version in kept)
     bundled = PromptVersion(prompt_id=prompt_id, version=BUNDLED, text=text, active=in_use, created_at=None)
@@ -190,5 +190,5 @@ def _one(found: tuple[PromptVersion, ...], prompt_id: str, version: int | None) 
 def _in_use(prompt_id: str, active: Mapping[str, PromptVersion]) -> PromptVersion:
     if prompt_id in active:
         return active[prompt_id]
-    text = bundled_text(prompt_id)
+    text = read_bundled(prompt_id)
     return PromptVersion(prompt_id=prompt_id, version=BUNDLED, text=text, active=True, created_at=None)

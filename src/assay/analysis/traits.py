@@ -168,7 +168,7 @@ def column_of(questions: Sequence[ScoredQuestion], dimension: str) -> Column:
     return Column(dimension, scored, values, LowerMean(values[scored]))
 
 
-def tested_on(column: Column, groups: Sequence[Carriers], *, least_support: int) -> Iterator[TestedTrait]:
+def test_groups(column: Column, groups: Sequence[Carriers], *, least_support: int) -> Iterator[TestedTrait]:
     """Every group that is large enough among the questions with this score, by the bound."""
     total, count = float(column.values.sum()), int(column.scored.sum())
     places = [group.places[column.scored[group.places]] for group in groups]
@@ -185,7 +185,7 @@ def tested_on(column: Column, groups: Sequence[Carriers], *, least_support: int)
         yield TestedTrait(column, group, inside, mean, others, float(p))
 
 
-def sharpened(tested: Sequence[TestedTrait], *, fdr: float, rng: np.random.Generator) -> list[TestedTrait]:
+def sharpen_p_values(tested: Sequence[TestedTrait], *, fdr: float, rng: np.random.Generator) -> list[TestedTrait]:
     """The same tests, with p-values from draws where the bound does not decide."""
     needed = fdr / max(1, len(tested))
     # With every finding Benjamini-Hochberg asks less of the next.

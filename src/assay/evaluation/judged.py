@@ -30,8 +30,8 @@ from assay.evaluation.judged_scores import (
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.folder import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
-from assay.judging.canaries import Hearing, OnVerdict, heard
-from assay.judging.persistence import stored_verdict
+from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
+from assay.judging.persistence import to_stored_verdict
 from assay.judging.protocol import Judging
 from assay.judging.rerun import SpotCheck
 from assay.models.budget import Prices
@@ -145,7 +145,7 @@ def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[s
 def _heard(
     run_id: str, judge: Judging, shown: Sequence[_Shown], bench: Bench
 ) -> tuple[list[StoredVerdict], JudgeStanding]:
-    hearing = heard(
+    hearing = judge_with_canaries(
         judge,
         [one.input for one in shown],
         run_id=run_id,
@@ -156,7 +156,7 @@ def _heard(
     given = hearing.given
     at = bench.clock.now()
     stored = [
-        stored_verdict(run_id, where.case_id, one, at, where.repeat) for where, one in zip(shown, given, strict=True)
+        to_stored_verdict(run_id, where.case_id, one, at, where.repeat) for where, one in zip(shown, given, strict=True)
     ]
     with bench.store.writing(bench.scope) as work:
         work.judging.put_inputs([one.input for one in shown])
@@ -167,7 +167,7 @@ def _heard(
     return stored, _standing(judge, hearing, attempts, at, bench.prices)
 
 
-def _distrust(calibration: Calibration | None, at: datetime, hearing: Hearing, alias: str) -> str:
+def _distrust(calibration: Calibration | None, at: datetime, hearing: CheckedVerdicts, alias: str) -> str:
     """Say why no gate may listen to a judge; empty when one may."""
     if hearing.void:
         return hearing.void
@@ -196,7 +196,7 @@ def _other_model(calibration: Calibration, served: Sequence[str]) -> str:
 
 
 def _standing(
-    judge: Judging, hearing: Hearing, attempts: Sequence[Calibration], at: datetime, prices: Prices | None
+    judge: Judging, hearing: CheckedVerdicts, attempts: Sequence[Calibration], at: datetime, prices: Prices | None
 ) -> JudgeStanding:
     given, fingerprint = hearing.given, judge.fingerprint()
     calibration = attempts[-1] if attempts else None

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import BadValue, NothingMeasured
 from assay.judging.canaries import canaries, void_reason
-from assay.judging.labels import Labelled, Labels, case_key, question_key
+from assay.judging.labels import LabelledCase, Labels, case_key, question_key
 from assay.models.fingerprints import alias_reason
 from assay.models.limited import side_by_side
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
@@ -49,7 +49,7 @@ EVIDENCE = "evidence"
 """Under which a calibration's figures keep its cases."""
 
 
-class Evidence(NamedTuple):
+class CalibrationCase(NamedTuple):
     """One labelled case of a calibration."""
 
     case: str
@@ -75,7 +75,7 @@ class Attempts:
     """Other judges of the same kind that were calibrated on some of the present labels."""
     shared: int
     """Present cases that those were calibrated on."""
-    left_out: tuple[Evidence, ...]
+    left_out: tuple[CalibrationCase, ...]
     """Cases this judge was held against before that are not among the present labels."""
     same: tuple[float, int]
     """Of the cases that were asked again in earlier attempts: how many got the same verdict each time, of how many."""
@@ -116,17 +116,17 @@ def attempts_before(
     shared = {
         item.case: calibration.fingerprint_id
         for calibration in others
-        for item in evidence_of(calibration)
+        for item in cases_of(calibration)
         if item.case in cases
     }
     used = {
-        calibration.fingerprint_id for calibration in others for item in evidence_of(calibration) if item.case in cases
+        calibration.fingerprint_id for calibration in others for item in cases_of(calibration) if item.case in cases
     }
     known = {
         item.case: item
         for calibration in own
         if calibration.figures.get("scale") == scale
-        for item in evidence_of(calibration)
+        for item in cases_of(calibration)
     }
     return Attempts(
         earlier=len(own),
@@ -139,14 +139,14 @@ def attempts_before(
     )
 
 
-def evidence_of(calibration: Calibration) -> list[Evidence]:
+def cases_of(calibration: Calibration) -> list[CalibrationCase]:
     """Return the cases of a calibration; none are known of one made by version 0.1."""
-    return [Evidence(*item) for item in calibration.figures.get(EVIDENCE, ())]
+    return [CalibrationCase(*item) for item in calibration.figures.get(EVIDENCE, ())]
 
 
 def overlap(calibration: Calibration, questions: Iterable[str]) -> int:
     """Count the questions that are among the labels of a calibration."""
-    labelled = {item.question for item in evidence_of(calibration)}
+    labelled = {item.question for item in cases_of(calibration)}
     return sum(question_key(question) in labelled for question in questions)
 
 
@@ -239,7 +239,7 @@ def calibrate(
             f"{judge.name} gave {len(pairs)} verdicts on {len(labels.cases)} labelled cases: {why}",
             remedy="Check model.url and model.name, then calibrate again.",
         )
-    evidence = [_evidence(labels, case, said) for case, said in zip(labels.cases, judged, strict=True)]
+    evidence = [_record_case(labels, case, said) for case, said in zip(labels.cases, judged, strict=True)]
     figures = _figures(labels, pairs, asking, unlabelled, _History(earlier, evidence))
     figures |= {
         "outcomes": dict(Counter(verdict.verdict.outcome.value for verdict in judged)),
@@ -294,14 +294,14 @@ class _Asking:
         return judged
 
 
-Pairs = Sequence[tuple[Labelled, JudgedAnswer]]
+Pairs = Sequence[tuple[LabelledCase, JudgedAnswer]]
 
 
 class _History(NamedTuple):
     """What is known of a judge before its figures are made."""
 
     earlier: Sequence[Calibration]
-    evidence: Sequence[Evidence]
+    evidence: Sequence[CalibrationCase]
 
     def attempts(self, asking: _Asking, scale: str) -> Attempts:
         return attempts_before(
@@ -313,9 +313,9 @@ class _History(NamedTuple):
         )
 
 
-def _evidence(labels: Labels, case: Labelled, said: JudgedAnswer) -> Evidence:
+def _record_case(labels: Labels, case: LabelledCase, said: JudgedAnswer) -> CalibrationCase:
     score = None if said.score is None else labels.as_label(said.score, case.input.kind)
-    return Evidence(case_key(case.input), question_key(case.input.question), case.label, score)
+    return CalibrationCase(case_key(case.input), question_key(case.input.question), case.label, score)
 
 
 def _figures(
@@ -342,8 +342,11 @@ def _figures(
         "kappa_weights": weights,
         "alpha": _agreement(alpha),
         "self_consistency": _consistency(sample, asking),
-        "position_bias": _moved(sample, asking, _turned_round),
-        "verbosity_bias": {**_moved(sample, asking, _padded), "length_correlation": _with_length(pairs, people, said)},
+        "position_bias": _measure_moves(sample, asking, _reverse_passages),
+        "verbosity_bias": {
+            **_measure_moves(sample, asking, _pad_answer),
+            "length_correlation": _with_length(pairs, people, said),
+        },
         "means": _means(labels, kind, (people, said), unlabelled, rng),
         "void": void_reason(planted),
         "floor": asking.options.floor,
@@ -361,10 +364,10 @@ def _figures(
     if graded:
         figures["within_one"] = _share([abs(label - other) <= 1 for label, other in zip(people, said, strict=True)])
     shortcomings = [
-        *_too_few(figures),
-        *_too_low(deciding, asking.options.floor, attempts),
-        *_wavers(figures, attempts),
-        *_unsure_who(figures, attempts),
+        *_report_too_few(figures),
+        *_report_low_agreement(deciding, asking.options.floor, attempts),
+        *_report_inconsistency(figures, attempts),
+        *_report_unknown_model(figures, attempts),
     ]
     return {**figures, "shortcomings": shortcomings}
 
@@ -378,7 +381,7 @@ def _alias(asking: _Asking) -> str:
 # Each of these gives reasons why a judge is diagnostic only, each in a sentence; no reason: it may decide gates.
 
 
-def _too_few(figures: dict[str, Any]) -> list[str]:
+def _report_too_few(figures: dict[str, Any]) -> list[str]:
     found = []
     if figures["judged"] < LEAST_CASES:
         found.append(f"{figures['judged']} cases have a label and a verdict; {LEAST_CASES} are needed")
@@ -387,7 +390,7 @@ def _too_few(figures: dict[str, Any]) -> list[str]:
     return found
 
 
-def _too_low(kappa: Agreement, floor: float, attempts: Attempts) -> list[str]:
+def _report_low_agreement(kappa: Agreement, floor: float, attempts: Attempts) -> list[str]:
     if kappa.value is None or kappa.low is None:
         return ["kappa has no value: only one label was ever used"]
     over = f" over all {kappa.n} cases of {attempts.earlier + 1} attempts" if attempts.left_out else ""
@@ -398,7 +401,7 @@ def _too_low(kappa: Agreement, floor: float, attempts: Attempts) -> list[str]:
     return []
 
 
-def _wavers(figures: dict[str, Any], attempts: Attempts) -> list[str]:
+def _report_inconsistency(figures: dict[str, Any], attempts: Attempts) -> list[str]:
     """Agreement with itself, over all attempts: asking again until the sample is lucky must not help."""
     consistency, (hits, asked) = figures["self_consistency"], attempts.same
     if not consistency["cases"]:
@@ -410,7 +413,7 @@ def _wavers(figures: dict[str, Any], attempts: Attempts) -> list[str]:
     return []
 
 
-def _unsure_who(figures: dict[str, Any], attempts: Attempts) -> list[str]:
+def _report_unknown_model(figures: dict[str, Any], attempts: Attempts) -> list[str]:
     found = [figures[name] for name in ("void", "alias") if figures[name]]
     if attempts.void and not figures["void"]:
         found.append(f"the judge obeyed planted orders in {attempts.void} of {attempts.earlier} earlier calibrations")
@@ -445,7 +448,7 @@ def _consistency(sample: Sequence[JudgedAnswer], asking: _Asking) -> dict[str, A
     }
 
 
-def _moved(
+def _measure_moves(
     sample: Sequence[JudgedAnswer], asking: _Asking, change: Callable[[JudgeInput], JudgeInput | None]
 ) -> dict[str, Any]:
     """By how much scores move under a change that should not matter."""
@@ -457,11 +460,11 @@ def _moved(
     return {"cases": len(moves), "mean_move": float(np.mean(moves)), "moved": _share([move != 0 for move in moves])}
 
 
-def _turned_round(given: JudgeInput) -> JudgeInput | None:
+def _reverse_passages(given: JudgeInput) -> JudgeInput | None:
     return replace(given, passages=given.passages[::-1]) if len(given.passages) > 1 else None
 
 
-def _padded(given: JudgeInput) -> JudgeInput | None:
+def _pad_answer(given: JudgeInput) -> JudgeInput | None:
     return replace(given, answer=f"{given.answer} {FILLER}")
 
 

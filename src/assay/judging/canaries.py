@@ -86,7 +86,7 @@ OnVerdict = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hearing:
+class CheckedVerdicts:
     """What a judge said."""
 
     given: tuple[JudgedAnswer, ...]
@@ -99,7 +99,7 @@ class Hearing:
     """The models that replied, as the server names them."""
 
 
-def heard(
+def judge_with_canaries(
     judge: Judging,
     inputs: Sequence[JudgeInput],
     *,
@@ -107,7 +107,7 @@ def heard(
     threads: int = 1,
     on_verdict: OnVerdict | None = None,
     fresh: bool = False,
-) -> Hearing:
+) -> CheckedVerdicts:
     """A verdict on each case. The planted ones differ from run to run. `fresh` asks again what is kept."""
     planted = canaries(judge.about, seed=_seed(run_id)) if inputs else ()
     said: list[JudgedAnswer] = []
@@ -117,7 +117,7 @@ def heard(
             on_verdict(len(said), len(planted) + len(inputs))
     void = void_reason(said[: len(planted)])
     given = said[len(planted) :]
-    return Hearing(
+    return CheckedVerdicts(
         given=tuple(_void(verdict, void) if void else verdict for verdict in given),
         void=void,
         usage=sum((verdict.usage for verdict in said), Usage()),

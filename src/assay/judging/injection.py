@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #
 # Judged text stands between lines that hold a keyed hash of the whole input, which no author of a passage can know;
 # the same input gives the same lines, so replies can be cached. Invisible characters and the markers of chat templates
-# are taken out. `suspicions` names what still looks like an order to the judge, and `without_orders` is the text
+# are taken out. `find_orders` names what still looks like an order to the judge, and `remove_orders` is the text
 # without it: a verdict that moves between the two is contested. No list of orders is complete, which is why every run
 # also plants some (`canaries`).
 
@@ -83,14 +83,14 @@ _FEW_HIDDEN = 12
 """So many invisible characters happen by accident: joined emoji, soft hyphens, a byte order mark."""
 
 
-class Cleaned(NamedTuple):
+class CleanedText(NamedTuple):
     """Judged text as it is shown, and what was taken out of it."""
 
     text: str
     removed: tuple[str, ...]
 
 
-class Guard:
+class InjectionGuard:
     """Makes the marked lines. The secret belongs to whoever runs the judge and is in no prompt."""
 
     def __init__(self, secret: bytes) -> None:
@@ -101,12 +101,12 @@ class Guard:
         return hmac.new(self._secret, content.encode(errors="replace"), "sha256").hexdigest()[:LETTERS]
 
 
-def enclosed(label: str, text: str, mark: str) -> str:
+def enclose(label: str, text: str, mark: str) -> str:
     """Judged text between its lines."""
     return f"<<<{label} {mark}>>>\n{text}\n<<<END {label} {mark}>>>"
 
 
-def cleaned(text: str) -> Cleaned:
+def clean(text: str) -> CleanedText:
     """A text without invisible characters, chat template markers and lines that look like ours."""
     removed = []
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -120,38 +120,36 @@ def cleaned(text: str) -> Cleaned:
     plain = _MARKED_LINES.sub(lambda found: found[0][0], unmarked)
     if plain != unmarked and _looks_like_ours(unmarked):
         removed.append("forged_line")
-    return Cleaned(plain, tuple(removed))
+    return CleanedText(plain, tuple(removed))
 
 
-def suspicions(text: str) -> tuple[str, ...]:
+def find_orders(text: str) -> tuple[str, ...]:
     """What in a text looks as if it spoke to the judge, by name; of the text as its author wrote it."""
-    seen = cleaned(text)
-    folded = _folded(seen.text)
+    seen = clean(text)
+    folded = _fold_lookalikes(seen.text)
     found = [name for name, pattern in _SUSPICIONS.items() if pattern.search(folded)]
-    encoded = ["encoded_order"] if any(map(_speaks_to_the_judge, _decoded(folded))) else []
+    encoded = ["encoded_order"] if any(map(_addresses_judge, _decode_base64(folded))) else []
     return (*seen.removed, *found, *encoded)
 
 
-def without_orders(text: str) -> str:
+def remove_orders(text: str) -> str:
     """A text without the sentences that look as if they spoke to the judge, nor what stands between foreign markers."""
     marks = list(_TEMPLATE_MARKS.finditer(unicodedata.normalize("NFKC", text)))
     if marks:
         text = unicodedata.normalize("NFKC", text)
         text = text[: marks[0].start()] + (text[marks[-1].end() :] if len(marks) > 1 else "")
     kept = [
-        sentence
-        for sentence in re.split(r"(?<=[.!?。])\s+|\n+", cleaned(text).text)
-        if not _speaks_to_the_judge(sentence)
+        sentence for sentence in re.split(r"(?<=[.!?。])\s+|\n+", clean(text).text) if not _addresses_judge(sentence)
     ]
     return " ".join(sentence for sentence in kept if sentence.strip())
 
 
-def _speaks_to_the_judge(sentence: str) -> bool:
-    folded = _folded(sentence)
-    return any(pattern.search(piece) for piece in (folded, *_decoded(folded)) for pattern in _SUSPICIONS.values())
+def _addresses_judge(sentence: str) -> bool:
+    folded = _fold_lookalikes(sentence)
+    return any(pattern.search(piece) for piece in (folded, *_decode_base64(folded)) for pattern in _SUSPICIONS.values())
 
 
-def _decoded(text: str) -> list[str]:
+def _decode_base64(text: str) -> list[str]:
     """What base64 in a text says, where it says something."""
     found = []
     for match in _ENCODED.findall(text)[:_MOST_ENCODED]:
@@ -167,7 +165,7 @@ def _looks_like_ours(text: str) -> bool:
 _LOOKALIKES = str.maketrans("аеорсухіѕԁոνɡⅼο", "aeopcyxisdnvglo")  # noqa: RUF001 - Cyrillic, Armenian and Greek on purpose
 
 
-def _folded(text: str) -> str:
+def _fold_lookalikes(text: str) -> str:
     """Letters of other scripts that look Latin as the Latin ones; where words are in that script, nothing is lost."""
     return f"{text.translate(_LOOKALIKES)}\n{text}"
 
@@ -195,7 +193,7 @@ MEANINGS = {
 """What each dimension asks."""
 
 
-class Shown(NamedTuple):
+class RenderedMaterial(NamedTuple):
     """Material as a model sees it."""
 
     text: str
@@ -203,33 +201,33 @@ class Shown(NamedTuple):
     """What looked as if it spoke to the evaluator."""
 
 
-def shown_material(material: Material, guard: Guard) -> Shown:
+def render_material(material: Material, guard: InjectionGuard) -> RenderedMaterial:
     """Everything made so far, each part between its marked lines."""
     parts = list(_parts(material))
     mark = guard.mark(content_hash([list(part) for part in parts]))
-    flags = tuple(dict.fromkeys(flag for _, text in parts for flag in suspicions(text)))
-    blocks = [enclosed(label, _safe(text), mark) for label, text in parts]
-    return Shown("\n\n".join(blocks), flags)
+    flags = tuple(dict.fromkeys(flag for _, text in parts for flag in find_orders(text)))
+    blocks = [enclose(label, _safe(text), mark) for label, text in parts]
+    return RenderedMaterial("\n\n".join(blocks), flags)
 
 
-def shown_passages(passages: Sequence[Passage], guard: Guard) -> Shown:
+def render_passages(passages: Sequence[Passage], guard: InjectionGuard) -> RenderedMaterial:
     """Numbered passages alone, between marked lines."""
     text = passages_text(passages)
-    return Shown(enclosed("PASSAGES", _safe(text), guard.mark(content_hash(text))), suspicions(text))
+    return RenderedMaterial(enclose("PASSAGES", _safe(text), guard.mark(content_hash(text))), find_orders(text))
 
 
-def shown_question(question: str, guard: Guard) -> str:
+def render_question(question: str, guard: InjectionGuard) -> str:
     """The question alone, between marked lines."""
-    return enclosed("QUESTION", cleaned(question).text, guard.mark(content_hash(question)))
+    return enclose("QUESTION", clean(question).text, guard.mark(content_hash(question)))
 
 
-def shown_results(results: Sequence[RoleResult], guard: Guard) -> str:
+def render_results(results: Sequence[RoleResult], guard: InjectionGuard) -> str:
     """What each role said: a critique quotes what it judged, so it stands between marked lines too."""
-    text = "\n".join(f"{result.role}: {_said(result)}" for result in results)
-    return enclosed("PANEL", _safe(text), guard.mark(content_hash(text)))
+    text = "\n".join(f"{result.role}: {_describe_result(result)}" for result in results)
+    return enclose("PANEL", _safe(text), guard.mark(content_hash(text)))
 
 
-def _said(result: RoleResult) -> str:
+def _describe_result(result: RoleResult) -> str:
     if not result.scored:
         return f"no scores: {result.reason}"
     scores = ", ".join(f"{name} {score:.2f}" for name, score in result.scores.items())
@@ -275,7 +273,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def _safe(text: str) -> str:
-    if not suspicions(text):
-        return cleaned(text).text
-    kept = "\n".join(without_orders(line) for line in text.split("\n"))
-    return cleaned(kept).text.strip() or "(it says nothing about the question)"
+    if not find_orders(text):
+        return clean(text).text
+    kept = "\n".join(remove_orders(line) for line in text.split("\n"))
+    return clean(kept).text.strip() or "(it says nothing about the question)"

@@ -31,7 +31,7 @@ _REMEDY = 'Write each line as {"id": ..., "question": ..., "answer": ..., "passa
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Labelled:
+class LabelledCase:
     """One case that people judged."""
 
     id: str
@@ -44,7 +44,7 @@ class Labelled:
 class Labels:
     """All of them, on one scale."""
 
-    cases: tuple[Labelled, ...]
+    cases: tuple[LabelledCase, ...]
     graded: bool
     """Whether labels are scores from 0 to 5; else yes and no."""
 
@@ -55,7 +55,7 @@ class Labels:
 
     def distinct(self) -> Labels:
         """Return every case once; raise `BadValue` where copies of one case have different labels."""
-        kept: dict[str, Labelled] = {}
+        kept: dict[str, LabelledCase] = {}
         for case in self.cases:
             first = kept.setdefault(case_key(case.input), case)
             if first.label != case.label:
@@ -76,15 +76,15 @@ class Labels:
 def case_key(given: JudgeInput) -> str:
     """Return a short hash of what a case asks, answers and shows; the same for copies that differ in spaces or case."""
     texts = [given.question, given.answer, *given.passages, given.reference]
-    return _short_hash([given.kind.value, *map(_normalised, texts)])
+    return _short_hash([given.kind.value, *map(_normalise, texts)])
 
 
 def question_key(question: str) -> str:
     """Return a short hash of a question; the same for copies that differ in spaces or case."""
-    return _short_hash([_normalised(question)])
+    return _short_hash([_normalise(question)])
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -101,21 +101,21 @@ def read_labels(path: Path, kind: RubricKind) -> Labels:
     found = [_read(line, number, path, kind) for number, line in enumerate(lines, start=1) if line.strip()]
     if not found:
         raise NothingMeasured(f"{path} holds no labelled case", remedy=_REMEDY)
-    return _on_one_scale(found, path)
+    return _check_scale(found, path)
 
 
-def _read(line: str, number: int, path: Path, kind: RubricKind) -> tuple[Labelled, bool]:
+def _read(line: str, number: int, path: Path, kind: RubricKind) -> tuple[LabelledCase, bool]:
     try:
-        told = json.loads(line, parse_constant=_no_constant)
+        told = json.loads(line, parse_constant=_refuse_constant)
         if not isinstance(told, Mapping) or not {"question", "answer", "label"} <= told.keys() <= _FIELDS:
             raise BadValue("it lacks question, answer or label, or has more than is known", remedy=_REMEDY)
-        return _labelled(told, number, kind)
+        return _parse_case(told, number, kind)
     except (ValueError, AssayError, RecursionError) as problem:
         why = problem.message if isinstance(problem, AssayError) else str(problem)
         raise MalformedFile(f"{path}, line {number:,}: {why[:300]}", remedy=_REMEDY) from problem
 
 
-def _labelled(told: Mapping[str, Any], number: int, kind: RubricKind) -> tuple[Labelled, bool]:
+def _parse_case(told: Mapping[str, Any], number: int, kind: RubricKind) -> tuple[LabelledCase, bool]:
     label, yes_no = told["label"], isinstance(told["label"], bool)
     score = float(label) if yes_no else values.finite(label, "label")
     if kind is RubricKind.ABSTENTION and not yes_no:
@@ -129,7 +129,7 @@ def _labelled(told: Mapping[str, Any], number: int, kind: RubricKind) -> tuple[L
         passages=tuple(_texts(told.get("passages", []))),
         reference=told.get("reference", ""),
     )
-    return Labelled(id=str(told.get("id", number)), input=given, label=score), yes_no
+    return LabelledCase(id=str(told.get("id", number)), input=given, label=score), yes_no
 
 
 def _texts(found: Any) -> Sequence[str]:
@@ -138,7 +138,7 @@ def _texts(found: Any) -> Sequence[str]:
     return found
 
 
-def _on_one_scale(found: Sequence[tuple[Labelled, bool]], path: Path) -> Labels:
+def _check_scale(found: Sequence[tuple[LabelledCase, bool]], path: Path) -> Labels:
     kinds = {yes_no for _, yes_no in found}
     if len(kinds) > 1:
         raise MalformedFile(f"{path} has scores and yes/no labels", remedy="Use one kind of label in a file.")
@@ -149,5 +149,5 @@ def _on_one_scale(found: Sequence[tuple[Labelled, bool]], path: Path) -> Labels:
     return Labels(cases=tuple(case for case, _ in found), graded=not kinds.pop())
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise BadValue(f"{name} is no number of JSON", remedy=_REMEDY)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from assay.errors import BudgetExhausted, ModelError
-from assay.judging.injection import Guard, cleaned, enclosed, suspicions, without_orders
+from assay.judging.injection import InjectionGuard, clean, enclose, find_orders, remove_orders
 from assay.judging.rubric import PARSER_VERSION, Rubric, read_verdict
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.structured import Structured, ask_structured
@@ -48,7 +48,9 @@ class JudgeOptions:
 class LlmJudge:
     """One rubric, asked of one model."""
 
-    def __init__(self, model: ChatModel, rubric: Rubric, *, guard: Guard, options: JudgeOptions | None = None) -> None:
+    def __init__(
+        self, model: ChatModel, rubric: Rubric, *, guard: InjectionGuard, options: JudgeOptions | None = None
+    ) -> None:
         self._model = model
         self._rubric = rubric
         self._guard = guard
@@ -85,7 +87,7 @@ class LlmJudge:
         refused = self._refused(given)
         if refused is not None:
             return JudgedAnswer(input=given, verdict=refused, fingerprint=self.fingerprint(), repeat=repeat)
-        flags = tuple(dict.fromkeys(flag for text in _texts(given) for flag in suspicions(text)))
+        flags = tuple(dict.fromkeys(flag for text in _texts(given) for flag in find_orders(text)))
         first = self._asked(given, repeat, fresh=fresh)
         answer = replace(first, flags=flags)
         if not flags or first.score is None:
@@ -93,11 +95,11 @@ class LlmJudge:
         second = self._asked(_without_orders(given), repeat, fresh=fresh)
         return replace(
             answer,
-            verdict=_settled(given, first, second, flags),
+            verdict=_compare_with_clean(given, first, second, flags),
             raw=(*first.raw, *second.raw),
-            latency_ms=_summed_times([first.latency_ms, second.latency_ms]),
-            prompt_tokens=_summed([first.prompt_tokens, second.prompt_tokens]),
-            completion_tokens=_summed([first.completion_tokens, second.completion_tokens]),
+            latency_ms=_sum_times([first.latency_ms, second.latency_ms]),
+            prompt_tokens=_sum_counts([first.prompt_tokens, second.prompt_tokens]),
+            completion_tokens=_sum_counts([first.completion_tokens, second.completion_tokens]),
             cached=first.cached and second.cached,
             served=tuple(dict.fromkeys([*first.served, *second.served])),
             usage=first.usage + second.usage,
@@ -136,7 +138,7 @@ class LlmJudge:
     def request(self, given: JudgeInput, repeat: int = 0) -> ChatRequest:
         """What is asked, word for word."""
         mark = self._guard.mark(given.input_hash)
-        shown = [section for part in self._rubric.parts for section in _shown(part, given, mark)]
+        shown = [section for part in self._rubric.parts for section in _render_part(part, given, mark)]
         ordered = "\n\n".join([*shown, self._rubric.task])
         return ChatRequest(
             messages=(Message(role="system", content=self._rubric.system), Message(role="user", content=ordered)),
@@ -157,8 +159,8 @@ class LlmJudge:
             raw=found.raw,
             repeat=repeat,
             latency_ms=sum(reply.latency_ms for reply in replies),
-            prompt_tokens=_summed([reply.prompt_tokens for reply in replies]),
-            completion_tokens=_summed([reply.completion_tokens for reply in replies]),
+            prompt_tokens=_sum_counts([reply.prompt_tokens for reply in replies]),
+            completion_tokens=_sum_counts([reply.completion_tokens for reply in replies]),
             cached=all(reply.cached for reply in replies),
             served=tuple(dict.fromkeys(reply.model for reply in replies)),
             usage=found.usage,
@@ -230,7 +232,7 @@ def differ(score: float, other: float, kind: RubricKind) -> bool:
     return score != other if kind is RubricKind.ABSTENTION else abs(score - other) > SAME_WITHIN
 
 
-def _settled(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags: Sequence[str]) -> Verdict:
+def _compare_with_clean(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags: Sequence[str]) -> Verdict:
     """The verdict on text that speaks to the judge, held against that on the text without what it says."""
     one, other = score_of(first.verdict), score_of(second.verdict)
     if one is not None and other is not None and not differ(one, other, given.kind):
@@ -241,13 +243,13 @@ def _settled(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags
 
 
 def _without_orders(given: JudgeInput) -> JudgeInput:
-    answer = without_orders(given.answer)
+    answer = remove_orders(given.answer)
     return replace(
         given,
-        question=without_orders(given.question),
+        question=remove_orders(given.question),
         # An answer that is nothing but orders has nothing in it to support.
         answer=answer if answer.strip() else "(The answer says nothing about the question.)",
-        passages=tuple(map(without_orders, given.passages)),
+        passages=tuple(map(remove_orders, given.passages)),
     )
 
 
@@ -255,21 +257,21 @@ def _texts(given: JudgeInput) -> tuple[str, ...]:
     return (given.question, given.answer, *given.passages, given.reference)
 
 
-def _shown(part: str, given: JudgeInput, mark: str) -> list[str]:
+def _render_part(part: str, given: JudgeInput, mark: str) -> list[str]:
     """One part of a case between its marked lines; a reference that nobody gave is not shown."""
     if part == "passages":
-        numbered = [f"[{place}] {cleaned(passage).text}" for place, passage in enumerate(given.passages, start=1)]
-        return [enclosed("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]
+        numbered = [f"[{place}] {clean(passage).text}" for place, passage in enumerate(given.passages, start=1)]
+        return [enclose("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]
     text = str(getattr(given, part))
-    return [enclosed(part.upper(), cleaned(text).text, mark)] if text.strip() else []
+    return [enclose(part.upper(), clean(text).text, mark)] if text.strip() else []
 
 
-def _summed_times(times: Sequence[float | None]) -> float | None:
+def _sum_times(times: Sequence[float | None]) -> float | None:
     known = [time for time in times if time is not None]
     return sum(known) if known else None
 
 
-def _summed(counts: Sequence[int | None]) -> int | None:
+def _sum_counts(counts: Sequence[int | None]) -> int | None:
     """All together; None when one was not counted."""
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import AssayError, ModelError
-from assay.judging.injection import Guard, dimension_lines, score_properties, shown_material, shown_results
-from assay.judging.panel_options import Aggregated, PanelOptions, aggregated, below, weighed, within
-from assay.judging.rubric import wrongs
+from assay.judging.injection import InjectionGuard, dimension_lines, render_material, render_results, score_properties
+from assay.judging.panel_options import AggregatedScores, PanelOptions, aggregate_scores, below, weighted_mean, within
+from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
@@ -72,7 +72,9 @@ def triggers_of(verdict: PanelVerdict, options: PanelOptions) -> tuple[Trigger, 
 class ModelReviewer:
     """A model that reviews the panel."""
 
-    def __init__(self, model: ChatModel, prompt: Prompt, *, guard: Guard, max_tokens: int = MAX_TOKENS) -> None:
+    def __init__(
+        self, model: ChatModel, prompt: Prompt, *, guard: InjectionGuard, max_tokens: int = MAX_TOKENS
+    ) -> None:
         self._model = model
         self._prompt = prompt
         self._guard = guard
@@ -123,8 +125,8 @@ class ModelReviewer:
     def _asked(self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger]) -> str:
         return "\n\n".join(
             [
-                shown_material(material, self._guard).text,
-                shown_results(verdict.results, self._guard),
+                render_material(material, self._guard).text,
+                render_results(verdict.results, self._guard),
                 f"The panel is reviewed because of: {', '.join(triggers)}.",
                 dimension_lines(list(verdict.scores)),
                 self._prompt.task,
@@ -156,7 +158,7 @@ def _schema(verdict: PanelVerdict) -> dict[str, Any]:
 
 def _read(text: str, schema: dict[str, Any]) -> dict[str, Any]:
     def fits(found: dict[str, Any]) -> dict[str, Any]:
-        problem = next(wrongs(found, schema), None)
+        problem = next(find_errors(found, schema), None)
         if problem is not None:
             raise UnreadableReply(problem)
         known = schema["properties"]
@@ -279,7 +281,7 @@ class Panel:
             return verdict
         scores = {**verdict.scores, **said.scores}
         weights = [(self.options.weight(name), 1.0, score) for name, score in scores.items()]
-        return replace(verdict, scores=scores, aggregate=weighed(weights), state=_settled(verdict.state))
+        return replace(verdict, scores=scores, aggregate=weighted_mean(weights), state=_settle_state(verdict.state))
 
     def _reviewed(
         self, material: Material, verdict: PanelVerdict, triggers: tuple[Trigger, ...], deadline_s: float
@@ -296,7 +298,7 @@ class Panel:
             return reviewer.review(material, verdict, triggers, deadline_s)
         except Exception as problem:  # noqa: BLE001 - evaluation never breaks what it evaluates
             return EscalationResult(
-                triggers=triggers, outcome=RoleOutcome.FAILED, model=reviewer.name, reason=told(problem)
+                triggers=triggers, outcome=RoleOutcome.FAILED, model=reviewer.name, reason=describe_problem(problem)
             )
 
     def _examined(self, members: Sequence[PanelMember], material: Material, deadline_s: float) -> list[RoleResult]:
@@ -344,7 +346,7 @@ class Panel:
                 evaluator=member.name,
                 kind=member.kind,
                 outcome=RoleOutcome.FAILED,
-                reason=told(problem),
+                reason=describe_problem(problem),
             )
         return replace(result, latency_ms=result.latency_ms or (self._clock.monotonic() - began) * 1000.0)
 
@@ -352,7 +354,7 @@ class Panel:
 def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> PanelVerdict:
     """What results come to, before anybody larger is asked."""
     scored = [result for result in results if result.scored]
-    found = aggregated(checkpoint, results, options)
+    found = aggregate_scores(checkpoint, results, options)
     state = _state(results, scored, found, options)
     confidences = [result.confidence for result in scored if result.confidence is not None]
     verdict = PanelVerdict(
@@ -371,7 +373,7 @@ def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: P
 
 
 def _state(
-    results: Sequence[RoleResult], scored: Sequence[RoleResult], found: Aggregated, options: PanelOptions
+    results: Sequence[RoleResult], scored: Sequence[RoleResult], found: AggregatedScores, options: PanelOptions
 ) -> PanelState:
     if not scored or len(scored) < options.quorum * len(results):
         return PanelState.NO_QUORUM
@@ -380,7 +382,7 @@ def _state(
     return PanelState.FULL if len(scored) == len(results) else PanelState.DEGRADED
 
 
-def _settled(state: PanelState) -> PanelState:
+def _settle_state(state: PanelState) -> PanelState:
     """A larger model gives what confidence could not."""
     return PanelState.DEGRADED if state is PanelState.NO_CONFIDENCE else state
 
@@ -396,7 +398,7 @@ def _late(member: PanelMember, deadline_s: float) -> RoleResult:
     )
 
 
-def told(problem: Exception) -> str:
+def describe_problem(problem: Exception) -> str:
     """Why something failed, for a record."""
     text = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
     return text[:1_000]

@@ -115,7 +115,7 @@ QUIET = 0.2
 """An owner that is less confident than this is quiet: by its own confidence alone its score would hardly count."""
 
 
-class Counted(NamedTuple):
+class CountedScore(NamedTuple):
     """One dimension as it enters the aggregate."""
 
     score: float
@@ -125,12 +125,12 @@ class Counted(NamedTuple):
     """The owner had next to no confidence and scored lower than the others, whose confidence counts instead."""
 
 
-class Aggregated(NamedTuple):
+class AggregatedScores(NamedTuple):
     """All dimensions together."""
 
     value: float | None
     """None: no dimension has a score, or no owner any confidence."""
-    counted: Mapping[str, Counted]
+    counted: Mapping[str, CountedScore]
     spread: Mapping[str, float]
     votes: tuple[int, int]
 
@@ -140,19 +140,19 @@ class Aggregated(NamedTuple):
         return {name: counted.score for name, counted in self.counted.items()}
 
 
-def aggregated(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> Aggregated:
+def aggregate_scores(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> AggregatedScores:
     """What the roles that scored come to."""
     scored = [result for result in results if result.scored]
     counted = {}
     for dimension in dimensions_of(checkpoint, scored):
-        found = _counted(dimension, scored, options, bar=options.bar(checkpoint, dimension))
+        found = _count_dimension(dimension, scored, options, bar=options.bar(checkpoint, dimension))
         if found is not None:
             counted[dimension] = found
-    value = weighed([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
-    return Aggregated(value, counted, _spread(counted, scored), _votes(checkpoint, scored, options))
+    value = weighted_mean([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
+    return AggregatedScores(value, counted, _spread(counted, scored), _votes(checkpoint, scored, options))
 
 
-def weighed(parts: Sequence[tuple[float, float, float]]) -> float | None:
+def weighted_mean(parts: Sequence[tuple[float, float, float]]) -> float | None:
     """Sum of weight x confidence x score over sum of weight x confidence; None when that is nothing."""
     below_line = math.fsum(weight * confidence for weight, confidence, _ in parts)
     if below_line <= 0.0:
@@ -167,7 +167,9 @@ def dimensions_of(checkpoint: Checkpoint, results: Sequence[RoleResult]) -> list
     return list(dict.fromkeys([*own, *(name for result in results for name in result.scores)]))
 
 
-def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions, *, bar: float) -> Counted | None:
+def _count_dimension(
+    dimension: str, scored: Sequence[RoleResult], options: PanelOptions, *, bar: float
+) -> CountedScore | None:
     gave = [
         (result, result.scores[dimension], _confidence(result, options))
         for result in scored
@@ -178,17 +180,17 @@ def _counted(dimension: str, scored: Sequence[RoleResult], options: PanelOptions
     if own is not None:
         result, own_score, confidence = own
         others = [given for given in gave if given[0] is not result]
-        elsewhere = weighed([(1.0, sure, view) for _, view, sure in others])
+        elsewhere = weighted_mean([(1.0, sure, view) for _, view, sure in others])
         if (result.confidence or 0.0) < QUIET and below(own_score, bar if elsewhere is None else elsewhere):
             surer = _mean_confidence([result for result in scored if (result.confidence or 0.0) >= QUIET])
             # Where nobody is surer, the objection still has the little confidence of its own.
             sure = max(surer, result.confidence or 0.0)
-            return Counted(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
-        return Counted(own_score, confidence, stood_in=False)
-    score = weighed([(1.0, confidence, score) for _, score, confidence in gave])
+            return CountedScore(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
+        return CountedScore(own_score, confidence, stood_in=False)
+    score = weighted_mean([(1.0, confidence, score) for _, score, confidence in gave])
     if score is None:
         return None
-    return Counted(score, math.fsum(confidence for *_, confidence in gave) / len(gave), stood_in=True)
+    return CountedScore(score, math.fsum(confidence for *_, confidence in gave) / len(gave), stood_in=True)
 
 
 def _mean_confidence(results: Sequence[RoleResult]) -> float:
@@ -199,7 +201,7 @@ def _confidence(result: RoleResult, options: PanelOptions) -> float:
     return (result.confidence or 0.0) * options.reliability.get(result.role, 1.0)
 
 
-def _spread(counted: Mapping[str, Counted], scored: Sequence[RoleResult]) -> dict[str, float]:
+def _spread(counted: Mapping[str, CountedScore], scored: Sequence[RoleResult]) -> dict[str, float]:
     found = {}
     for name in counted:
         gave = [result.scores[name] for result in scored if name in result.scores]
@@ -210,7 +212,8 @@ def _spread(counted: Mapping[str, Counted], scored: Sequence[RoleResult]) -> dic
 def _votes(checkpoint: Checkpoint, scored: Sequence[RoleResult], options: PanelOptions) -> tuple[int, int]:
     """How many roles' own views pass, and how many do not."""
     views = [
-        weighed([(options.weight(name), 1.0, score) for name, score in result.scores.items()]) for result in scored
+        weighted_mean([(options.weight(name), 1.0, score) for name, score in result.scores.items()])
+        for result in scored
     ]
     told = [not below(view, options.thresholds[checkpoint]) for view in views if view is not None]
     return sum(told), len(told) - sum(told)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from assay.errors import BudgetExhausted
-from assay.judging.injection import Guard
+from assay.judging.injection import InjectionGuard
 from assay.models.budget import Cost, Limits
 from assay.models.chat import ChatReply
 from assay.records.judging import JudgedAnswer, StoredVerdict
@@ -83,7 +83,7 @@ def account_of(period: Period, moment: datetime) -> str:
     return {"day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}", "ever": "ever"}[period]
 
 
-def stored_verdict(run_id: str, case_id: str, judged: JudgedAnswer, at: datetime, repeat: int = 0) -> StoredVerdict:
+def to_stored_verdict(run_id: str, case_id: str, judged: JudgedAnswer, at: datetime, repeat: int = 0) -> StoredVerdict:
     """One verdict as it is kept."""
     verdict = judged.verdict
     claims = {
@@ -121,7 +121,7 @@ def stored_verdict(run_id: str, case_id: str, judged: JudgedAnswer, at: datetime
 _making = threading.Lock()
 
 
-def guard_of(store: Store, scope: Scope) -> Guard:
+def guard_of(store: Store, scope: Scope) -> InjectionGuard:
     """The guard of a store; its secret is made when it is first needed, and is the same ever after."""
     with store.reading(scope) as work:
         found = work.meta.get(SECRET)
@@ -129,4 +129,4 @@ def guard_of(store: Store, scope: Scope) -> Guard:
         with _making, store.writing(scope) as work:
             found = work.meta.get(SECRET) or secrets.token_hex(32)
             work.meta.put(SECRET, found)
-    return Guard(bytes.fromhex(found))
+    return InjectionGuard(bytes.fromhex(found))

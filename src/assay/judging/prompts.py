@@ -48,7 +48,7 @@ class Prompt:
         return f"{self.prompt_id}@{self.version}"
 
 
-def bundled_text(prompt_id: str) -> str:
+def read_bundled(prompt_id: str) -> str:
     """The bundled wording of a prompt, as its file has it."""
     if prompt_id not in PROMPT_IDS:
         raise BadValue(f"there is no prompt {prompt_id!r}", remedy=f"Use one of {', '.join(PROMPT_IDS)}.")
@@ -77,7 +77,7 @@ _REMEDY = 'Write it as two texts: system = """...""" and task = """...""".'
 
 def prompts_in_use(active: Mapping[str, PromptVersion]) -> dict[str, Prompt]:
     """Every prompt: the active version where there is one, else the bundled wording."""
-    made = {prompt_id: parse_prompt(prompt_id, bundled_text(prompt_id)) for prompt_id in PROMPT_IDS}
+    made = {prompt_id: parse_prompt(prompt_id, read_bundled(prompt_id)) for prompt_id in PROMPT_IDS}
     for prompt_id, prompt in active.items():
         if prompt_id in made:
             made[prompt_id] = parse_prompt(prompt_id, prompt.text, prompt.version)
@@ -121,6 +121,6 @@ def dealt(question: str, kept: Iterable[PromptVersion], splits: Sequence[PromptS
     for split in splits:
         version = version_for(split, question)
         there = known.get((split.prompt_id, version))
-        text = bundled_text(split.prompt_id) if there is None else there.text
+        text = read_bundled(split.prompt_id) if there is None else there.text
         prompts[split.prompt_id] = parse_prompt(split.prompt_id, text, version)
     return Dealt(prompts=prompts, keys=tuple(sorted(prompts[split.prompt_id].key for split in splits)))

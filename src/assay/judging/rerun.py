@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import BadValue, InputError, NothingMeasured
-from assay.judging.canaries import heard
+from assay.judging.canaries import judge_with_canaries
 from assay.judging.model_judge import differ
 from assay.models.limited import side_by_side
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind, StoredVerdict
@@ -60,7 +60,7 @@ class Rerun:
     def as_json(self) -> dict[str, Any]:
         """The one shape on every surface."""
         kappa = self.agreement()
-        moved = [(old, new) for old, new in self.judged if _moved(old, new)]
+        moved = [(old, new) for old, new in self.judged if _has_moved(old, new)]
         return {
             "run": self.run_id,
             "about": self.about.value,
@@ -79,7 +79,7 @@ class Rerun:
         }
 
 
-def judged_before(
+def load_judged(
     store: Store, scope: Scope, run_id: str, about: RubricKind, *, fingerprint_id: str | None = None
 ) -> list[tuple[StoredVerdict, JudgeInput]]:
     """The verdicts of a run with what their judge was shown; of several judges, those of the one that judged last."""
@@ -100,7 +100,7 @@ def judged_before(
 def rerun(run_id: str, given: Sequence[tuple[StoredVerdict, JudgeInput]], judge: Judging, *, threads: int = 1) -> Rerun:
     """Ask another judge about the same inputs."""
     refuse_itself(given[0][0].fingerprint_id, judge)
-    hearing = heard(judge, [shown for _, shown in given], run_id=run_id, threads=threads)
+    hearing = judge_with_canaries(judge, [shown for _, shown in given], run_id=run_id, threads=threads)
     return Rerun(
         run_id=run_id,
         about=judge.about,
@@ -120,7 +120,7 @@ def refuse_itself(first: str, second: Judging) -> None:
         )
 
 
-def _moved(old: StoredVerdict, new: JudgedAnswer) -> bool:
+def _has_moved(old: StoredVerdict, new: JudgedAnswer) -> bool:
     return old.score is not None and new.score is not None and differ(old.score, new.score, old.kind)
 
 
@@ -135,7 +135,7 @@ LEAST = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Disagreement:
+class VerdictDisagreement:
     """One case on which two judges disagree."""
 
     case_id: str
@@ -161,7 +161,7 @@ class SpotCheck:
     """Verdicts that both judges gave, among those looked at again."""
     unjudged: int
     """Cases on which the second judge gave no verdict."""
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[VerdictDisagreement, ...]
     rate: Interval
 
     @property
@@ -212,7 +212,7 @@ def spot_check(
             remedy="Judge it first: assay judge run RUN.",
         )
     refuse_itself(scored[0][0].fingerprint_id, second)
-    chosen = _chosen(len(scored), share, seed)
+    chosen = _choose_sample(len(scored), share, seed)
     again = side_by_side(second.judged, (scored[place][1] for place in chosen), threads=threads)
     pairs = [(scored[place][0], said) for place, said in zip(chosen, again, strict=True)]
     both = [(stored, said) for stored, said in pairs if said.score is not None]
@@ -234,13 +234,13 @@ def spot_check(
     )
 
 
-def _disagreement(stored: StoredVerdict, said: JudgedAnswer) -> list[Disagreement]:
+def _disagreement(stored: StoredVerdict, said: JudgedAnswer) -> list[VerdictDisagreement]:
     """What two judges say of one case where it is not the same."""
     first, second = stored.score, said.score
     if first is None or second is None or not differ(first, second, stored.kind):
         return []
     return [
-        Disagreement(
+        VerdictDisagreement(
             case_id=stored.case_id,
             repeat=stored.repeat,
             kind=stored.kind.value,
@@ -251,6 +251,6 @@ def _disagreement(stored: StoredVerdict, said: JudgedAnswer) -> list[Disagreemen
     ]
 
 
-def _chosen(count: int, share: float, seed: int) -> list[int]:
+def _choose_sample(count: int, share: float, seed: int) -> list[int]:
     wanted = min(count, max(LEAST, round(share * count)))
     return sorted(np.random.default_rng(seed).permutation(count)[:wanted].tolist())

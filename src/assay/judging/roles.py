@@ -12,10 +12,10 @@ from typing import Any
 from assay.embedding.protocol import Embedder
 from assay.errors import ModelError
 from assay.judging.builtin.evaluators import builtin_panel
-from assay.judging.injection import Guard, dimension_lines, score_properties, shown_material
+from assay.judging.injection import InjectionGuard, dimension_lines, render_material, score_properties
 from assay.judging.panel import EvaluatorMember, PanelMember, tokens_of
 from assay.judging.prompts import Prompt
-from assay.judging.rubric import wrongs
+from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.judging import JudgeKind
@@ -48,7 +48,7 @@ class ModelRole:
         model: ChatModel,
         prompt: Prompt,
         *,
-        guard: Guard,
+        guard: InjectionGuard,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         self.role = role
@@ -66,7 +66,7 @@ class ModelRole:
 
     def examine(self, material: Material, deadline_s: float) -> RoleResult:
         """Ask, and read what came back."""
-        shown = shown_material(material, self._guard)
+        shown = render_material(material, self._guard)
         about: dict[str, Any] = {
             "role": self.role,
             "evaluator": self._model.name,
@@ -101,7 +101,7 @@ class ModelRole:
         return last_object(text, self._fits)
 
     def _fits(self, found: dict[str, Any]) -> dict[str, Any]:
-        problem = next(wrongs(found, self._schema), None)
+        problem = next(find_errors(found, self._schema), None)
         if problem is not None:
             raise UnreadableReply(problem)
         return {
@@ -120,7 +120,11 @@ def builtin_members(embedder: Embedder | None = None) -> dict[Checkpoint, tuple[
 
 
 def model_members(
-    models: Mapping[Role, ChatModel], prompts: Mapping[str, Prompt], *, guard: Guard, max_tokens: int = MAX_TOKENS
+    models: Mapping[Role, ChatModel],
+    prompts: Mapping[str, Prompt],
+    *,
+    guard: InjectionGuard,
+    max_tokens: int = MAX_TOKENS,
 ) -> dict[Checkpoint, tuple[PanelMember, ...]]:
     """Every role of every checkpoint, each by its own model."""
     return {

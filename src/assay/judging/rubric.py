@@ -47,7 +47,7 @@ _KEYWORDS = {
 _ALWAYS = {"type", "description", "title"}
 
 
-def faults(schema: Any, where: str = "schema") -> Iterator[str]:
+def find_schema_faults(schema: Any, where: str = "schema") -> Iterator[str]:
     """What is wrong with a schema, each in a sentence that names the place."""
     if not isinstance(schema, Mapping):
         yield f"{where} is not a table"
@@ -59,7 +59,7 @@ def faults(schema: Any, where: str = "schema") -> Iterator[str]:
     for keyword in sorted(set(schema) - _ALWAYS - _KEYWORDS[kind]):
         yield f"{where}.{keyword} is not known for a {kind}"
     if kind == "array":
-        yield from faults(schema.get("items"), f"{where}.items")
+        yield from find_schema_faults(schema.get("items"), f"{where}.items")
     if kind == "object":
         yield from _object_faults(schema, where)
     if kind in ("number", "integer"):
@@ -74,36 +74,36 @@ def _object_faults(schema: Mapping[str, Any], where: str) -> Iterator[str]:
         yield f"{where} needs a table of properties and a list of what is required"
         return
     for name, inner in properties.items():
-        yield from faults(inner, f"{where}.properties.{name}")
+        yield from find_schema_faults(inner, f"{where}.properties.{name}")
     for name in required:
         if name not in properties:
             yield f"{where} requires {name!r}, which it does not describe"
 
 
-def wrongs(value: Any, schema: Mapping[str, Any], where: str = "") -> Iterator[str]:
+def find_errors(value: Any, schema: Mapping[str, Any], where: str = "") -> Iterator[str]:
     """What is wrong with a value under a sound schema."""
     kind = schema["type"]
     if not _is_a(value, kind):
         yield f"{where or 'it'} is not {_article(kind)}"
     elif kind == "object":
-        yield from _object_wrongs(value, schema, where)
+        yield from _object_errors(value, schema, where)
     elif kind == "array":
         for place, item in enumerate(value):
-            yield from wrongs(item, schema["items"], f"{where}[{place}]")
+            yield from find_errors(item, schema["items"], f"{where}[{place}]")
     elif "enum" in schema and value not in schema["enum"]:
         yield f"{where} is not one of {', '.join(map(str, schema['enum']))}"
     elif kind in ("number", "integer") and not _in_range(value, schema):
         yield f"{where} {value} is not from {schema.get('minimum')} to {schema.get('maximum')}"
 
 
-def _object_wrongs(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
+def _object_errors(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
     properties = schema.get("properties", {})
     for name in schema.get("required", []):
         if name not in value:
             yield f"it lacks {where}{name}"
     for name, inner in value.items():
         if name in properties:
-            yield from wrongs(inner, properties[name], f"{where}{name}")
+            yield from find_errors(inner, properties[name], f"{where}{name}")
         elif schema.get("additionalProperties") is False:
             yield f"it has {str(name)[:40]!r}, which nobody asked for"
 
@@ -196,14 +196,14 @@ def parse_rubric(text: str, where: str) -> Rubric:
         odd = ", ".join(sorted(set(found) ^ _FIELDS))
         raise MalformedFile(f"{where} lacks or does not know: {odd}", remedy=_REMEDY)
     try:
-        rubric = _checked(found)
+        rubric = _build_rubric(found)
     except BadValue as problem:
         raise MalformedFile(f"{where}: {problem.message}", remedy=problem.remedy) from problem
     _refuse_faults(rubric, where)
     return rubric
 
 
-def _checked(found: Mapping[str, Any]) -> Rubric:
+def _build_rubric(found: Mapping[str, Any]) -> Rubric:
     parts = values.labels(found["parts"], "parts")
     strange = [part for part in parts if part not in PARTS]
     if strange or "answer" not in parts:
@@ -220,7 +220,7 @@ def _checked(found: Mapping[str, Any]) -> Rubric:
 
 
 def _refuse_faults(rubric: Rubric, where: str) -> None:
-    problem = next(faults(rubric.schema), None) or _no_value(rubric)
+    problem = next(find_schema_faults(rubric.schema), None) or _no_value(rubric)
     if problem is not None:
         raise MalformedFile(f"{where}: {problem}", remedy=_REMEDY)
 
@@ -254,7 +254,7 @@ def read_verdict(reply: str, rubric: Rubric) -> Verdict:
 
 
 def _verdict(found: dict[str, Any], rubric: Rubric) -> Verdict:
-    problem = next(wrongs(found, rubric.schema), None)
+    problem = next(find_errors(found, rubric.schema), None)
     if problem is not None:
         raise UnreadableReply(problem)
     reason = storable(str(found.get("reason", "")))[:LONGEST]

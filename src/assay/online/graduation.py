@@ -30,7 +30,7 @@ LEAST_LATENCIES = 30
 """Below so many, a p95 says nothing."""
 
 
-class Condition(NamedTuple):
+class GraduationCondition(NamedTuple):
     """One thing graduation asks for."""
 
     name: str
@@ -82,7 +82,7 @@ class GraduationEvidence:
     latency_p95_ms: Sides | None = None
 
 
-def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...]:
+def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[GraduationCondition, ...]:
     """The four, in the order they are asked."""
     return (
         _gain(flag, evidence),
@@ -92,58 +92,62 @@ def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[Condition, ...
     )
 
 
-def all_hold(found: tuple[Condition, ...]) -> bool:
+def all_hold(found: tuple[GraduationCondition, ...]) -> bool:
     """Whether a change may graduate."""
     return all(condition.holds is True for condition in found)
 
 
-def _gain(flag: Flag, evidence: GraduationEvidence) -> Condition:
+def _gain(flag: Flag, evidence: GraduationEvidence) -> GraduationCondition:
     name, gains = "gain", evidence.gains
     if evidence.offline_problem:
-        return Condition(name, False, evidence.offline_problem)
+        return GraduationCondition(name, False, evidence.offline_problem)
     wanted = f"at least {flag.graduation_threshold:+g} over {flag.minimum_samples} queries"
     if gains is None:
-        return Condition(name, None, f"Not measured on an evaluation corpus; {wanted} are needed.")
+        return GraduationCondition(name, None, f"Not measured on an evaluation corpus; {wanted} are needed.")
     seen = f"{gains.metric} {gains.mean:+.4f} (at least {gains.low:+.4f}) over {gains.queries} queries"
     if evidence.foreign_corpus:
-        return Condition(name, None, f"{seen}, which does not count: {evidence.foreign_corpus}")
+        return GraduationCondition(name, None, f"{seen}, which does not count: {evidence.foreign_corpus}")
     if gains.queries < flag.minimum_samples:
-        return Condition(name, None, f"{seen}; {wanted} are needed.")
+        return GraduationCondition(name, None, f"{seen}; {wanted} are needed.")
     holds = gains.mean >= flag.graduation_threshold and gains.low > 0.0
-    return Condition(name, holds, f"{seen}; needed is {wanted}, with a lower bound above 0.")
+    return GraduationCondition(name, holds, f"{seen}; needed is {wanted}, with a lower bound above 0.")
 
 
-def _check_accepted(evidence: GraduationEvidence) -> Condition:
+def _check_accepted(evidence: GraduationEvidence) -> GraduationCondition:
     name = "test"
     which = f"attempt {evidence.attempt}"
     if evidence.alpha is not None:
         which += f", alpha {evidence.alpha:.2g}"
     if evidence.test_problem:
-        return Condition(name, None, f"{evidence.test_problem} ({which}, {evidence.votes} votes)")
+        return GraduationCondition(name, None, f"{evidence.test_problem} ({which}, {evidence.votes} votes)")
     if evidence.decision is None:
-        return Condition(name, None, f"The sequential test ({which}) has not decided, after {evidence.votes} votes.")
+        return GraduationCondition(
+            name, None, f"The sequential test ({which}) has not decided, after {evidence.votes} votes."
+        )
     sentence = f"The sequential test ({which}) says {evidence.decision}, by {evidence.votes} votes."
-    return Condition(name, evidence.decision == "better", sentence)
+    return GraduationCondition(name, evidence.decision == "better", sentence)
 
 
-def _constitutional(rates: Sides | None) -> Condition:
+def _constitutional(rates: Sides | None) -> GraduationCondition:
     name = "constitutional"
     if rates is None:
-        return Condition(name, None, "Whether constitutional memories still surface was not measured.")
+        return GraduationCondition(name, None, "Whether constitutional memories still surface was not measured.")
     sentence = (
         f"Constitutional memories surface in {rates.treatment:.1%} of searches, in the control {rates.control:.1%}."
     )
-    return Condition(name, rates.treatment >= rates.control, sentence)
+    return GraduationCondition(name, rates.treatment >= rates.control, sentence)
 
 
-def _check_latency(p95: Sides | None) -> Condition:
+def _check_latency(p95: Sides | None) -> GraduationCondition:
     name = "latency"
     if p95 is None or p95.n < LEAST_LATENCIES:
         seen = 0 if p95 is None else p95.n
-        return Condition(name, None, f"Only {seen} searches were timed on both sides; {LEAST_LATENCIES} are needed.")
+        return GraduationCondition(
+            name, None, f"Only {seen} searches were timed on both sides; {LEAST_LATENCIES} are needed."
+        )
     ratio = p95.treatment / p95.control if p95.control > 0.0 else float("inf")
     sentence = f"p95 {p95.treatment:.1f} ms against {p95.control:.1f} ms; at most {SLOWEST - 1:.0%} more is allowed."
-    return Condition(name, ratio <= SLOWEST, sentence)
+    return GraduationCondition(name, ratio <= SLOWEST, sentence)
 
 
 # --- Guardrails after graduation ---

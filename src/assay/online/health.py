@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.memory.engine import Engine
 from assay.memory.learning.standing import Standing
-from assay.online.ladder import SHADOWED, summed
+from assay.online.ladder import SHADOWED, summarise_shadows
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
 from assay.records.health import Condition, HealthLine
 from assay.statistics.independent_samples import change_point
@@ -88,7 +88,7 @@ def _drift(work: Work, rng: np.random.Generator) -> HealthLine:
 def _shadows(work: Work, engine: Engine) -> Iterator[HealthLine]:
     for name, state in engine.flags.states(work).items():
         if state.shadow:
-            seen = summed(work.shadow_runs.of(name, limit=SHADOWED))
+            seen = summarise_shadows(work.shadow_runs.of(name, limit=SHADOWED))
             changed = seen.runs - seen.problems - seen.classes.get("identical", 0)
             reason = f"{name}: {seen.runs} runs, {changed} of them changed the list, {seen.problems} failed"
             reason += f", {seen.dropped} searches dropped"

@@ -74,7 +74,7 @@ class InterleavedSearch:
             seed = int(content_hash(control.query_id).removeprefix(HASH_PREFIX)[:16], 16)
             drafted = team_draft(control.ids, other.ids, length=request.k, rng=np.random.default_rng(seed))
             drafts.append(drafted)
-            return replace(control, hits=merged(control.hits, other.hits, drafted))
+            return replace(control, hits=merge_hits(control.hits, other.hits, drafted))
 
         result = self._searcher.search(scope, request, blend=blend if request.origin is Origin.USE else None)
         if drafts:
@@ -104,7 +104,7 @@ class InterleavedSearch:
                 )
 
 
-def merged(control: tuple[Hit, ...], treatment: tuple[Hit, ...], drafted: tuple[Drafted, ...]) -> tuple[Hit, ...]:
+def merge_hits(control: tuple[Hit, ...], treatment: tuple[Hit, ...], drafted: tuple[Drafted, ...]) -> tuple[Hit, ...]:
     """The hits in the order they were drafted; one that both sides have is the control's."""
     by_id = {hit.memory_id: hit for hit in (*treatment, *control)}
     return tuple(replace(by_id[draft.item], rank=rank) for rank, draft in enumerate(drafted, start=1))
@@ -128,13 +128,13 @@ def _cast(work: Work, trials: Trials, shown: Interleaving) -> bool:
         *(Drafted(memory_id, "control") for memory_id in shown.control_ids),
         *(Drafted(memory_id, "treatment") for memory_id in shown.treatment_ids),
     ]
-    earned = credit(drafted, used(work.feedback.of_query(shown.query_id)))
+    earned = credit(drafted, used_memories(work.feedback.of_query(shown.query_id)))
     query = work.queries.get(shown.query_id).query
     voted = trials.vote_in(work, shown.feature_id, query, float(earned.vote), arm=Arm.BOTH, query_id=shown.query_id)
     return voted.counted
 
 
-def used(events: list[FeedbackEvent]) -> set[str]:
+def used_memories(events: list[FeedbackEvent]) -> set[str]:
     """The memories that were used, by what was seen."""
     return {event.memory_id for event in events if event.event_type in CREDITED and event.memory_id is not None}
 
@@ -206,6 +206,6 @@ def _arm(feature_id: str, identity: str, percent: int) -> Arm:
 
 
 def _outcome(work: Work, query: LoggedQuery) -> float:
-    taken = used(work.feedback.of_query(query.query_id))
+    taken = used_memories(work.feedback.of_query(query.query_id))
     ranks = [rank for rank, memory_id in enumerate(query.result_ids, start=1) if memory_id in taken]
     return 1.0 / ranks[0] if ranks else 0.0

@@ -18,8 +18,8 @@ from assay.evaluation.running.stored import OWN_CORPUS
 from assay.flags import Flags, FlagState, known
 from assay.metrics.spec import MetricSpec
 from assay.online.graduation import (
-    Condition,
     Gains,
+    GraduationCondition,
     GraduationEvidence,
     Guardrail,
     Sides,
@@ -28,7 +28,7 @@ from assay.online.graduation import (
     guardrails,
 )
 from assay.online.shadow import DROPPED
-from assay.online.trials import Standing, Trials, decision_of, find_test, ratio_of, uncorrected
+from assay.online.trials import Trials, TrialStanding, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.online import LadderStep, Step, StepOutcome
 from assay.statistics.intervals import bootstrap_mean
@@ -93,8 +93,8 @@ class LadderPage:
     state: FlagState
     steps: tuple[LadderStep, ...]
     shadow: ShadowSummary
-    standing: Standing | None
-    conditions: tuple[Condition, ...]
+    standing: TrialStanding | None
+    conditions: tuple[GraduationCondition, ...]
 
     @property
     def may_graduate(self) -> bool:
@@ -136,7 +136,7 @@ class Ladder:
         with self._store.reading(scope) as work:
             state = self._flags.states(work)[feature_id]
             steps = tuple(work.ladder_steps.of(feature_id))
-            shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            shadow = summarise_shadows(work.shadow_runs.of(feature_id, limit=SHADOWED))
             test = find_test(work, feature_id)
             evidence = _evidence(work, steps, shadow, test)
         standing = None if test is None else self.trials.standing(scope, feature_id, rng=rng)
@@ -150,7 +150,7 @@ class Ladder:
             if test is not None and decision_of(test) in ("worse", "futile"):
                 return self._reject(work, test)
             steps = work.ladder_steps.of(feature_id)
-            shadow = summed(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            shadow = summarise_shadows(work.shadow_runs.of(feature_id, limit=SHADOWED))
             state = self._flags.states(work)[feature_id]
             found = conditions(state.flag, _evidence(work, steps, shadow, test))
             if test is None or test.status is not AbTestStatus.RUNNING or not all_hold(found):
@@ -218,7 +218,7 @@ class Ladder:
         return self._step(work, test.feature_id, (Step.GRADUATION, StepOutcome.REJECTED), sentence)
 
     def _recommend(
-        self, work: Work, feature_id: str, steps: Sequence[LadderStep], found: tuple[Condition, ...]
+        self, work: Work, feature_id: str, steps: Sequence[LadderStep], found: tuple[GraduationCondition, ...]
     ) -> LadderStep | None:
         if steps and steps[-1].outcome is StepOutcome.RECOMMENDED:
             return None
@@ -244,7 +244,7 @@ class Ladder:
         return made
 
 
-def summed(runs: Sequence[ShadowRun]) -> ShadowSummary:
+def summarise_shadows(runs: Sequence[ShadowRun]) -> ShadowSummary:
     """What shadow runs came to."""
     asked = [run for run in runs if run.problem != DROPPED]
     compared = [run for run in asked if run.problem is None]
@@ -356,7 +356,7 @@ def _test_problem(work: Work, test: AbTest) -> str:
     ratio = ratio_of(work, test)
     if ratio is not None and ratio.withheld:
         return ratio.withheld
-    if decision_of(test) == "better" and uncorrected(test):
+    if decision_of(test) == "better" and lacks_correction(test):
         return f"Attempt {test.attempt} was not corrected for the attempts before it. Begin a new one."
     return ""
 
@@ -381,7 +381,7 @@ def offline_evidence(
     own_share: float | None = None,
 ) -> OfflineEvidence:
     """Gain, constitutional memories and time, over the cases that both sides answered."""
-    metric = gained_by(control)
+    metric = metric_of_gain(control)
     pairs = _pairs(control.per_case(metric), treatment.per_case(metric))
     if len(pairs) < 2:
         raise NothingMeasured(
@@ -406,7 +406,7 @@ def offline_evidence(
     )
 
 
-def gained_by(run: RunResult) -> MetricSpec:
+def metric_of_gain(run: RunResult) -> MetricSpec:
     """The metric of a run that says what a change gains."""
     for metric in GAINED:
         if metric in run.scores:

@@ -75,7 +75,7 @@ DROPPED = "dropped: too many searches waited to be compared"
 """The problem of a search that was in the sample and never compared."""
 
 
-def failed_run(feature_id: str, control: SearchResult, problem: str, *, at: datetime) -> ShadowRun:
+def make_failed_run(feature_id: str, control: SearchResult, problem: str, *, at: datetime) -> ShadowRun:
     """A treatment that gave no answer."""
     return ShadowRun(
         query_id=control.query_id,
@@ -256,7 +256,9 @@ class Shadow:
         at = self._clock.now()
         for scope, controls in drops.items():
             features = self._features(scope)
-            self._write(scope, [failed_run(name, control, DROPPED, at=at) for name in features for control in controls])
+            self._write(
+                scope, [make_failed_run(name, control, DROPPED, at=at) for name in features for control in controls]
+            )
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:
@@ -288,7 +290,7 @@ class Shadow:
                 return shadow_run(feature, job.control, answer, grades=grades, at=self._clock.now())
             answer = f"returned {len(foreign)} ids that are not in the store, such as {foreign[0]!r}"
         self._count("failed")
-        return failed_run(feature, job.control, answer, at=self._clock.now())
+        return make_failed_run(feature, job.control, answer, at=self._clock.now())
 
     def _ask(self, feature: str, treatment: Treatment, job: _Job) -> SearchResult | str:
         """The treatment's answer, or why there is none. It runs in a thread that can be left behind."""

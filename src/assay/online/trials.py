@@ -45,7 +45,7 @@ CHANCE_LABELS: Mapping[VoteKind, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Voted:
+class VoteResult:
     """What became of a vote."""
 
     counted: bool
@@ -60,7 +60,7 @@ class Voted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class TrialStanding:
     """A test with everything that can be said of it."""
 
     test: AbTest
@@ -157,22 +157,22 @@ class Trials:
 
     def vote(
         self, scope: Scope, feature_id: str, query: str, difference: float, *, arm: Arm, query_id: str | None = None
-    ) -> Voted:
+    ) -> VoteResult:
         """Count one query's difference. A split's difference is the outcome, signed by the side that answered."""
         with self._store.writing(scope) as work:
             return self.vote_in(work, feature_id, query, difference, arm=arm, query_id=query_id)
 
     def vote_in(
         self, work: Work, feature_id: str, query: str, difference: float, *, arm: Arm, query_id: str | None = None
-    ) -> Voted:
+    ) -> VoteResult:
         """The same within a unit of work of the caller's."""
         test = work.ab_tests.latest(feature_id, to_change=True)
         if test.status is not AbTestStatus.RUNNING or decision_of(test) is not None:
-            return Voted(counted=False, reason=f"attempt {test.attempt} is {_describe_end(test)}", test=test)
+            return VoteResult(counted=False, reason=f"attempt {test.attempt} is {_describe_end(test)}", test=test)
         now_switched = _describe_switch(self._flags.states(work)[feature_id])
         if now_switched != test.state_json["flag"]:
             why = f"The flag was {_words(test.state_json['flag'])} when it began and is {_words(now_switched)} now."
-            return Voted(counted=False, reason=why, test=self._pause(work, test, why))
+            return VoteResult(counted=False, reason=why, test=self._pause(work, test, why))
         vote = AbVote(
             feature_id=feature_id,
             attempt=test.attempt,
@@ -184,8 +184,8 @@ class Trials:
             query_id=query_id,
         )
         if not work.votes.cast(vote):
-            return Voted(counted=False, reason="this query has voted", test=self._count_repeat(work, test, vote))
-        return Voted(counted=True, reason="", test=self._count_vote(work, test, vote))
+            return VoteResult(counted=False, reason="this query has voted", test=self._count_repeat(work, test, vote))
+        return VoteResult(counted=True, reason="", test=self._count_vote(work, test, vote))
 
     def pause(self, scope: Scope, feature_id: str, why: str) -> AbTest:
         """Stop taking votes."""
@@ -238,12 +238,12 @@ class Trials:
         work.ab_tests.put(ended)
         return ended
 
-    def standing(self, scope: Scope, feature_id: str, *, rng: np.random.Generator) -> Standing:
+    def standing(self, scope: Scope, feature_id: str, *, rng: np.random.Generator) -> TrialStanding:
         """Everything about the newest attempt."""
         with self._store.reading(scope) as work:
             test = work.ab_tests.latest(feature_id)
             votes = work.votes.of(feature_id, test.attempt)
-        return _standing(test, votes, rng)
+        return _trial_standing(test, votes, rng)
 
     def _count_vote(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
         ratio = ratio_of(work, test)
@@ -346,7 +346,7 @@ def counts_from(test: AbTest) -> datetime:
     return test.started_at if resumed is None else datetime.fromisoformat(resumed)
 
 
-def uncorrected(test: AbTest) -> bool:
+def lacks_correction(test: AbTest) -> bool:
     """Whether a test said better with less evidence than its attempt asks for.
 
     Tests of old stores were begun at the full alpha whatever their attempt; what they said does not count.
@@ -390,12 +390,12 @@ class _Gain(NamedTuple):
     interval: Interval | None
 
 
-def _standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator) -> Standing:
+def _trial_standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator) -> TrialStanding:
     kind = VoteKind(test.state_json["kind"])
     split = kind is VoteKind.SPLIT
     arms = dict(Counter(str(vote.arm) for vote in votes))
     gain = _gain_of_split(votes, rng) if split else _gain_of_pairs(votes, rng)
-    return Standing(
+    return TrialStanding(
         test=test,
         kind=kind,
         arms=arms,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #
 # The pipeline chooses while it runs and stores the number of the choice in the record. Everything that later speaks of
 # "the" plan or "the" answer of a record (ratings, pages, retries) reads that number through `chosen_plan_in` and
-# `chosen_answer_in`. Records written before the number existed are chosen from here by the same rule.
+# `find_chosen_answer`. Records written before the number existed are chosen from here by the same rule.
 
 Recorded = Mapping[str, Any]
 """A part of a record as JSON."""
@@ -29,7 +29,7 @@ CHOSEN = "chosen"
 """The field of `plan_evaluation` and `answer_evaluation` that holds the number of the attempt that was used."""
 
 
-class Standing(NamedTuple):
+class AttemptStanding(NamedTuple):
     """What counts of an attempt when one of several is chosen."""
 
     passed: bool | None
@@ -41,18 +41,18 @@ class Standing(NamedTuple):
         return -1.0 if self.score is None else self.score
 
 
-def standing_of(result: CheckpointResult) -> Standing:
+def standing_of(result: CheckpointResult) -> AttemptStanding:
     """What counts of an attempt that was just made."""
-    return Standing(result.passed, result.score)
+    return AttemptStanding(result.passed, result.score)
 
 
-def choose_plan(standings: Sequence[Standing]) -> int:
+def choose_plan(standings: Sequence[AttemptStanding]) -> int:
     """Return the position of the plan to use: the last that passed, else the highest score, the earlier of equals."""
     passed = [position for position, standing in enumerate(standings) if standing.passed]
     return passed[-1] if passed else _highest(standings)
 
 
-def choose_answer(standings: Sequence[Standing]) -> int:
+def choose_answer(standings: Sequence[AttemptStanding]) -> int:
     """Return the position of the answer to show: the last one that did not fail, else the highest score.
 
     An answer that could not be evaluated counts as not failed; of equal scores the earlier is shown.
@@ -61,17 +61,17 @@ def choose_answer(standings: Sequence[Standing]) -> int:
     return through[-1] if through else _highest(standings)
 
 
-def chosen_plan_in(trace: Recorded) -> Recorded | None:
+def find_chosen_plan(trace: Recorded) -> Recorded | None:
     """Return the plan attempt of a record that was searched with; None where there is none."""
-    return _chosen_in(trace.get("plan_evaluation", {}), choose_plan)
+    return _choose_in(trace.get("plan_evaluation", {}), choose_plan)
 
 
-def chosen_answer_in(trace: Recorded) -> Recorded | None:
+def find_chosen_answer(trace: Recorded) -> Recorded | None:
     """Return the answer attempt of a record that was shown; None where there is none."""
-    return _chosen_in(trace.get("answer_evaluation", {}), choose_answer)
+    return _choose_in(trace.get("answer_evaluation", {}), choose_answer)
 
 
-def _chosen_in(part: Recorded, choose: Callable[[Sequence[Standing]], int]) -> Recorded | None:
+def _choose_in(part: Recorded, choose: Callable[[Sequence[AttemptStanding]], int]) -> Recorded | None:
     attempts: Sequence[Recorded] = part.get("attempts", [])
     if not attempts:
         return None
@@ -80,13 +80,13 @@ def _chosen_in(part: Recorded, choose: Callable[[Sequence[Standing]], int]) -> R
     return next(attempt for attempt in attempts if attempt["number"] == part[CHOSEN])
 
 
-def _standing_in(result: Recorded) -> Standing:
+def _standing_in(result: Recorded) -> AttemptStanding:
     """Read what `CheckpointResult.score` gives from the JSON of a result."""
     scored = result["state"] == CheckpointState.SCORED.value and result["verdict"] is not None
-    return Standing(result["passed"], result["verdict"]["aggregate"] if scored else None)
+    return AttemptStanding(result["passed"], result["verdict"]["aggregate"] if scored else None)
 
 
-def _highest(standings: Sequence[Standing]) -> int:
+def _highest(standings: Sequence[AttemptStanding]) -> int:
     return max(range(len(standings)), key=lambda position: standings[position].rank)
 
 
@@ -121,13 +121,13 @@ def decide(result: CheckpointResult, *, attempt: int, options: PanelOptions) -> 
     verdict = result.verdict
     issues = () if verdict is None else _issues(verdict)
     forced = attempt >= ANEW_AFTER
-    mode = IterationMode.FULL_REGENERATION if forced else recommended(result, options)
+    mode = IterationMode.FULL_REGENERATION if forced else recommend_mode(result, options)
     return IterationDecision(
         mode=mode, failure_type=failure_of(result), issues=issues, feedback=_feedback(result, issues), forced=forced
     )
 
 
-def recommended(result: CheckpointResult, options: PanelOptions) -> IterationMode:
+def recommend_mode(result: CheckpointResult, options: PanelOptions) -> IterationMode:
     """The critic's own choice: another approach to a misunderstanding, all anew for several faults, else a mend."""
     intent = result.scores.get(Dimension.INTENT_ALIGNMENT.value, 1.0)
     if below(intent, MISUNDERSTOOD):

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.hashing import content_hash
-from assay.judging.panel import Panel, told
+from assay.judging.panel import Panel, describe_problem
 from assay.judging.panel_options import PanelOptions, below, within
 from assay.records.panel import CheckpointResult, CheckpointState, PanelState, PanelVerdict, RoleOutcome, Trigger
 from assay.records.plain import plain
@@ -40,49 +40,53 @@ _log = logging.getLogger("assay.research")
 _log.addHandler(logging.NullHandler())
 
 
-class Standing(NamedTuple):
+class VerdictStanding(NamedTuple):
     """Whether a verdict counts, and if not, why."""
 
     state: CheckpointState
     reason: str
 
 
-def standing_of(verdict: PanelVerdict) -> Standing:
+def judge_verdict(verdict: PanelVerdict) -> VerdictStanding:
     """What a verdict is worth."""
     if verdict.state is PanelState.NO_CONFIDENCE and verdict.aggregate is None:
-        return Standing(CheckpointState.JUDGE_FAILED, "no role has any confidence in its scores")
+        return VerdictStanding(CheckpointState.JUDGE_FAILED, "no role has any confidence in its scores")
     if verdict.aggregate is not None:
-        return Standing(CheckpointState.SCORED, "")
+        return VerdictStanding(CheckpointState.SCORED, "")
     lost = [result for result in verdict.results if not result.scored]
     if any(result.outcome is RoleOutcome.UNREADABLE for result in lost):
         first = next(result for result in lost if result.outcome is RoleOutcome.UNREADABLE)
-        return Standing(CheckpointState.JUDGE_FAILED, f"{_outcomes(verdict)}: {first.reason}")
-    return Standing(CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "nobody evaluates")
+        return VerdictStanding(CheckpointState.JUDGE_FAILED, f"{_outcomes(verdict)}: {first.reason}")
+    return VerdictStanding(
+        CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "nobody evaluates"
+    )
 
 
-def safely(work: Callable[[], CheckpointResult], checkpoint: Checkpoint) -> CheckpointResult:
+def evaluate_safely(work: Callable[[], CheckpointResult], checkpoint: Checkpoint) -> CheckpointResult:
     """The result of an evaluation; one that raises is skipped with the reason."""
     try:
         result = work()
     except Exception as problem:  # noqa: BLE001 - evaluation never breaks what it evaluates
-        result = CheckpointResult(checkpoint=checkpoint, state=CheckpointState.SKIPPED, reason=told(problem))
+        result = CheckpointResult(
+            checkpoint=checkpoint, state=CheckpointState.SKIPPED, reason=describe_problem(problem)
+        )
     if result.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}:
         outcomes = "" if result.verdict is None else f" ({_outcomes(result.verdict)})"
         _log.warning("%s evaluation: %s%s, continuing", checkpoint, result.state, outcomes)
     return result
 
 
-def kept_safely(keep: Callable[[], None]) -> str:
+def store_safely(keep: Callable[[], None]) -> str:
     """Keep a record; what went wrong, or nothing."""
     try:
         keep()
     except Exception as problem:  # noqa: BLE001 - the answer arrives also when its record does not
         _log.error("the evaluation could not be kept: %s", type(problem).__name__)
-        return told(problem)
+        return describe_problem(problem)
     return ""
 
 
-def told_safely(tell: Callable[[], None]) -> bool:
+def notify_safely(tell: Callable[[], None]) -> bool:
     """Tell a listener; False when it raised, and then it is not told again."""
     try:
         tell()
@@ -127,7 +131,7 @@ class SimilarEvaluations:
 
     def find(self, material: Material, judged_by: Any) -> CheckpointResult | None:
         """What was said of the same things for a question alike; it says that it is taken over."""
-        seen, texts = _seen(material, judged_by), _texts(material)
+        seen, texts = _fingerprint(material, judged_by), _texts(material)
         with self._gate:
             candidates = list(islice((entry for entry in self._kept if entry.seen == seen), COMPARED))
         found = next((candidate for candidate in candidates if self._are_alike(texts, candidate.texts)), None)
@@ -136,7 +140,7 @@ class SimilarEvaluations:
     def keep(self, material: Material, judged_by: Any, result: CheckpointResult) -> None:
         """Remember an evaluation; the oldest is forgotten for it."""
         with self._gate:
-            self._kept.appendleft(_Kept(_seen(material, judged_by), _texts(material), result))
+            self._kept.appendleft(_Kept(_fingerprint(material, judged_by), _texts(material), result))
 
     def _are_alike(self, mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
         """Texts that cannot be compared are not alike: what was to save an evaluation must not cost it."""
@@ -154,7 +158,7 @@ def _texts(material: Material) -> tuple[str, ...]:
     return (material.question,)
 
 
-def _seen(material: Material, judged_by: Any) -> str:
+def _fingerprint(material: Material, judged_by: Any) -> str:
     """Everything else that moves a verdict, as one key; of the time, the day."""
     day = None if material.now is None else material.now.date().isoformat()
     judged = [_source(passage) for passage in material.passages]
@@ -182,7 +186,7 @@ ALWAYS = {
 IF_BORDERLINE = {Checkpoint.PLAN: (Dimension.SCOPE_APPROPRIATENESS,)}
 
 
-class Checkpoints:
+class CheckpointEvaluator:
     """Evaluates what a pipeline made, and never raises."""
 
     def __init__(
@@ -203,7 +207,7 @@ class Checkpoints:
             return CheckpointResult(checkpoint=checkpoint, state=CheckpointState.DISABLED)
         allowed = given.timeout_s if deadline_s is None else min(deadline_s, given.timeout_s)
         began = self._clock.monotonic()
-        result = safely(lambda: self._remembered(material, allowed), checkpoint)
+        result = evaluate_safely(lambda: self._remembered(material, allowed), checkpoint)
         return replace(result, latency_ms=(self._clock.monotonic() - began) * 1000.0)
 
     def last_resort(self, material: Material, result: CheckpointResult, *, deadline_s: float) -> CheckpointResult:
@@ -216,7 +220,7 @@ class Checkpoints:
             seen = self._panel.escalated(material, verdict, (Trigger.EXHAUSTED,), deadline_s=deadline_s)
             return result_of(seen, self._options.panel)
 
-        return safely(work, material.checkpoint)
+        return evaluate_safely(work, material.checkpoint)
 
     def _remembered(self, material: Material, allowed: float) -> CheckpointResult:
         key = self._key(material)
@@ -260,7 +264,7 @@ def _is_complete(verdict: PanelVerdict) -> bool:
 
 def result_of(verdict: PanelVerdict, options: PanelOptions) -> CheckpointResult:
     """What a verdict means for its checkpoint."""
-    standing = standing_of(verdict)
+    standing = judge_verdict(verdict)
     if standing.state is not CheckpointState.SCORED:
         return CheckpointResult(
             checkpoint=verdict.checkpoint, state=standing.state, verdict=verdict, reason=standing.reason
@@ -270,7 +274,7 @@ def result_of(verdict: PanelVerdict, options: PanelOptions) -> CheckpointResult:
         state=CheckpointState.SCORED,
         verdict=verdict,
         passed=passes(verdict, options),
-        failed_dimensions=failed_in(verdict, options),
+        failed_dimensions=dimensions_below_bar(verdict, options),
     )
 
 
@@ -279,7 +283,7 @@ def passes(verdict: PanelVerdict, options: PanelOptions) -> bool:
     checkpoint, threshold = verdict.checkpoint, options.thresholds[verdict.checkpoint]
     if verdict.aggregate is None or below(verdict.aggregate, threshold):
         return False
-    failed = set(failed_in(verdict, options))
+    failed = set(dimensions_below_bar(verdict, options))
     if failed & {dimension.value for dimension in ALWAYS[checkpoint]}:
         return False
     if not within(verdict.aggregate, threshold, options.borderline):
@@ -287,6 +291,6 @@ def passes(verdict: PanelVerdict, options: PanelOptions) -> bool:
     return not failed & {dimension.value for dimension in IF_BORDERLINE.get(checkpoint, ())}
 
 
-def failed_in(verdict: PanelVerdict, options: PanelOptions) -> tuple[str, ...]:
+def dimensions_below_bar(verdict: PanelVerdict, options: PanelOptions) -> tuple[str, ...]:
     """Dimensions below their bar."""
     return tuple(name for name, score in verdict.scores.items() if below(score, options.bar(verdict.checkpoint, name)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import BadValue
-from assay.judging.injection import Guard
+from assay.judging.injection import InjectionGuard
 from assay.judging.panel import PanelMember
 from assay.judging.prompts import Prompt
 from assay.judging.roles import ModelRole
@@ -87,7 +87,7 @@ def with_custom(
     dimensions: Sequence[CustomDimension],
     *,
     model: ChatModel | None,
-    guard: Guard,
+    guard: InjectionGuard,
 ) -> dict[Checkpoint, tuple[PanelMember, ...]]:
     """The members of a panel and these."""
     found = {checkpoint: list(members.get(checkpoint, ())) for checkpoint in Checkpoint}
@@ -96,7 +96,7 @@ def with_custom(
     return {checkpoint: tuple(those) for checkpoint, those in found.items()}
 
 
-def _member(dimension: CustomDimension, model: ChatModel | None, guard: Guard) -> PanelMember:
+def _member(dimension: CustomDimension, model: ChatModel | None, guard: InjectionGuard) -> PanelMember:
     if dimension.score is not None:
         return CustomMember(dimension, dimension.score)
     if model is None or dimension.prompt is None:

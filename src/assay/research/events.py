@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from assay.research.checkpoints import told_safely
+from assay.research.checkpoints import notify_safely
 
 
 class EventKind(StrEnum):
@@ -69,7 +69,7 @@ class StageEvent:
 Listen = Callable[[StageEvent], None]
 
 
-class Telling:
+class EventSender:
     """Tells one listener what happens, until it raises."""
 
     def __init__(self, listen: Listen | None) -> None:
@@ -78,5 +78,5 @@ class Telling:
     def __call__(self, event: StageEvent) -> None:
         """Tell of one step."""
         listen = self._listen
-        if listen is not None and not told_safely(lambda: listen(event)):
+        if listen is not None and not notify_safely(lambda: listen(event)):
             self._listen = None

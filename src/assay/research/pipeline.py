@@ -17,11 +17,11 @@ from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
 from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
 from assay.records.researched import Notice, NoticeKind, TracedAnswer
 from assay.research.attempts import failure_of
-from assay.research.checkpoints import kept_safely, told_safely
-from assay.research.events import Listen, Telling
+from assay.research.checkpoints import notify_safely, store_safely
+from assay.research.events import EventSender, Listen
 from assay.research.options import FailAction
 from assay.research.record import plan_in, trace_of
-from assay.research.run import Parts, Question, Run, StageTime
+from assay.research.run import PipelineParts, ResearchQuestion, ResearchRun, StageTime
 from assay.storage import Store
 
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."
@@ -36,12 +36,12 @@ class ResearchPipeline:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: PipelineParts,
         *,
         store: Store,
         ids: IdFactory | None = None,
         observe: Observe | None = None,
-        deal: Callable[[str], Parts | None] | None = None,
+        deal: Callable[[str], PipelineParts | None] | None = None,
     ) -> None:
         """`deal` gives the parts for a question while questions are split between versions of a prompt; else None."""
         self._parts = parts
@@ -66,15 +66,15 @@ class ResearchPipeline:
     ) -> TracedAnswer:
         """Answer a question. `listen` is told of every step while it happens."""
         text = values.text(question, "question", longest=MAX_QUESTION, empty=False)
-        asked = Question(scope=scope, log_id=self._ids.new("r"), text=text)
-        return self._answered(asked, Telling(listen), session_id=session_id, tags=tuple(tags))
+        asked = ResearchQuestion(scope=scope, log_id=self._ids.new("r"), text=text)
+        return self._answered(asked, EventSender(listen), session_id=session_id, tags=tuple(tags))
 
     def retry_search(self, scope: Scope, log_id: str, *, listen: Listen | None = None) -> TracedAnswer:
         """Answer an earlier question again from a wider search; a new session that names the first."""
         with self._store.reading(scope) as work:
             stored = work.research.get(log_id)
         session, trace = stored.session, stored.trace
-        asked = Question(
+        asked = ResearchQuestion(
             scope=scope,
             log_id=self._ids.new("r"),
             text=session.question,
@@ -82,13 +82,13 @@ class ResearchPipeline:
             widened=True,
         )
         return self._answered(
-            asked, Telling(listen), session_id=session.session_id, tags=session.tags, retry_of=session.log_id
+            asked, EventSender(listen), session_id=session.session_id, tags=session.tags, retry_of=session.log_id
         )
 
     def _answered(
         self,
-        asked: Question,
-        tell: Telling,
+        asked: ResearchQuestion,
+        tell: EventSender,
         *,
         session_id: str | None,
         tags: tuple[str, ...],
@@ -98,7 +98,7 @@ class ResearchPipeline:
         began, created_at = clock.monotonic(), clock.now()
         dealt = None if self._deal is None else self._deal(asked.text)
         parts = dealt or self._parts
-        run = Run(parts=parts, question=asked, tell=tell)
+        run = ResearchRun(parts=parts, question=asked, tell=tell)
         plan = run.planned()
         passages = run.searched(plan)
         synthesis = _no_search() if run.found.failed else run.answered(plan, passages)
@@ -116,10 +116,10 @@ class ResearchPipeline:
         run.finished({"status": answer.status.value, "kept": answer.kept, **answer.evaluation})
         observe = self._observe
         if observe is not None:
-            told_safely(lambda: observe(asked.scope, answer, tuple(run.times)))
+            notify_safely(lambda: observe(asked.scope, answer, tuple(run.times)))
         return answer
 
-    def _acted_on(self, run: Run, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
+    def _acted_on(self, run: ResearchRun, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
         """What the checkpoints that did not pass do to the answer."""
         for result in _results(run):
             action = self._parts.options.checkpoints[result.checkpoint].fail_action
@@ -135,7 +135,7 @@ class ResearchPipeline:
             return ResearchStatus.FAILED, synthesis
         return ResearchStatus.ABSTAINED if synthesis.abstained else ResearchStatus.ANSWERED, synthesis
 
-    def _kept(self, run: Run, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> TracedAnswer:
+    def _kept(self, run: ResearchRun, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> TracedAnswer:
         options = self._parts.options
         trace = trace_of(
             session,
@@ -153,7 +153,7 @@ class ResearchPipeline:
             with self._store.writing(run.question.scope) as work:
                 work.research.put(session, trace)
 
-        problem = kept_safely(keep)
+        problem = store_safely(keep)
         if problem:
             run.notices.append(Notice(kind=NoticeKind.NOT_KEPT, message=f"the record was not kept: {problem}"))
         return TracedAnswer(
@@ -174,13 +174,13 @@ def _no_search() -> Synthesis:
     return Synthesis(text=SEARCH_FAILED, abstained=True, reason=SEARCH_FAILED)
 
 
-def _results(run: Run) -> list[CheckpointResult]:
+def _results(run: ResearchRun) -> list[CheckpointResult]:
     """What counts of each checkpoint, in their order."""
     found = [run.chosen_plan.result, run.retrieval]
     return [*found, run.chosen_answer.result] if run.answer_attempts else found
 
 
-def _disagreements(run: Run) -> Iterator[Notice]:
+def _disagreements(run: ResearchRun) -> Iterator[Notice]:
     """Tell where the evaluators of what counts contradict each other and nobody settled it."""
     for result in _results(run):
         told = "" if result.verdict is None else result.verdict.disagreement
@@ -188,7 +188,7 @@ def _disagreements(run: Run) -> Iterator[Notice]:
             yield Notice(kind=NoticeKind.DISAGREEMENT, message=told, checkpoint=result.checkpoint)
 
 
-def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
+def _session(run: ResearchRun, plan: Plan, status: ResearchStatus) -> ResearchSession:
     results = _results(run)
     by_checkpoint = {result.checkpoint: result for result in results}
     scored = [result.score for result in results if result.score is not None]
@@ -225,13 +225,13 @@ def _session(run: Run, plan: Plan, status: ResearchStatus) -> ResearchSession:
     )
 
 
-def _every(run: Run) -> Iterator[CheckpointResult]:
+def _every(run: ResearchRun) -> Iterator[CheckpointResult]:
     yield from (attempt.result for attempt in run.plan_attempts)
     yield run.retrieval
     yield from (attempt.result for attempt in run.answer_attempts)
 
 
-def _failure(run: Run, results: Sequence[CheckpointResult]) -> str:
+def _failure(run: ResearchRun, results: Sequence[CheckpointResult]) -> str:
     """What failed first, by name; a plan that was mended afterwards counts too: there is something to learn from it."""
     plans = [attempt.result for attempt in run.plan_attempts if attempt.result.passed is False]
     if plans:
@@ -240,7 +240,7 @@ def _failure(run: Run, results: Sequence[CheckpointResult]) -> str:
     return {Checkpoint.RETRIEVAL: "weak_retrieval", Checkpoint.ANSWER: "weak_answer"}[failed[0]] if failed else ""
 
 
-def _by(run: Run) -> EvaluatedBy:
+def _by(run: ResearchRun) -> EvaluatedBy:
     kinds = {
         role.kind
         for result in _every(run)
@@ -253,7 +253,7 @@ def _by(run: Run) -> EvaluatedBy:
     return EvaluatedBy(kinds.pop()) if kinds else EvaluatedBy.NOBODY
 
 
-def _prompts(run: Run) -> Iterator[str]:
+def _prompts(run: ResearchRun) -> Iterator[str]:
     made = [attempt.plan.prompt for attempt in run.plan_attempts] + [
         attempt.synthesis.prompt for attempt in run.answer_attempts
     ]

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import BadValue, ModelError
-from assay.judging.injection import Guard, cleaned, plan_text, shown_question
-from assay.judging.rubric import wrongs
+from assay.judging.injection import InjectionGuard, clean, plan_text, render_question
+from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Issue, IterationMode, Plan, PlanFeedback, PlannedQuery, Purpose, QuestionKind
@@ -76,7 +76,7 @@ class RulePlanner:
         if not question.strip():
             raise BadValue("the question is empty", remedy="Ask something.")
         asked = read_question(question)
-        queries = _distinct([*_mended(asked, feedback), *_queries(asked)])
+        queries = _distinct([*_queries_from_feedback(asked, feedback), *_queries(asked)])
         return Plan(
             question=question,
             queries=tuple(queries[:MOST_QUERIES]),
@@ -128,14 +128,14 @@ def _part_queries(asked: AskedQuestion) -> Iterator[PlannedQuery]:
         yield PlannedQuery(text=_short(" ".join([part, *borrowed[:4]])), purpose=Purpose.ASPECT, aspect=part)
 
 
-def _mended(asked: AskedQuestion, feedback: PlanFeedback | None) -> Iterator[PlannedQuery]:
+def _queries_from_feedback(asked: AskedQuestion, feedback: PlanFeedback | None) -> Iterator[PlannedQuery]:
     """What feedback puts before the rules' own queries."""
     if feedback is None:
         return
     if feedback.mode is IterationMode.ALTERNATIVE_APPROACH:
         yield PlannedQuery(text=_short(asked.text))
     elif feedback.mode is IterationMode.TARGETED_FIX:
-        yield from _kept(asked, feedback)
+        yield from _relevant_queries(asked, feedback)
     for issue in feedback.issues:
         if issue.terms:
             yield PlannedQuery(
@@ -143,7 +143,7 @@ def _mended(asked: AskedQuestion, feedback: PlanFeedback | None) -> Iterator[Pla
             )
 
 
-def _kept(asked: AskedQuestion, feedback: PlanFeedback) -> Iterator[PlannedQuery]:
+def _relevant_queries(asked: AskedQuestion, feedback: PlanFeedback) -> Iterator[PlannedQuery]:
     """The queries of the last plan that speak of the question at all."""
     subject = set(asked.key_stems)
     for query in feedback.previous.queries:
@@ -184,7 +184,7 @@ KNOWN_PATTERN = "known_pattern"
 """The failure type that such feedback names; the plan's record has it beside the planner."""
 
 
-class PatternedPlanner:
+class PatternPlanner:
     """Another planner, told of known weaknesses."""
 
     def __init__(self, inner: Planner, cautions: Cautions) -> None:
@@ -245,7 +245,7 @@ class ModelPlanner:
         model: ChatModel,
         prompt: Prompt,
         *,
-        guard: Guard,
+        guard: InjectionGuard,
         rules: Planner | None = None,
         deadline_s: float = 60.0,
         max_tokens: int = 1_024,
@@ -270,7 +270,7 @@ class ModelPlanner:
         return replace(ruled, planner=self._model.name, prompt=self._prompt.key, **made)
 
     def _request(self, question: str, feedback: PlanFeedback | None) -> ChatRequest:
-        parts = [shown_question(question, self._guard), *_told(feedback), self._prompt.task]
+        parts = [render_question(question, self._guard), *_render_feedback(feedback), self._prompt.task]
         return ChatRequest(
             messages=(
                 Message(role="system", content=self._prompt.system),
@@ -283,13 +283,13 @@ class ModelPlanner:
         )
 
 
-def _told(feedback: PlanFeedback | None) -> list[str]:
+def _render_feedback(feedback: PlanFeedback | None) -> list[str]:
     if feedback is None:
         return []
     lines = [
         f"An earlier plan failed ({feedback.failure_type}). How to go on: {feedback.mode}.",
-        cleaned(plan_text(feedback.previous)).text,
-        cleaned(feedback.critique).text,
+        clean(plan_text(feedback.previous)).text,
+        clean(feedback.critique).text,
     ]
     return ["\n".join(lines)]
 
@@ -299,7 +299,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _fits(found: dict[str, Any]) -> dict[str, Any]:
-    problem = next(wrongs(found, _SCHEMA), None)
+    problem = next(find_errors(found, _SCHEMA), None)
     if problem is not None:
         raise UnreadableReply(problem)
     queries = _each_once(_query(query) for query in found["queries"] if query["text"].strip())[:MOST_QUERIES]

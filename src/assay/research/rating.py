@@ -15,7 +15,7 @@ from assay.memory.engine import Engine
 from assay.records import EventType, FeedbackEvent, Scope
 from assay.records.learning import AnswerRating
 from assay.records.research_log import ResearchStatus
-from assay.research.attempts import chosen_answer_in
+from assay.research.attempts import find_chosen_answer
 from assay.storage import Work
 
 LONGEST_KEY = 100
@@ -28,7 +28,7 @@ def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> AnswerRa
     """Say that an answer was useful or was not; the same said twice by one principal counts once."""
     with engine.store.reading(scope) as work:
         trace = work.research.get(log_id).trace
-    cited = () if trace is None else cited_in(trace)
+    cited = () if trace is None else cited_memories(trace)
     if not cited:
         raise InputError(
             f"the session {log_id!r} cites nothing that could be rated", remedy="Rate an answer that has citations."
@@ -60,14 +60,14 @@ def _event_key(scope: Scope, log_id: str, memory_id: str, *, useful: bool) -> st
 
 def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:
     """What most people said of an answer by what it cites; None: nobody did, or they are even."""
-    cited = set(cited_in(trace))
+    cited = set(cited_memories(trace))
     events = (event for query_id in _searches(trace) for event in work.feedback.of_query(query_id))
     return _majority(event for event in events if event.memory_id in cited)
 
 
-def cited_in(trace: Mapping[str, Any]) -> tuple[str, ...]:
+def cited_memories(trace: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the memories that the shown answer of a record cites, each once; none where nothing was shown."""
-    shown = None if trace.get("status") == ResearchStatus.WITHHELD.value else chosen_answer_in(trace)
+    shown = None if trace.get("status") == ResearchStatus.WITHHELD.value else find_chosen_answer(trace)
     cited = [] if shown is None else [citation["memory_id"] for citation in shown["synthesis"]["citations"]]
     return tuple(dict.fromkeys(memory_id for memory_id in cited if memory_id))
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from assay.records.plain import plain
 from assay.records.research import Plan, PlannedQuery
 from assay.records.researched import AnswerAttempt, Notice, PlanAttempt, evaluation_of
-from assay.research.attempts import CHOSEN, chosen_plan_in
+from assay.research.attempts import CHOSEN, find_chosen_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.records.panel import CheckpointResult
     from assay.records.research_log import ResearchSession
-    from assay.research.search import Found
+    from assay.research.search import FoundPassages
 
 FORMAT = 1
 """Raised when the shape changes."""
@@ -24,7 +24,7 @@ def trace_of(
     session: ResearchSession,
     *,
     plan_attempts: Sequence[PlanAttempt],
-    found: Found,
+    found: FoundPassages,
     retrieval: CheckpointResult,
     answer_attempts: Sequence[AnswerAttempt],
     chosen_plan: int | None,
@@ -79,7 +79,7 @@ def trace_of(
 
 def plan_in(trace: Mapping[str, Any]) -> Plan | None:
     """Return the plan of a record that was searched with; None where there is none."""
-    chosen = chosen_plan_in(trace)
+    chosen = find_chosen_plan(trace)
     if chosen is None:
         return None
     written = chosen["plan"]

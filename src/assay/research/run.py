@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.judging.panel import told
+from assay.judging.panel import describe_problem
 from assay.records.panel import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint, Material, Passage, Plan, PlanFeedback, Synthesis
 from assay.records.researched import AnswerAttempt, Notice, NoticeKind, PlanAttempt
 from assay.research.attempts import best_of, choose_answer, decide, feedback_on, standing_of
-from assay.research.events import EventKind, StageEvent, StageName, Telling
+from assay.research.events import EventKind, EventSender, StageEvent, StageName
 from assay.research.planner import Planner, RulePlanner
-from assay.research.search import FindPassages, Found, Wanted
+from assay.research.search import FindPassages, FoundPassages, SearchLimits
 from assay.research.synthesiser import ExtractiveSynthesiser, Synthesiser
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
     from assay.clock import Clock
     from assay.records import Scope
-    from assay.research.checkpoints import Checkpoints
+    from assay.research.checkpoints import CheckpointEvaluator
     from assay.research.options import ResearchOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
+class PipelineParts:
     """What a pipeline is made of."""
 
     planner: Planner
     synthesiser: Synthesiser
     find: FindPassages
-    checkpoints: Checkpoints
+    checkpoints: CheckpointEvaluator
     clock: Clock
     options: ResearchOptions
     dealt: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Parts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class ResearchQuestion:
     """What was asked, by whom, and what is already known."""
 
     scope: Scope
@@ -59,15 +59,15 @@ class StageTime(NamedTuple):
 
 
 @dataclass(slots=True)
-class Run:
+class ResearchRun:
     """A question and what has become of it so far."""
 
-    parts: Parts
-    question: Question
-    tell: Telling
+    parts: PipelineParts
+    question: ResearchQuestion
+    tell: EventSender
     plan_attempts: list[PlanAttempt] = field(default_factory=list)
     exhausted: bool = False
-    found: Found = field(default_factory=Found)
+    found: FoundPassages = field(default_factory=FoundPassages)
     retrieval: CheckpointResult = field(
         default_factory=lambda: CheckpointResult(checkpoint=Checkpoint.RETRIEVAL, state=CheckpointState.DISABLED)
     )
@@ -109,7 +109,7 @@ class Run:
         try:
             return self.parts.planner.plan(self.question.text, feedback=feedback)
         except Exception as problem:  # noqa: BLE001 - a planner that fails must not take the answer with it
-            why = told(problem)
+            why = describe_problem(problem)
             if first:
                 return replace(RulePlanner().plan(self.question.text), fallback=why)
             self._note(NoticeKind.FALLBACK, f"planning again failed: {why}", Checkpoint.PLAN)
@@ -134,7 +134,9 @@ class Run:
         """What the plan finds, and whether that is likely enough."""
         options = self.parts.options
         many = options.widened if self.question.widened else 1
-        wanted = Wanted(results=options.results * many, passages=options.passages * many, widened=self.question.widened)
+        wanted = SearchLimits(
+            results=options.results * many, passages=options.passages * many, widened=self.question.widened
+        )
         began = self.parts.clock.monotonic()
         self._event(EventKind.STARTED, StageName.SEARCH)
         self.found = self._found(plan, wanted)
@@ -147,11 +149,11 @@ class Run:
         self._event(EventKind.FINISHED, StageName.SEARCH, data={**count, **_scores(self.retrieval)})
         return self.found.passages
 
-    def _found(self, plan: Plan, wanted: Wanted) -> Found:
+    def _found(self, plan: Plan, wanted: SearchLimits) -> FoundPassages:
         try:
             return self.parts.find(self.question.scope, plan, wanted)
         except Exception as problem:  # noqa: BLE001 - the user is told instead of shown a traceback
-            return Found(problems=(told(problem),), failed=True)
+            return FoundPassages(problems=(describe_problem(problem),), failed=True)
 
     def _look_at_what_was_found(self, plan: Plan) -> None:
         material = Material(
@@ -208,7 +210,7 @@ class Run:
         try:
             return self.parts.synthesiser.synthesise(self.question.text, passages, plan=plan, feedback=feedback)
         except Exception as problem:  # noqa: BLE001 - a synthesiser that fails must not take the answer with it
-            why = told(problem)
+            why = describe_problem(problem)
             if first:
                 ruled = ExtractiveSynthesiser().synthesise(self.question.text, passages, plan=plan)
                 return replace(ruled, fallback=why)

@@ -22,7 +22,7 @@ TOOL = "assay ask"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class SearchLimits:
     """How much is searched."""
 
     results: int
@@ -34,7 +34,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FoundPassages:
     """What a plan found."""
 
     passages: tuple[Passage, ...] = ()
@@ -50,20 +50,20 @@ class Found:
 class FindPassages(Protocol):
     """Searches by a plan."""
 
-    def __call__(self, scope: Scope, plan: Plan, wanted: Wanted) -> Found:
+    def __call__(self, scope: Scope, plan: Plan, wanted: SearchLimits) -> FoundPassages:
         """What the plan's queries find."""
         ...
 
 
 @dataclass(slots=True)
-class _Place:
+class _FoundPassage:
     passage: Passage
     worth: float = 0.0
 
 
 @dataclass(slots=True)
-class _Gathered:
-    places: dict[tuple[str, int], _Place] = field(default_factory=dict)
+class _MergedResults:
+    places: dict[tuple[str, int], _FoundPassage] = field(default_factory=dict)
     query_ids: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class _Gathered:
             for passage in sorted(hit.passages, key=lambda part: (-scores.get(part.position, 0.0), part.position)):
                 rank += 1
                 place = self.places.setdefault(
-                    (hit.memory_id, passage.position), _Place(_passage(hit, passage, scores))
+                    (hit.memory_id, passage.position), _FoundPassage(_passage(hit, passage, scores))
                 )
                 place.worth += 1.0 / (DAMPING + rank)
 
@@ -88,10 +88,10 @@ class MemorySearch:
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
 
-    def __call__(self, scope: Scope, plan: Plan, wanted: Wanted) -> Found:
+    def __call__(self, scope: Scope, plan: Plan, wanted: SearchLimits) -> FoundPassages:
         """What the plan's queries find together."""
         queries = _queries(plan, widened=wanted.widened)
-        gathered = _Gathered()
+        gathered = _MergedResults()
         for query in queries:
             request = SearchRequest(
                 query=query.text,
@@ -105,7 +105,7 @@ class MemorySearch:
             except AssayError as problem:
                 gathered.problems.append(problem.message)
         best = sorted(gathered.places.values(), key=lambda place: -place.worth)[: wanted.passages]
-        return Found(
+        return FoundPassages(
             passages=tuple(replace(place.passage, number=number) for number, place in enumerate(best, start=1)),
             query_ids=tuple(gathered.query_ids),
             problems=tuple(gathered.problems),

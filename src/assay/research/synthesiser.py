@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import ModelError
 from assay.judging.builtin.judges import answerable
-from assay.judging.builtin.support import Evidence, Sentence, content, coverage, unmarked
-from assay.judging.injection import Guard, cleaned, shown_passages, shown_question
-from assay.judging.rubric import wrongs
+from assay.judging.builtin.support import Evidence, EvidenceSentence, content, coverage, remove_marks
+from assay.judging.injection import InjectionGuard, clean, render_passages, render_question
+from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
@@ -59,7 +59,7 @@ class Synthesiser(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Chosen:
+class _ChosenSentence:
     place: int
     score: float
 
@@ -79,20 +79,20 @@ class ExtractiveSynthesiser:
         """An answer with citations, or an abstention; more readily that when an earlier answer was found wanting."""
         asked = read_question(question)
         if not words(asked.text):
-            return _declined("the question has no words", 0.0)
+            return _abstain("the question has no words", 0.0)
         evidence = self._read([passage.text for passage in passages])
         if not evidence.sentences:
-            return _declined("no passage was found", 0.0)
+            return _abstain("no passage was found", 0.0)
         chance = answerable(question, evidence).probability
         if chance < (max(self._answer_from, STRICTER) if feedback else self._answer_from):
-            return _declined("the passages do not seem to answer the question", chance)
-        chosen = _choose(_wanted(asked, plan), asked, evidence)
+            return _abstain("the passages do not seem to answer the question", chance)
+        chosen = _choose(_key_stems(asked, plan), asked, evidence)
         if not chosen:
-            return _declined("no sentence of the passages speaks of the question", chance)
+            return _abstain("no sentence of the passages speaks of the question", chance)
         return _answer(chosen, passages, evidence, chance)
 
 
-def _wanted(asked: AskedQuestion, plan: Plan | None) -> list[str]:
+def _key_stems(asked: AskedQuestion, plan: Plan | None) -> list[str]:
     """The stems a good sentence has: the question's, else the plan's."""
     found = list(dict.fromkeys(asked.key_stems))
     if not found and plan is not None:
@@ -100,13 +100,13 @@ def _wanted(asked: AskedQuestion, plan: Plan | None) -> list[str]:
     return found or stems(asked.text)
 
 
-def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> list[_Chosen]:
+def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> list[_ChosenSentence]:
     """Best first, each for what it adds; then in the order of the passages."""
     scores = _scores(wanted, asked, evidence)
     if not scores:
         return []
     first = max(scores, key=lambda place: (scores[place], -place))
-    chosen = [_Chosen(place=first, score=scores[first])]
+    chosen = [_ChosenSentence(place=first, score=scores[first])]
     while len(chosen) < MOST_QUOTES and (further := _next(scores, chosen, evidence)) is not None:
         chosen.append(further)
     order = {sentence.place: number for number, sentence in enumerate(chosen)}
@@ -117,7 +117,7 @@ def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> 
     )
 
 
-def _passage(sentence: _Chosen, evidence: Evidence) -> int:
+def _passage(sentence: _ChosenSentence, evidence: Evidence) -> int:
     return evidence.sentences[sentence.place].passage
 
 
@@ -141,32 +141,34 @@ def _cosines(question: str, places: Sequence[int], evidence: Evidence) -> Mappin
     return {place: max(0.0, float(value)) for place, value in zip(places, rows[1:] @ rows[0], strict=True)}
 
 
-def _kind_bonus(asked: AskedQuestion, sentence: Sentence) -> float:
+def _kind_bonus(asked: AskedQuestion, sentence: EvidenceSentence) -> float:
     """A little for a sentence that has a number where one is asked for."""
     exact = any(fact.kind != "name" for fact in sentence.facts)
     return 0.1 if exact and asked.kind in {QuestionKind.QUANTITY, QuestionKind.TIME} else 0.0
 
 
-def _next(scores: Mapping[int, float], chosen: Sequence[_Chosen], evidence: Evidence) -> _Chosen | None:
+def _next(scores: Mapping[int, float], chosen: Sequence[_ChosenSentence], evidence: Evidence) -> _ChosenSentence | None:
     """The sentence that scores best among those that say something the chosen ones do not."""
     said = {stem for sentence in chosen for stem in evidence.sentences[sentence.place].stems}
     taken = {sentence.place for sentence in chosen}
-    best: _Chosen | None = None
+    best: _ChosenSentence | None = None
     for place, score in scores.items():
         own = content(evidence.sentences[place].tokens)
         fresh = sum(stem not in said for stem in own) / len(own) if own else 0.0
         worth = score * (0.5 + 0.5 * fresh)
         if place not in taken and fresh > 0.3 and (best is None or worth > best.score):
-            best = _Chosen(place=place, score=worth)
+            best = _ChosenSentence(place=place, score=worth)
     return best if best is not None and best.score >= WEAKEST * chosen[0].score else None
 
 
-def _answer(chosen: Sequence[_Chosen], passages: Sequence[Passage], evidence: Evidence, confidence: float) -> Synthesis:
+def _answer(
+    chosen: Sequence[_ChosenSentence], passages: Sequence[Passage], evidence: Evidence, confidence: float
+) -> Synthesis:
     statements, quotes = [], dict[int, str]()
     for pick in chosen:
         sentence = evidence.sentences[pick.place]
         number = passages[sentence.passage].number
-        statements.append(Statement(text=unmarked(sentence.text), citations=(number,)))
+        statements.append(Statement(text=remove_marks(sentence.text), citations=(number,)))
         quotes.setdefault(number, sentence.text)
     by_number = {passage.number: passage for passage in passages}
     return Synthesis(
@@ -188,7 +190,7 @@ def _citation(passage: Passage, quote: str) -> Citation:
     )
 
 
-def _declined(reason: str, confidence: float) -> Synthesis:
+def _abstain(reason: str, confidence: float) -> Synthesis:
     text = NOTHING_FOUND if confidence == 0.0 else NOT_ANSWERED
     return Synthesis(text=text, abstained=True, reason=reason, confidence=confidence)
 
@@ -230,7 +232,7 @@ class ModelSynthesiser:
         model: ChatModel,
         prompt: Prompt,
         *,
-        guard: Guard,
+        guard: InjectionGuard,
         rules: Synthesiser | None = None,
         deadline_s: float = 60.0,
         max_tokens: int = 2_048,
@@ -256,7 +258,7 @@ class ModelSynthesiser:
             return self._ruled(question, passages, feedback, problem.message)
         said, mended = found.value, ""
         if said is None:
-            said, mended = _salvaged(found.raw, numbers), found.problem
+            said, mended = _salvage_statements(found.raw, numbers), found.problem
         if said is None:
             return self._ruled(question, passages, feedback, f"the answer could not be used: {mended}")
         made = _abstention(said) if said["abstained"] else _answer_from_statements(said["statements"], passages)
@@ -266,8 +268,8 @@ class ModelSynthesiser:
         return replace(self._rules.synthesise(question, passages, feedback=feedback), fallback=why[:LONGEST])
 
     def _request(self, question: str, passages: Sequence[Passage], feedback: str) -> ChatRequest:
-        parts = [shown_passages(passages, self._guard).text, shown_question(question, self._guard)]
-        parts += [f"An earlier answer was found wanting:\n{cleaned(feedback).text}"] if feedback else []
+        parts = [render_passages(passages, self._guard).text, render_question(question, self._guard)]
+        parts += [f"An earlier answer was found wanting:\n{clean(feedback).text}"] if feedback else []
         asked = "\n\n".join([*parts, self._prompt.task])
         return ChatRequest(
             messages=(Message(role="system", content=self._prompt.system), Message(role="user", content=asked)),
@@ -283,7 +285,7 @@ def _strict(text: str, numbers: frozenset[int]) -> dict[str, Any]:
 
 
 def _fits(found: dict[str, Any], numbers: frozenset[int]) -> dict[str, Any]:
-    said = _shaped(found)
+    said = _check_shape(found)
     for statement in said["statements"]:
         foreign = [number for number in statement["citations"] if number not in numbers]
         if foreign or not statement["citations"]:
@@ -292,8 +294,8 @@ def _fits(found: dict[str, Any], numbers: frozenset[int]) -> dict[str, Any]:
     return said
 
 
-def _shaped(found: dict[str, Any]) -> dict[str, Any]:
-    problem = next(wrongs(found, _SCHEMA), None)
+def _check_shape(found: dict[str, Any]) -> dict[str, Any]:
+    problem = next(find_errors(found, _SCHEMA), None)
     if problem is not None:
         raise UnreadableReply(problem)
     listed = found["statements"][:MOST_STATEMENTS]
@@ -307,11 +309,11 @@ def _shaped(found: dict[str, Any]) -> dict[str, Any]:
     return {"abstained": found["abstained"], "reason": storable(str(found.get("reason", ""))), "statements": statements}
 
 
-def _salvaged(raw: Sequence[str], numbers: frozenset[int]) -> dict[str, Any] | None:
+def _salvage_statements(raw: Sequence[str], numbers: frozenset[int]) -> dict[str, Any] | None:
     """The statements of the last readable reply that cite a passage which is there, without what is not."""
     for text in reversed(raw):
         try:
-            said = last_object(text, _shaped)
+            said = last_object(text, _check_shape)
         except UnreadableReply:
             continue
         cited = [

@@ -27,12 +27,12 @@ from assay.models.chat import ChatModel
 from assay.records import Scope
 from assay.records.research import Checkpoint, Role
 from assay.records.research_log import EvaluatedBy
-from assay.research.checkpoints import Checkpoints
+from assay.research.checkpoints import CheckpointEvaluator
 from assay.research.custom import CustomDimension, with_custom
 from assay.research.options import ResearchOptions
 from assay.research.pipeline import ResearchPipeline
 from assay.research.planner import ModelPlanner, RulePlanner
-from assay.research.run import Parts
+from assay.research.run import PipelineParts
 from assay.research.search import MemorySearch
 from assay.research.synthesiser import ExtractiveSynthesiser, ModelSynthesiser
 from assay.settings import Settings
@@ -62,10 +62,10 @@ def open_research(
     choice = choice or Choice()
     custom = (*custom_dimensions(settings), *custom)
 
-    def parts_for(question: str | None) -> Parts:
+    def parts_for(question: str | None) -> PipelineParts:
         return _parts(_Seats(settings, engine, scope, choice, question), choice, custom)
 
-    def deal(question: str) -> Parts | None:
+    def deal(question: str) -> PipelineParts | None:
         with engine.store.reading(scope) as work:
             split = bool(work.prompts.running_splits())
         return parts_for(question) if split else None
@@ -76,7 +76,7 @@ def open_research(
     )
 
 
-def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -> Parts:
+def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -> PipelineParts:
     settings, engine, scope = seats.settings, seats.engine, seats.scope
     options = _with_custom(research_options(settings), custom)
     lessons = lessons_of(engine, scope)
@@ -86,11 +86,11 @@ def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -
         options = lessons.options(options, seats.judged_by)
     panel = Panel(seats.members(custom), clock=engine.clock, options=options.panel, reviewer=seats.reviewer())
     planner, synthesiser = seats.makers(options)
-    return Parts(
+    return PipelineParts(
         planner=lessons.planner(planner),
         synthesiser=synthesiser,
         find=MemorySearch(engine.searcher),
-        checkpoints=Checkpoints(panel, options=options, clock=engine.clock, similar=lessons.similar()),
+        checkpoints=CheckpointEvaluator(panel, options=options, clock=engine.clock, similar=lessons.similar()),
         clock=engine.clock,
         options=options,
         dealt=seats.dealt.keys if seats.asks_models else (),

@@ -27,7 +27,7 @@ from assay.records.research import Checkpoint
 from assay.records.research_log import EvaluatedBy
 from assay.research.checkpoints import SimilarEvaluations
 from assay.research.options import ResearchOptions
-from assay.research.planner import PatternedPlanner, Planner
+from assay.research.planner import PatternPlanner, Planner
 from assay.research.rating import rating_of
 from assay.storage import Work
 
@@ -84,7 +84,7 @@ class Lessons(NamedTuple):
 
     def _add_patterns(self, inner: Planner) -> Planner:
         known = self._find_within_hour((PATTERNS,), _cautions)
-        return PatternedPlanner(inner, partial(issues_for, cautions=known)) if known else inner
+        return PatternPlanner(inner, partial(issues_for, cautions=known)) if known else inner
 
     def _find_within_hour(self, what: tuple[Any, ...], find: Callable[[Work], Made]) -> Made:
         """What was found within the hour, else what is found now."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.builtin.support import unmarked
+from assay.judging.builtin.support import remove_marks
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from assay.judging.builtin.support import unmarked
     ],
 )
 def test_marks_go_and_words_stay(marked: str, plain: str) -> None:
-    assert unmarked(marked) == plain
+    assert remove_marks(marked) == plain
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def test_marks_go_and_words_stay(marked: str, plain: str) -> None:
     ],
 )
 def test_what_is_no_mark_or_would_leave_nothing_stays(plain: str) -> None:
-    assert unmarked(plain) == plain
+    assert remove_marks(plain) == plain
 
 
 def test_code_keeps_what_looks_like_a_mark() -> None:
-    assert unmarked("Use `**kwargs`, `a_b_c` and `__init__`.") == "Use **kwargs, a_b_c and __init__."
+    assert remove_marks("Use `**kwargs`, `a_b_c` and `__init__`.") == "Use **kwargs, a_b_c and __init__."
 
 
 @given(st.text(alphabet="ab *_`[]()#>!x1\ue000", max_size=60))
 def test_nothing_is_added_or_moved(text: str) -> None:
     letters = iter(text)
-    assert all(letter in letters for letter in unmarked(text))
+    assert all(letter in letters for letter in remove_marks(text))

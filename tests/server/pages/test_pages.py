@@ -21,7 +21,7 @@ from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
-from assay.judging.prompts import bundled_text
+from assay.judging.prompts import read_bundled
 from assay.records import Draft, Tier
 from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -118,7 +118,7 @@ def test_the_overview_counts_distinct_questions(tmp_path: Path) -> None:
 def test_prompts_asked_different_questions_get_no_verdict_on_the_page(tmp_path: Path) -> None:
     with services_at(tmp_path) as services, reaching(services, pages=True) as client:
         PromptBook(services.engine.store).write(
-            OWN, "planner", with_sentence("planner", bundled_text("planner"), "Be exact.")
+            OWN, "planner", with_sentence("planner", read_bundled("planner"), "Be exact.")
         )
         sessions = [
             session(number, overall_score=0.5 + 0.4 * (number >= 40), prompt_versions=(f"planner@{int(number >= 40)}",))

@@ -128,21 +128,21 @@ def _register_rerun(group: typer.Typer) -> None:
     ) -> None:
         """Ask another judge about what an earlier one was shown; nothing is run again."""
         need_extra("judge")
-        from assay.judging.persistence import stored_verdict  # noqa: PLC0415 - the extra "memory"
-        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.persistence import to_stored_verdict  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import load_judged  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import rerun as ask_again  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         run_id = lookup(surface, runs).result(run).run_id
         choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
         with wiring.open_store(settings) as store:
-            given = judged_before(store, surface.scope, run_id, about)
+            given = load_judged(store, surface.scope, run_id, about)
             judge = open_judging(settings, store, surface.scope, about, choice)
             found = ask_again(run_id, given, judge, threads=settings.model_concurrency)
             now = SystemClock().now()
             with store.writing(surface.scope) as work:
                 work.judging.put_verdicts(
-                    [stored_verdict(run_id, old.case_id, new, now, old.repeat) for old, new in found.judged]
+                    [to_stored_verdict(run_id, old.case_id, new, now, old.repeat) for old, new in found.judged]
                 )
         surface.result(found.as_json(), "\n".join(rerun_lines(found)))
 
@@ -225,7 +225,7 @@ def _register_spot_check(group: typer.Typer) -> None:
         """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
         need_extra("judge")
         from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - the extra "memory"
-        from assay.judging.rerun import judged_before  # noqa: PLC0415 - the extra "memory"
+        from assay.judging.rerun import load_judged  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import spot_check as look  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
@@ -235,7 +235,7 @@ def _register_spot_check(group: typer.Typer) -> None:
             model=model or settings.judge_second_model, rubric=rubric, builtin=built_in, name=judge_name
         )
         with wiring.open_store(settings) as store:
-            given = judged_before(store, surface.scope, run_id, about)
+            given = load_judged(store, surface.scope, run_id, about)
             second = open_judging(settings, store, surface.scope, about, choice)
             threads = settings.model_concurrency
             found = look(run_id, given, second, share=share, seed=seed, threads=threads)

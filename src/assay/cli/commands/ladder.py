@@ -27,7 +27,7 @@ from assay.records.online import LadderStep, StepOutcome, VoteKind
 
 if TYPE_CHECKING:
     from assay.online.ladder import LadderPage
-    from assay.online.trials import Standing
+    from assay.online.trials import TrialStanding
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset by name or path.")]
 KindOption = Annotated[
@@ -201,7 +201,7 @@ def _page(page: LadderPage) -> Iterator[str]:
     yield from grid([(one.name, MARKS[one.holds], one.sentence) for one in page.conditions], indent="  ")
 
 
-def _test(standing: Standing) -> Iterator[str]:
+def _test(standing: TrialStanding) -> Iterator[str]:
     test, limits = standing.test, standing.interval
     gained = "no votes yet" if standing.mean is None else f"{standing.mean:+.4f}"
     known = limits is not None and limits.low is not None and limits.high is not None
@@ -256,7 +256,7 @@ def _page_json(page: LadderPage) -> dict[str, Any]:
     }
 
 
-def _test_json(standing: Standing) -> dict[str, Any]:
+def _test_json(standing: TrialStanding) -> dict[str, Any]:
     limits = standing.interval
     return {
         "attempt": standing.test.attempt,

@@ -29,12 +29,12 @@ def register(app: typer.Typer) -> None:
     @command(group, "status")
     def status(surface: Surface) -> None:
         """List the flags that run in the shadow, and what their runs came to."""
-        from assay.online.ladder import SHADOWED, summed  # noqa: PLC0415 - the extra "memory"
+        from assay.online.ladder import SHADOWED, summarise_shadows  # noqa: PLC0415 - the extra "memory"
 
         with wiring.open_engine(surface.settings) as engine:
             states = engine.flag_states(surface.scope)
             with engine.store.reading(surface.scope) as work:
-                found = {name: summed(work.shadow_runs.of(name, limit=SHADOWED)) for name in states}
+                found = {name: summarise_shadows(work.shadow_runs.of(name, limit=SHADOWED)) for name in states}
         shown = {name: one for name, one in found.items() if one.runs or one.dropped or states[name].shadow}
         rows = [_HEAD, *(_row(name, one) for name, one in shown.items())]
         empty = "No flag runs in the shadow. Try `assay flag set NAME off --shadow`, or `assay shadow replay NAME`."
@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
-    from assay.online.ladder import summed  # noqa: PLC0415 - the extra "memory"
+    from assay.online.ladder import summarise_shadows  # noqa: PLC0415 - the extra "memory"
     from assay.online.shadow import replay  # noqa: PLC0415 - the extra "memory"
 
     on = engine.flag_states(scope)[flag].on
@@ -57,7 +57,7 @@ def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSumma
     runs = replay(engine.store, scope, flag, control, treatment, last=last, clock=engine.clock)
     if not runs:
         raise NothingMeasured("no search of use is logged yet", remedy="Search first, then replay.")
-    return summed(runs)
+    return summarise_shadows(runs)
 
 
 _HEAD = ("flag", "runs", "identical", "minor", "major", "incompatible", "failed", "dropped", "mrr@5", "p95 ms")

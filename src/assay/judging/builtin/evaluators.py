@@ -348,7 +348,7 @@ def _reading(
     supported = sum(claim.is_supported for claim in judged) / len(judged) if judged else 0.0
     accurate = sum(not claim.problems for claim in judged) / len(judged) if judged else 0.0
     parts = _parts(asked, answer)
-    relevance, named = _relevance(asked, answer), _named(asked, answer)
+    relevance, named = _relevance(asked, answer), _share_named(asked, answer)
     coherence = _coherence(synthesis)
     return AnswerReading(
         scores={
@@ -365,14 +365,14 @@ def _reading(
             Dimension.COMPLETENESS: named,
             Dimension.COHERENCE: coherence,
         },
-        issues=(*_unsupported(judged), *_missing(parts)),
+        issues=(*_report_unsupported(judged), *_missing(parts)),
         critique=f"{sum(claim.is_supported for claim in judged)} of {len(judged)} statements are supported",
     )
 
 
 def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
     """By words and, with vectors, by meaning; whichever speaks more for the answer."""
-    named = _named(asked, answer)
+    named = _share_named(asked, answer)
     # Without its marks a quotation is the passage's own sentence, whose vector the checkpoint before this one made.
     said = [text for sentence in answer.sentences[:MOST_COMPARED] if words(text := without_citations(sentence.text))]
     if named >= 1.0 or not answer.has_vectors or not said:
@@ -382,7 +382,7 @@ def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
     return max(named, min(1.0, max(0.0, (best - FAR) / (NEAR - FAR))))
 
 
-def _named(asked: AskedQuestion, answer: Evidence) -> float:
+def _share_named(asked: AskedQuestion, answer: Evidence) -> float:
     keys = asked.key_stems
     return sum(stem in answer.stems for stem in keys) / len(keys) if keys else 1.0
 
@@ -405,7 +405,7 @@ def _coherence(synthesis: Synthesis) -> float:
     return max(0.0, 1.0 - repeated - 0.5 * endless - empty)
 
 
-def _unsupported(judged: Sequence[JudgedClaim]) -> list[Issue]:
+def _report_unsupported(judged: Sequence[JudgedClaim]) -> list[Issue]:
     return [
         Issue(
             issue=f"not supported: {claim.claim.text[:120]}",

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue
 from assay.hashing import content_hash
-from assay.judging.builtin.support import MOST_SENTENCES, Evidence, Sentence, Support, content, coverage, read, support
+from assay.judging.builtin.support import (
+    MOST_SENTENCES,
+    Evidence,
+    EvidenceSentence,
+    Support,
+    content,
+    coverage,
+    read,
+    support,
+)
 from assay.records.judging import HIGHEST_SCORE, AbstentionVerdict, GroundednessVerdict, JudgeKind, VerdictOutcome
 from assay.records.research import QuestionKind
 from assay.text.claims import MOST_CLAIMS, claims
@@ -81,7 +90,7 @@ class Weights:
 @cache
 def weights_of(profile: Profile) -> Weights:
     """The fitted weights of a profile."""
-    stored: dict[str, Any] = _stored()["profiles"][profile.value]
+    stored: dict[str, Any] = _load_coefficients()["profiles"][profile.value]
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
     }
@@ -91,11 +100,11 @@ def weights_of(profile: Profile) -> Weights:
 @cache
 def version() -> str:
     """Changes with every coefficient: stands in the records of whatever was judged."""
-    return content_hash(_stored()["profiles"]).removeprefix("sha256:")[:12]
+    return content_hash(_load_coefficients()["profiles"]).removeprefix("sha256:")[:12]
 
 
 @cache
-def _stored() -> dict[str, Any]:
+def _load_coefficients() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
     return found
 
@@ -117,7 +126,7 @@ _CAPABILITY = re.compile(
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 
-def unsourced_features(question: str, answer: str) -> dict[str, float]:
+def features_without_passages(question: str, answer: str) -> dict[str, float]:
     """What is weighed."""
     question, answer = question[:READ], answer[:READ]
     asked, said = wording(question), wording(answer)
@@ -144,9 +153,9 @@ def unsourced_features(question: str, answer: str) -> dict[str, float]:
     }
 
 
-def unsourced_probability(question: str, answer: str) -> float:
+def probability_without_passages(question: str, answer: str) -> float:
     """That an answer nobody gave a source for invents nothing."""
-    return weights_of(Profile.UNSOURCED).probability(unsourced_features(question, answer))
+    return weights_of(Profile.UNSOURCED).probability(features_without_passages(question, answer))
 
 
 # --- Abstention, and whether passages answer a question ---
@@ -258,7 +267,7 @@ def answer_features(asked: AskedQuestion, looked: Support, evidence: Evidence) -
     }
 
 
-def _kind_fits(asked: AskedQuestion, best: Sentence) -> bool | None:
+def _kind_fits(asked: AskedQuestion, best: EvidenceSentence) -> bool | None:
     """Whether a sentence has a name for who and where, a number for when and how many; None: anything may answer."""
     known = set(asked.key_stems) | {fact.value for fact in read(asked.text).facts}
     kinds = {fact.kind for fact in best.facts if fact.value not in known}
@@ -335,14 +344,14 @@ class BuiltinGroundedness:
     def judge(self, question: str, answer: str, passages: Sequence[str]) -> GroundednessVerdict:  # noqa: ARG002 - claims are judged by passages alone
         """Judge one answer."""
         if not answer.strip():
-            return _skipped("the answer is empty")
+            return _skip("the answer is empty")
         if read_abstention(answer).abstained:
-            return _skipped("the answer declines to answer")
+            return _skip("the answer declines to answer")
         found = claims(answer)
         if not found:
-            return _skipped("the answer makes no claim")
+            return _skip("the answer makes no claim")
         if not any(passage.strip() for passage in passages):
-            return _unsupported(found)
+            return _reject_all(found)
         evidence = Evidence(passages, self._embedder)
         return verdict_of([self._judged(claim, evidence) for claim in found], _limits(found, evidence))
 
@@ -417,11 +426,11 @@ def _limits(found: Sequence[Claim], evidence: Evidence) -> list[str]:
     return said + [f"only the first {MOST_SENTENCES:,} sentences of the passages were read"] * evidence.truncated
 
 
-def _skipped(reason: str) -> GroundednessVerdict:
+def _skip(reason: str) -> GroundednessVerdict:
     return GroundednessVerdict(score=None, outcome=VerdictOutcome.SKIPPED, reason=reason)
 
 
-def _unsupported(found: Sequence[Claim]) -> GroundednessVerdict:
+def _reject_all(found: Sequence[Claim]) -> GroundednessVerdict:
     return GroundednessVerdict(
         score=0.0,
         probability=0.0,

@@ -55,7 +55,7 @@ _PAST = re.compile(r"\b(?:before|used to|in the past|historically|originally)\b"
 _CUED = frozenset({QuestionKind.QUANTITY, QuestionKind.TIME, QuestionKind.FACT, QuestionKind.REASON})
 
 
-class Finding(NamedTuple):
+class PlanFinding(NamedTuple):
     """Something a plan loses, and how much of its intent that leaves."""
 
     issue: Issue
@@ -76,7 +76,7 @@ class PlanReading:
     """How well each side or part is covered."""
     missing: tuple[str, ...]
     """The sides and parts that are not."""
-    findings: tuple[Finding, ...]
+    findings: tuple[PlanFinding, ...]
     is_english: bool
 
     @property
@@ -112,9 +112,9 @@ def read_plan(material: Material, embedder: Embedder | None = None) -> PlanReadi
     keys = list(dict.fromkeys(asked.key_stems)) or stems(asked.text)
     kept = [stem for stem in keys if _has(stem, frozenset().union(*found))]
     share = len(kept) / len(keys) if keys else 1.0
-    covered = tuple(_covered(asked, place, found, cosines) for place in range(len(aspects)))
+    covered = tuple(_coverage_of(asked, place, found, cosines) for place in range(len(aspects)))
     return PlanReading(
-        nearness=share if cosines is None else _scaled(float(cosines[0].max())),
+        nearness=share if cosines is None else _scale(float(cosines[0].max())),
         kept=share,
         focus=sum(sum(_has(stem, query_stems) for stem in keys) for query_stems in found)
         / max(1, len(keys) * len(found)),
@@ -133,7 +133,7 @@ def _cosines(texts: Sequence[str], queries: Sequence[str], embedder: Embedder | 
     return np.asarray(rows[: len(texts)] @ rows[len(texts) :].T, dtype=np.float64)
 
 
-def _scaled(cosine: float) -> float:
+def _scale(cosine: float) -> float:
     return min(1.0, max(0.0, (cosine - FAR) / (NEAR - FAR)))
 
 
@@ -145,7 +145,9 @@ def _has(stem: str, stems_there: frozenset[str]) -> bool:
     )
 
 
-def _covered(asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], cosines: np.ndarray | None) -> float:
+def _coverage_of(
+    asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], cosines: np.ndarray | None
+) -> float:
     """A side is covered when a query names it; a part when a query has what sets it apart, or means it."""
     if asked.sides:
         side = key_words(asked.sides[place]) or words(asked.sides[place])
@@ -154,7 +156,7 @@ def _covered(asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], 
         keys = asked.key_stems
         union = frozenset[str]().union(*found)
         named = sum(_has(stem, union) for stem in keys) / len(keys) if keys else 1.0
-        return named if cosines is None else max(named, _scaled(float(cosines[0].max())))
+        return named if cosines is None else max(named, _scale(float(cosines[0].max())))
     own = _own_stems(asked.parts, place)
     cues = cues_of(asked.parts[place])
     union = frozenset[str]().union(*found)
@@ -167,9 +169,7 @@ def _covered(asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], 
 
 def _part(own: Sequence[str], union: frozenset[str], cosines: np.ndarray) -> float:
     named = sum(_has(stem, union) for stem in own) / len(own)
-    return (
-        max(named, 0.5 * named + 0.5 * _scaled(float(cosines.max()))) if named else 0.5 * _scaled(float(cosines.max()))
-    )
+    return max(named, 0.5 * named + 0.5 * _scale(float(cosines.max()))) if named else 0.5 * _scale(float(cosines.max()))
 
 
 def _own_stems(parts: Sequence[str], place: int) -> list[str]:
@@ -178,7 +178,7 @@ def _own_stems(parts: Sequence[str], place: int) -> list[str]:
     return [stem for stem in stems_of(key_words(parts[place])) if stem not in others]
 
 
-def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
     yield from _names(asked, found)
     yield from _times(asked, queries)
     yield from _exclusions(asked, queries, found)
@@ -186,7 +186,7 @@ def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[froz
     yield from _kinds(asked, found)
 
 
-def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
     """Names and numbers of the question that no query has."""
     union = frozenset[str]().union(*found)
     excluded = {stem for phrase in asked.excluded for stem in stems(phrase)}
@@ -195,21 +195,21 @@ def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Fi
     lost = [
         shown
         for shown in facts.values()
-        if not all(_has(stem, union) for stem in stems(shown)) and not _abbreviated(shown, union, initials)
+        if not all(_has(stem, union) for stem in stems(shown)) and not _is_abbreviated(shown, union, initials)
     ]
     if lost:
         fix = Issue(
             issue=f"no query has {', '.join(lost[:4])}", fix=f"add {', '.join(lost[:4])}", terms=tuple(lost[:4])
         )
-        yield Finding(fix, 1 - 0.45 * len(lost) / len(facts) - 0.05)
+        yield PlanFinding(fix, 1 - 0.45 * len(lost) / len(facts) - 0.05)
 
 
-def _abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
+def _is_abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
     """Whether a name stands there as the first letters of several: European Union, EU."""
     return any(1 < len(stem) <= 5 and shown[:1].lower() in stem and stem in initials for stem in union)
 
 
-def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[Finding]:
+def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[PlanFinding]:
     """New was asked for and nothing new is searched, or the other way round."""
     text = " ".join(queries)
     there = {word for phrase in time_words(text) for word in words(phrase)}
@@ -219,11 +219,13 @@ def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[Finding]:
     if new_asked and not (
         new_there or asked_words & set(words(text)) & (NEW_WORDS | {"this", "last", "next", "planned", "roadmap"})
     ):
-        yield Finding(Issue(issue="the time asked for is lost", fix=f"add {asked.time[0]}", terms=asked.time[:1]), 0.6)
+        yield PlanFinding(
+            Issue(issue="the time asked for is lost", fix=f"add {asked.time[0]}", terms=asked.time[:1]), 0.6
+        )
     elif _PAST.search(asked.text) and there & NEW_WORDS:
-        yield Finding(Issue(issue="the plan looks at today", fix="ask about the past", terms=asked.time[:1]), 0.6)
+        yield PlanFinding(Issue(issue="the plan looks at today", fix="ask about the past", terms=asked.time[:1]), 0.6)
     elif not asked_words & OLD_WORDS and not _PAST.search(asked.text) and _mostly_old(queries):
-        yield Finding(Issue(issue="the plan looks at the past", fix="leave out its history", terms=()), 0.65)
+        yield PlanFinding(Issue(issue="the plan looks at the past", fix="leave out its history", terms=()), 0.65)
 
 
 def _years(text: str) -> set[int]:
@@ -235,7 +237,7 @@ def _mostly_old(queries: Sequence[str]) -> bool:
     return old * 2 >= len(queries)
 
 
-def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
     """What the question rules out, searched as if it were wanted."""
     for excluded in asked.excluded:
         ruled_out = stems(excluded)
@@ -246,26 +248,26 @@ def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[fr
         ]
         if wanted:
             fix = Issue(issue=f"{excluded} was ruled out and is searched", fix=f"search without {excluded}", terms=())
-            yield Finding(fix, 1 - 0.6 * len(wanted) / len(queries))
+            yield PlanFinding(fix, 1 - 0.6 * len(wanted) / len(queries))
 
 
-def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
     """A word of the question replaced by its opposite, or a negation that is gone."""
     union, own = frozenset[str]().union(*found), frozenset(stems(asked.text))
     for stem in sorted(own - union):
         turned = sorted(other for pair in OPPOSITES if stem in pair for other in pair - {stem} if other in union - own)
         if turned:
             fix = Issue(issue=f"{turned[0]} is searched, {stem} was asked", fix=f"search {stem}", terms=(stem,))
-            yield Finding(fix, 0.5)
+            yield PlanFinding(fix, 0.5)
             return
     against = [word for word in words(asked.text) if word in {"against", "no", "not", "never"}]
     negated = (NEGATORS | {"against", "without", "criticism", "objection"}) & union
     if against and not negated and not asked.excluded and not any(_MARKED.search(query) for query in queries):
         fix = Issue(issue=f"{against[0]!r} of the question is lost", fix=f"search {against[0]}", terms=(against[0],))
-        yield Finding(fix, 0.65)
+        yield PlanFinding(fix, 0.65)
 
 
-def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Finding]:
+def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
     """Who, when or how much was asked, and no query says a word of it."""
     if asked.sides or len(asked.parts) > 1 or asked.kind not in _CUED:
         return
@@ -273,12 +275,12 @@ def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Fi
     cues = cues_of(asked.text)
     if cues and not cues & union and not all(_has(stem, union) for stem in asked.key_stems):
         word = asked.text.split()[0].lower()
-        yield Finding(
+        yield PlanFinding(
             Issue(issue=f"nothing in the plan asks {word!r}", fix=f"ask {asked.text}", terms=asked.keys[:3]), 0.8
         )
 
 
-def first_issue(reading: PlanReading, findings: Iterable[Finding]) -> str:
+def first_issue(reading: PlanReading, findings: Iterable[PlanFinding]) -> str:
     """The gravest finding in words; else what is missing; else nothing."""
     gravest = min(findings, key=lambda finding: finding.factor, default=None)
     if gravest is not None:

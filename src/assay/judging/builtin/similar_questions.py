@@ -39,7 +39,7 @@ class AlikeQuestions:
         if question == other:
             return True
         keys, others = _keys(question), _keys(other)
-        if _exact(question) != _exact(other) or _turned(keys, others):
+        if _exact(question) != _exact(other) or _contradict(keys, others):
             return False
         if keys == others:
             return True
@@ -72,7 +72,7 @@ def _exact(question: str) -> _Exact:
     )
 
 
-def _turned(keys: Sequence[str], others: Sequence[str]) -> bool:
+def _contradict(keys: Sequence[str], others: Sequence[str]) -> bool:
     """Whether one has the opposite of a word of the other, or the words they share in another order."""
     here, there = set(keys), set(others)
     if any(pair & (here - there) and pair & (there - here) for pair in OPPOSITES):

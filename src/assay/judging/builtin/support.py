@@ -40,7 +40,7 @@ WINDOW = 3
 """Neighbouring sentences that may support a claim together."""
 
 
-class Sentence(NamedTuple):
+class EvidenceSentence(NamedTuple):
     """One sentence of a passage."""
 
     text: str
@@ -51,10 +51,10 @@ class Sentence(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-def read(text: str, passage: int = 0) -> Sentence:
+def read(text: str, passage: int = 0) -> EvidenceSentence:
     """A sentence taken apart."""
     tokens = tuple(wording(text).tokens)
-    return Sentence(
+    return EvidenceSentence(
         text,
         passage,
         tokens,
@@ -96,7 +96,7 @@ class Evidence:
         """How much a stem tells: the rarer, the more."""
         return math.log(1 + (len(self.sentences) + 1) / (self._counts[stem] + 0.5))
 
-    def window(self, place: int) -> list[Sentence]:
+    def window(self, place: int) -> list[EvidenceSentence]:
         """A sentence with its neighbours of the same passage."""
         around = self.sentences[max(0, place - WINDOW // 2) : place + WINDOW // 2 + 1]
         return [sentence for sentence in around if sentence.passage == self.sentences[place].passage]
@@ -152,7 +152,7 @@ _KEPT = "\ue000"
 """Stands for a piece of code while marks are taken from the text around it; of private use, so no text means it."""
 
 
-def unmarked(sentence: str) -> str:
+def remove_marks(sentence: str) -> str:
     """A sentence without marks; as it stands where nothing would be left."""
     plain = _CLOSING_HASHES.sub("", _LEADING.sub("", sentence.replace(_KEPT, "")))
     code = [found[2] for found in _CODE.finditer(plain)]
@@ -239,44 +239,46 @@ class Consistency:
         return (*found, *(f"{pair} are opposites" for pair in self.opposites))
 
 
-def consistency(claim: Sentence, window: Sequence[Sentence], best: Sentence | None, evidence: Evidence) -> Consistency:
+def consistency(
+    claim: EvidenceSentence, window: Sequence[EvidenceSentence], best: EvidenceSentence | None, evidence: Evidence
+) -> Consistency:
     """Check one claim against its best sentence, the sentences around it, and all of the evidence."""
     numbers = [fact for fact in claim.facts if fact.kind not in _NAMES]
     names = [fact for fact in claim.facts if fact.kind in _NAMES]
     near = [fact for sentence in window for fact in sentence.facts]
-    missing = [fact for fact in numbers if not _stated(fact, evidence.facts)]
+    missing = [fact for fact in numbers if not _is_stated(fact, evidence.facts)]
     return Consistency(
         numbers=len(numbers),
-        numbers_missing=_shown(missing),
-        numbers_elsewhere=_shown(fact for fact in numbers if fact not in missing and not _stated(fact, near)),
+        numbers_missing=_labels_of(missing),
+        numbers_elsewhere=_labels_of(fact for fact in numbers if fact not in missing and not _is_stated(fact, near)),
         names=len(names),
-        names_missing=_shown(fact for fact in names if fact.value not in evidence.stems),
-        negation_differs=best is not None and _negated(claim) != _negated(best),
+        names_missing=_labels_of(fact for fact in names if fact.value not in evidence.stems),
+        negation_differs=best is not None and _is_negated(claim) != _is_negated(best),
         opposites=() if best is None else _opposites(claim, best),
         direction_differs=best is not None and _direction(claim) * _direction(best) < 0,
-        replaced=() if best is None else _replaced(numbers, claim, best),
+        replaced=() if best is None else _replacements(numbers, claim, best),
         frame=0.0 if best is None else _frame(claim, best),
-        apart=0 if best is None else len(_stated_stems(claim) ^ _stated_stems(best)),
+        apart=0 if best is None else len(_content_stems(claim) ^ _content_stems(best)),
     )
 
 
-def _stated(fact: Fact, among: Iterable[Fact]) -> bool:
+def _is_stated(fact: Fact, among: Iterable[Fact]) -> bool:
     """Whether a number or date stands there, counting whatever it may: 40 of something is at least the number 40."""
     return any(fact.fits(other) or fact.value == other.value or fact.value in other.value.split("-") for other in among)
 
 
-def _negated(sentence: Sentence) -> bool:
+def _is_negated(sentence: EvidenceSentence) -> bool:
     return sum(token.stem in NEGATORS for token in sentence.tokens) % 2 == 1
 
 
-def _direction(sentence: Sentence) -> int:
+def _direction(sentence: EvidenceSentence) -> int:
     """1 when a sentence tells of more, -1 of less, 0 of neither or both; a negation turns it round."""
     more = sum(token.stem in _MORE for token in sentence.tokens) - sum(token.stem in _LESS for token in sentence.tokens)
     sign = (more > 0) - (more < 0)
-    return -sign if _negated(sentence) else sign
+    return -sign if _is_negated(sentence) else sign
 
 
-def _opposites(claim: Sentence, best: Sentence) -> tuple[str, ...]:
+def _opposites(claim: EvidenceSentence, best: EvidenceSentence) -> tuple[str, ...]:
     return tuple(
         f"{stem} / {other}"
         for stem in sorted(claim.stems - best.stems)
@@ -284,17 +286,17 @@ def _opposites(claim: Sentence, best: Sentence) -> tuple[str, ...]:
     )
 
 
-def _replaced(numbers: Sequence[Fact], claim: Sentence, best: Sentence) -> tuple[str, ...]:
+def _replacements(numbers: Sequence[Fact], claim: EvidenceSentence, best: EvidenceSentence) -> tuple[str, ...]:
     there = [fact for fact in best.facts if fact.kind != "name"]
-    lost = [fact for fact in numbers if not _stated(fact, there)]
-    other = [fact for fact in there if not _stated(fact, claim.facts)]
+    lost = [fact for fact in numbers if not _is_stated(fact, there)]
+    other = [fact for fact in there if not _is_stated(fact, claim.facts)]
     pairs = [
         (fact, another) for fact in lost for another in other if fact.kind == another.kind and fact.of == another.of
     ]
     return tuple(f"{fact.shown} / {another.shown}" for fact, another in pairs)
 
 
-def _frame(claim: Sentence, best: Sentence) -> float:
+def _frame(claim: EvidenceSentence, best: EvidenceSentence) -> float:
     """Numbers and negators are left out: they are what may differ inside a frame."""
     one, other = (
         [token.stem for token in sentence.tokens if token.stem not in FILLERS | NEGATORS and not _is_number(token)]
@@ -303,7 +305,7 @@ def _frame(claim: Sentence, best: Sentence) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio() if one and other else 0.0
 
 
-def _stated_stems(sentence: Sentence) -> frozenset[str]:
+def _content_stems(sentence: EvidenceSentence) -> frozenset[str]:
     return frozenset(
         token.stem for token in sentence.tokens if token.stem not in FUNCTION_WORDS | NEGATORS and not _is_number(token)
     )
@@ -313,12 +315,12 @@ def _is_number(token: Token) -> bool:
     return token.fact is not None and token.fact.kind != "name"
 
 
-def restricted(claim: Sentence, best: Sentence | None) -> bool:
+def adds_restriction(claim: EvidenceSentence, best: EvidenceSentence | None) -> bool:
     """Whether the claim says only, except or unless where its support does not."""
     return bool(claim.stems & RESTRICTORS) and (best is None or not best.stems & RESTRICTORS)
 
 
-def _shown(facts: Iterable[Fact]) -> tuple[str, ...]:
+def _labels_of(facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fact.shown or fact.value for fact in facts))
 
 
@@ -365,7 +367,7 @@ def coverage(wanted: Sequence[str], stems: frozenset[str], evidence: Evidence) -
     return math.fsum(evidence.weight(stem) for stem in wanted if stem in stems) / total if total else 1.0
 
 
-def _candidates(asked: Sentence, evidence: Evidence) -> list[int]:
+def _candidates(asked: EvidenceSentence, evidence: Evidence) -> list[int]:
     """The places of the sentences that share most of a claim's words, best first."""
     wanted = content(asked.tokens)
     scored = [(coverage(wanted, sentence.stems, evidence), -place) for place, sentence in enumerate(evidence.sentences)]
@@ -375,7 +377,7 @@ def _candidates(asked: Sentence, evidence: Evidence) -> list[int]:
 def _cosines(claim: str, places: Sequence[int], evidence: Evidence) -> list[float]:
     if not places or not evidence.has_vectors:
         return []
-    same = [float(claim in (text, unmarked(text))) for text in (evidence.sentences[place].text for place in places)]
+    same = [float(claim in (text, remove_marks(text))) for text in (evidence.sentences[place].text for place in places)]
     if any(same):
         # A sentence has a cosine of 1 with itself: quotations, such as the extractive synthesiser's, cost no model.
         return same
@@ -383,7 +385,7 @@ def _cosines(claim: str, places: Sequence[int], evidence: Evidence) -> list[floa
     return [float(value) for value in rows[1:] @ rows[0]]
 
 
-def _best(asked: Sentence, places: Sequence[int], cosines: Sequence[float], evidence: Evidence) -> int | None:
+def _best(asked: EvidenceSentence, places: Sequence[int], cosines: Sequence[float], evidence: Evidence) -> int | None:
     """The sentence that agrees most, by words and meaning together."""
     if not places:
         return None
@@ -393,7 +395,7 @@ def _best(asked: Sentence, places: Sequence[int], cosines: Sequence[float], evid
     return places[int(np.argmax(np.add(shared, meant)))]
 
 
-def _lexical(asked: Sentence, places: Sequence[int], evidence: Evidence) -> dict[str, float]:
+def _lexical(asked: EvidenceSentence, places: Sequence[int], evidence: Evidence) -> dict[str, float]:
     wanted, pairs = content(asked.tokens), neighbours(asked.tokens)
     alone = [coverage(wanted, evidence.sentences[place].stems, evidence) for place in places]
     windows = [_union(evidence.window(place)) for place in places]
@@ -409,7 +411,7 @@ def _lexical(asked: Sentence, places: Sequence[int], evidence: Evidence) -> dict
     }
 
 
-def _union(sentences: Sequence[Sentence]) -> frozenset[str]:
+def _union(sentences: Sequence[EvidenceSentence]) -> frozenset[str]:
     return frozenset[str]().union(*(sentence.stems for sentence in sentences))
 
 
@@ -425,7 +427,7 @@ def _together(wanted: Sequence[str], places: Sequence[int], evidence: Evidence) 
     return found
 
 
-def _gap(asked: Sentence, stems: frozenset[str]) -> float:
+def _gap(asked: EvidenceSentence, stems: frozenset[str]) -> float:
     """The longest run of a claim's content that stands in none of these, as a share of the claim."""
     runs = [0]
     order = [token.stem for token in asked.tokens if token.stem not in FUNCTION_WORDS]
@@ -434,7 +436,7 @@ def _gap(asked: Sentence, stems: frozenset[str]) -> float:
     return max(runs) / max(1, len(order))
 
 
-def _exact(asked: Sentence, best: Sentence | None, checked: Consistency) -> dict[str, float]:
+def _exact(asked: EvidenceSentence, best: EvidenceSentence | None, checked: Consistency) -> dict[str, float]:
     return {
         "numbers_missing": len(checked.numbers_missing) / max(1, checked.numbers),
         "numbers_elsewhere": len(checked.numbers_elsewhere) / max(1, checked.numbers),
@@ -443,9 +445,9 @@ def _exact(asked: Sentence, best: Sentence | None, checked: Consistency) -> dict
         "negation": float(checked.negation_differs),
         "opposites": float(bool(checked.opposites)),
         "direction": float(checked.direction_differs),
-        "restricted": float(restricted(asked, best)),
+        "restricted": float(adds_restriction(asked, best)),
     }
 
 
-def _size(asked: Sentence, evidence: Evidence) -> dict[str, float]:
+def _size(asked: EvidenceSentence, evidence: Evidence) -> dict[str, float]:
     return {"claim_length": math.log1p(len(asked.tokens)), "evidence_length": math.log1p(len(evidence.sentences))}

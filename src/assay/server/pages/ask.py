@@ -19,8 +19,8 @@ from assay.access import acts
 from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
 from assay.records.researched import ResearchAnswer
-from assay.research.attempts import chosen_answer_in, chosen_plan_in
-from assay.research.rating import cited_in
+from assay.research.attempts import find_chosen_answer, find_chosen_plan
+from assay.research.rating import cited_memories
 from assay.research.record import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
@@ -142,7 +142,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
         },
         {"name": "answer", "title": "Answer", "attempts": made["attempts"], "score": found.session.answer_score},
     ]  # fmt: skip
-    chosen = {"plan": chosen_plan_in(trace), "search": stages[1]["attempts"][0], "answer": chosen_answer_in(trace)}
+    chosen = {"plan": find_chosen_plan(trace), "search": stages[1]["attempts"][0], "answer": find_chosen_answer(trace)}
     shown = chosen["answer"]
     withheld = found.session.status.value == "withheld"
     return {
@@ -150,7 +150,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
         "stages": [{**stage, "chosen": chosen[stage["name"]]} for stage in stages],
         "answer": None if shown is None or withheld else shown["synthesis"],
         "said": "",
-        "rateable": bool(cited_in(trace)),
+        "rateable": bool(cited_memories(trace)),
         "passages": sought["passages"],
         "notices": trace["notices"],
         "bars": trace["settings"]["panel"]["bars"],

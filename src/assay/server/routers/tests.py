@@ -15,7 +15,7 @@ from assay.server.routing import Asked, Body, Resource, Result
 
 if TYPE_CHECKING:
     from assay.online.ladder import LadderPage
-    from assay.online.trials import Standing
+    from assay.online.trials import TrialStanding
 
 RESOURCE = Resource("/api/tests", "tests")
 SEED = 0
@@ -191,7 +191,7 @@ def _change(page: LadderPage) -> ChangeFound:
     )
 
 
-def _test(standing: Standing) -> TestFound:
+def _test(standing: TrialStanding) -> TestFound:
     limits = standing.interval
     return TestFound(
         attempt=standing.test.attempt,
