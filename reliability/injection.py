@@ -88,12 +88,12 @@ class InjectionOutcome:
 def run(*, folder: Path, documents: int, seed: int = 1) -> InjectionOutcome:  # noqa: ARG001 - nothing is written
     """Every order in so many notes."""
     notes = _notes(documents)
-    clean = {number: _judge(_honest).judged(_case(text)) for number, text in enumerate(notes)}
+    clean = {number: _judge(_honest).judge_case(_case(text)) for number, text in enumerate(notes)}
     seen: list[tuple[str, JudgedAnswer, float | None]] = []
     for name, order in ATTACKS.items():
         judge = _judge(_obeying(name))
         for number, text in enumerate(notes):
-            said = judge.judged(_case(text, order, in_answer=(number + seed) % 2 == 0))
+            said = judge.judge_case(_case(text, order, in_answer=(number + seed) % 2 == 0))
             seen.append((f"{name} in note {number}", said, clean[number].score))
     moved = [(where, said, before) for where, said, before in seen if _obeyed(said)]
     kept = [(where, said) for where, said, before in moved if said.score is not None and said.score != before]

@@ -123,7 +123,7 @@ def _one(fault: str, acts: Sequence[Act], seen: _Seen) -> None:
     with _place(fault, acts) as (url, service):
         began = time.monotonic()
         try:
-            judged: JudgedAnswer | Exception = _judge(url).judged(CASE)
+            judged: JudgedAnswer | Exception = _judge(url).judge_case(CASE)
         except Exception as problem:  # noqa: BLE001 - that nothing is raised is what is to be shown
             judged = problem
         seconds = time.monotonic() - began

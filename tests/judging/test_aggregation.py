@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.judging.panels import alike, lost, result
 
 from assay.errors import BadValue
-from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, aggregate_scores, below, weighted_mean, within
+from assay.judging.panel_options import BARS, WEIGHTS, PanelOptions, aggregate_scores, below, mean_by_weight, within
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension, Role, roles_at
 
 SHARES = st.floats(0, 1, allow_nan=False)
@@ -56,8 +56,8 @@ def test_a_missing_owner_is_stood_in_for_and_named() -> None:
 
 
 def test_nothing_to_weigh_by_is_no_number() -> None:
-    assert weighted_mean([]) is None
-    assert weighted_mean([(0.5, 0.0, 0.9)]) is None
+    assert mean_by_weight([]) is None
+    assert mean_by_weight([(0.5, 0.0, 0.9)]) is None
     assert aggregate_scores(Checkpoint.PLAN, alike(Checkpoint.PLAN, 0.9, confidence=0.0), OPTIONS).value is None
     assert aggregate_scores(Checkpoint.PLAN, [lost(INTENT), lost(COVERAGE)], OPTIONS).value is None
 

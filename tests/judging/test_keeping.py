@@ -89,7 +89,7 @@ def test_the_secret_of_the_marked_lines_is_made_once(home: Home, scope: Scope) -
 
 
 def test_inputs_and_verdicts_come_back_as_they_were(store: Store, scope: Scope, clock: FixedClock) -> None:
-    judged = judge_of(ScriptedModel(verdict(4))).judged(case())
+    judged = judge_of(ScriptedModel(verdict(4))).judge_case(case())
     kept = to_stored_verdict("r1", "c1", judged, clock.now())
     with store.writing(scope) as work:
         work.judging.put_inputs([judged.input, judged.input])
@@ -129,7 +129,7 @@ def test_the_newest_calibration_of_a_judge_counts(store: Store, scope: Scope, cl
 
 def keep_verdicts(store: Store, scope: Scope, clock: FixedClock, count: int = 40) -> None:
     judge = judge_of(reading_answers(lambda answer: int(answer[-1]), name="first"))
-    said = [judge.judged(case(f"answer {one % 6}", question=f"q{one}?")) for one in range(count)]
+    said = [judge.judge_case(case(f"answer {one % 6}", question=f"q{one}?")) for one in range(count)]
     with store.writing(scope) as work:
         work.judging.put_inputs([one.input for one in said])
         rows = [to_stored_verdict("r1", f"c{place:02}", one, clock.now()) for place, one in enumerate(said)]

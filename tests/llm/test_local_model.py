@@ -87,8 +87,8 @@ def test_a_schema_holds_the_model_to_json(model: ChatModel) -> None:
 
 def test_what_is_supported_is_told_from_what_is_not(model: ChatModel) -> None:
     asked = judge(model, RubricKind.GROUNDEDNESS)
-    good = asked.judged(case("The cookie lives for twelve hours [1]."))
-    bad = asked.judged(case("The cookie lives for three weeks and is blue."))
+    good = asked.judge_case(case("The cookie lives for twelve hours [1]."))
+    bad = asked.judge_case(case("The cookie lives for three weeks and is blue."))
     for one in (good, bad):
         assert isinstance(one.verdict, GroundednessVerdict)
         assert one.verdict.outcome is VerdictOutcome.SCORED
@@ -99,8 +99,8 @@ def test_what_is_supported_is_told_from_what_is_not(model: ChatModel) -> None:
 
 def test_declining_is_told_from_answering(model: ChatModel) -> None:
     asked = judge(model, RubricKind.ABSTENTION)
-    declined = asked.judged(case("I could not find anything about this in the notes.", RubricKind.ABSTENTION))
-    answered = asked.judged(case("It lives for twelve hours.", RubricKind.ABSTENTION))
+    declined = asked.judge_case(case("I could not find anything about this in the notes.", RubricKind.ABSTENTION))
+    answered = asked.judge_case(case("It lives for twelve hours.", RubricKind.ABSTENTION))
     assert (declined.score, answered.score) == (1.0, 0.0)
 
 

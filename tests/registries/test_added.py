@@ -234,7 +234,7 @@ def test_a_function_is_a_judge_and_its_code_is_part_of_who_it_is() -> None:
 
     found = opened("length", RubricKind.CORRECTNESS)
     asked = [JudgeInput(kind=RubricKind.CORRECTNESS, question="?", answer=text) for text in ("a b c", " ", "raise")]
-    said = [found.judged(one).verdict for one in asked]
+    said = [found.judge_case(one).verdict for one in asked]
     assert [one.score for one in said] == [3.0, None, None]
     assert [one.outcome for one in said] == [VerdictOutcome.SCORED, VerdictOutcome.SKIPPED, VerdictOutcome.UNAVAILABLE]
     assert "ZeroDivisionError" in said[2].reason
@@ -253,7 +253,7 @@ def test_an_abstention_judge_says_yes_or_no() -> None:
 
     found = opened("shy", RubricKind.ABSTENTION)
     given = JudgeInput(kind=RubricKind.ABSTENTION, question="?", answer="I do not know.")
-    assert found.judged(given).verdict.abstained is True
+    assert found.judge_case(given).verdict.abstained is True
 
 
 def ran() -> Any:

@@ -17,7 +17,7 @@ from assay.records.research_log import StoredResearch
 from assay.records.researched import TracedAnswer
 from assay.research.attempts import AttemptStanding, choose_answer, choose_plan, find_chosen_answer, find_chosen_plan
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
-from assay.research.rating import cited_memories
+from assay.research.rating import find_citations
 from assay.research.record import plan_in
 from assay.research.search import FoundPassages
 from assay.server.pages.ask import told_of
@@ -70,7 +70,7 @@ def test_the_record_the_page_and_the_rating_speak_of_the_answer_that_was_shown(
     assert answer.text == f"Answer {shown}. [{shown}]"
     assert answer.trace["answer_evaluation"]["chosen"] == shown
     for trace in (dict(answer.trace), without_choice(dict(answer.trace))):
-        assert cited_memories(trace) == (f"m_{shown}",)
+        assert find_citations(trace) == (f"m_{shown}",)
         page = told_of(StoredResearch(session=answer.session, trace=trace))
         assert page["answer"]["text"] == answer.text
         assert page["stages"][-1]["chosen"]["number"] == shown
@@ -91,7 +91,7 @@ def test_a_retry_and_the_page_use_the_plan_that_was_searched_with(
 def test_the_stored_choice_is_read_and_not_made_again(local: Store, scope: Scope) -> None:
     trace = dict(ask(local, scope, (0.4, 0.2)).trace)
     trace["answer_evaluation"]["chosen"] = 2
-    assert cited_memories(trace) == ("m_2",)
+    assert find_citations(trace) == ("m_2",)
 
 
 def test_an_answer_that_was_withheld_cites_nothing(local: Store, scope: Scope) -> None:
@@ -101,7 +101,7 @@ def test_an_answer_that_was_withheld_cites_nothing(local: Store, scope: Scope) -
     }
     answer = ask(local, scope, (0.1, 0.1), options=ResearchOptions(checkpoints=blocking))
     assert answer.status.value == "withheld"
-    assert cited_memories(answer.trace) == ()
+    assert find_citations(answer.trace) == ()
 
 
 def test_a_record_without_attempts_has_no_choice() -> None:

@@ -11,7 +11,7 @@ from assay.errors import InputError, RecordNotFound
 from assay.memory.engine import Engine
 from assay.records import Draft, Scope
 from assay.records.researched import TracedAnswer
-from assay.research.rating import cited_memories, rate, rating_of
+from assay.research.rating import find_citations, rate, rating_of
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research
 
@@ -47,7 +47,7 @@ def test_nobody_has_said_anything_at_first(engine: Engine, answer: TracedAnswer)
 @pytest.mark.parametrize("useful", [True, False])
 def test_a_rating_is_a_validation_of_what_the_answer_cites(engine: Engine, answer: TracedAnswer, useful: bool) -> None:
     (said,) = rate(engine, ADA, answer.log_id, useful=useful).memories
-    assert said.memory_id == answer.synthesis.citations[0].memory_id == cited_memories(answer.trace)[0]
+    assert said.memory_id == answer.synthesis.citations[0].memory_id == find_citations(answer.trace)[0]
     assert said.query_id in answer.trace["retrieval_evaluation"]["query_ids"]
     assert rating(engine, answer) is useful
 
@@ -68,7 +68,7 @@ def test_principals_whose_long_names_begin_alike_are_counted_apart(engine: Engin
 
 def test_a_validation_by_hand_for_the_answers_search_says_the_same(engine: Engine, answer: TracedAnswer) -> None:
     query_id = answer.trace["retrieval_evaluation"]["query_ids"][0]
-    engine.validate(ADA, cited_memories(answer.trace)[0], False, query_id=query_id)
+    engine.validate(ADA, find_citations(answer.trace)[0], False, query_id=query_id)
     assert rating(engine, answer) is False
 
 

@@ -76,11 +76,11 @@ def test_a_judge_of_the_settings_asks_caches_and_keeps_to_its_budget(store: Stor
     with serving(replying(json.dumps(verdict(4)), prompt_tokens=3_000, completion_tokens=1_000)) as service:
         spending = settings(service.url, model_budget_usd=0.02, model_price_in=1.0, model_price_out=1.0)
         judge = open_judge(spending, store, scope, rubric="groundedness")
-        assert [judge.judged(case()).score for _ in range(2)] == [4.0, 4.0]
+        assert [judge.judge_case(case()).score for _ in range(2)] == [4.0, 4.0]
         asked = [one for one in service.heard if one.method == "POST" and "chat" in one.path]
         assert len(asked) == 1
         assert asked[0].body["model"] == "small:1b"
-        spent = [judge.judged(case(f"answer {number}")) for number in range(8)]
+        spent = [judge.judge_case(case(f"answer {number}")) for number in range(8)]
     assert spent[-1].verdict.outcome is VerdictOutcome.SKIPPED
     assert "USD" in spent[-1].verdict.reason
 
@@ -151,7 +151,7 @@ def test_a_canary_key_is_sent_to_its_server_and_found_nowhere_else(
     with serving(echoing) as service:
         keyed = settings(service.url, model_key_variable="CANARY_KEY", model_deadline_s=2.0)
         judge = open_judge(keyed, store, scope, rubric="groundedness")
-        judged = judge.judged(case())
+        judged = judge.judge_case(case())
         assert service.heard
     with store.writing(scope) as work:
         work.judging.put_inputs([judged.input])
@@ -165,6 +165,6 @@ def test_an_address_that_redirects_gets_no_second_request(store: Store, scope: S
     with serving(replying("hello")) as elsewhere:
         redirect = sending(b"", 307, Location=f"{elsewhere.url}/x")
         with serving(redirect) as service:
-            judged = open_judge(settings(service.url), store, scope, rubric="groundedness").judged(case())
+            judged = open_judge(settings(service.url), store, scope, rubric="groundedness").judge_case(case())
         assert elsewhere.heard == []
     assert judged.verdict.outcome is VerdictOutcome.UNAVAILABLE

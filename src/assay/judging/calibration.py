@@ -279,13 +279,13 @@ class _Asking:
     def all(self, inputs: Iterable[JudgeInput], repeat: int = 0) -> list[JudgedAnswer]:
         """A verdict on each, in order."""
         return [
-            self._counted(verdict) for verdict in side_by_side(self._one(repeat), inputs, threads=self.options.threads)
+            self._count(verdict) for verdict in side_by_side(self._one(repeat), inputs, threads=self.options.threads)
         ]
 
     def _one(self, repeat: int) -> Callable[[JudgeInput], JudgedAnswer]:
-        return lambda given: self.judge.judged(given, repeat=repeat, fresh=True)
+        return lambda given: self.judge.judge_case(given, repeat=repeat, fresh=True)
 
-    def _counted(self, judged: JudgedAnswer) -> JudgedAnswer:
+    def _count(self, judged: JudgedAnswer) -> JudgedAnswer:
         self._done += 1
         self.usage += judged.usage
         self.served |= dict.fromkeys(judged.served)

@@ -111,7 +111,9 @@ def judge_with_canaries(
     """A verdict on each case. The planted ones differ from run to run. `fresh` asks again what is kept."""
     planted = canaries(judge.about, seed=_seed(run_id)) if inputs else ()
     said: list[JudgedAnswer] = []
-    for verdict in side_by_side(lambda given: judge.judged(given, fresh=fresh), [*planted, *inputs], threads=threads):
+    for verdict in side_by_side(
+        lambda given: judge.judge_case(given, fresh=fresh), [*planted, *inputs], threads=threads
+    ):
         said.append(verdict)
         if on_verdict is not None:
             on_verdict(len(said), len(planted) + len(inputs))

@@ -82,17 +82,17 @@ class LlmJudge:
             parameters={**model.parameters, **asked_with},
         )
 
-    def judged(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
+    def judge_case(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
         """The verdict on one case; `fresh` asks the model even where its reply is kept."""
-        refused = self._refused(given)
+        refused = self._refuse(given)
         if refused is not None:
             return JudgedAnswer(input=given, verdict=refused, fingerprint=self.fingerprint(), repeat=repeat)
         flags = tuple(dict.fromkeys(flag for text in _texts(given) for flag in find_orders(text)))
-        first = self._asked(given, repeat, fresh=fresh)
+        first = self._ask(given, repeat, fresh=fresh)
         answer = replace(first, flags=flags)
         if not flags or first.score is None:
             return answer
-        second = self._asked(_without_orders(given), repeat, fresh=fresh)
+        second = self._ask(_without_orders(given), repeat, fresh=fresh)
         return replace(
             answer,
             verdict=_compare_with_clean(given, first, second, flags),
@@ -105,7 +105,7 @@ class LlmJudge:
             usage=first.usage + second.usage,
         )
 
-    def _refused(self, given: JudgeInput) -> Verdict | None:
+    def _refuse(self, given: JudgeInput) -> Verdict | None:
         if not given.answer.strip():
             return no_verdict(given.kind, VerdictOutcome.SKIPPED, "there is no answer to judge")
         size = sum(map(len, _texts(given)))
@@ -114,7 +114,7 @@ class LlmJudge:
             return no_verdict(given.kind, VerdictOutcome.SKIPPED, why)
         return None
 
-    def _asked(self, given: JudgeInput, repeat: int, *, fresh: bool) -> JudgedAnswer:
+    def _ask(self, given: JudgeInput, repeat: int, *, fresh: bool) -> JudgedAnswer:
         request = replace(self.request(given, repeat), fresh=fresh)
         try:
             found = ask_structured(self._model, request, self._read)
@@ -182,7 +182,7 @@ class GroundednessByModel:
     def judge(self, question: str, answer: str, passages: Sequence[str]) -> GroundednessVerdict:
         """Judge one answer."""
         given = JudgeInput(kind=RubricKind.GROUNDEDNESS, question=question, answer=answer, passages=tuple(passages))
-        return cast("GroundednessVerdict", self.asks.judged(given).verdict)
+        return cast("GroundednessVerdict", self.asks.judge_case(given).verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class CorrectnessByModel:
             passages=tuple(passages),
             reference=reference,
         )
-        return cast("CorrectnessVerdict", self.asks.judged(given).verdict)
+        return cast("CorrectnessVerdict", self.asks.judge_case(given).verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class AbstentionByModel:
     def judge(self, question: str, answer: str) -> AbstentionVerdict:
         """Judge one answer."""
         given = JudgeInput(kind=RubricKind.ABSTENTION, question=question, answer=answer)
-        return cast("AbstentionVerdict", self.asks.judged(given).verdict)
+        return cast("AbstentionVerdict", self.asks.judge_case(given).verdict)
 
 
 def differ(score: float, other: float, kind: RubricKind) -> bool:

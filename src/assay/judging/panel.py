@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import AssayError, ModelError
 from assay.judging.injection import InjectionGuard, dimension_lines, render_material, render_results, score_properties
-from assay.judging.panel_options import AggregatedScores, PanelOptions, aggregate_scores, below, weighted_mean, within
+from assay.judging.panel_options import AggregatedScores, PanelOptions, aggregate_scores, below, mean_by_weight, within
 from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
@@ -93,7 +93,7 @@ class ModelReviewer:
         request = ChatRequest(
             messages=(
                 Message(role="system", content=self._prompt.system),
-                Message(role="user", content=self._asked(material, verdict, triggers)),
+                Message(role="user", content=self._task_text(material, verdict, triggers)),
             ),
             schema=schema,
             schema_name="review",
@@ -122,7 +122,7 @@ class ModelReviewer:
             **about,
         )
 
-    def _asked(self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger]) -> str:
+    def _task_text(self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger]) -> str:
         return "\n\n".join(
             [
                 render_material(material, self._guard).text,
@@ -264,26 +264,26 @@ class Panel:
     def judge(self, material: Material, *, deadline_s: float) -> PanelVerdict:
         """The verdict of the roles present, and of the larger model where they are unsure. Never raises."""
         began = self._clock.monotonic()
-        results = self._examined(self._members.get(material.checkpoint, ()), material, deadline_s)
+        results = self._ask_members(self._members.get(material.checkpoint, ()), material, deadline_s)
         verdict = verdict_of(material.checkpoint, results, self.options)
         if verdict.triggers:
             left = deadline_s - (self._clock.monotonic() - began)
-            verdict = self.escalated(material, verdict, verdict.triggers, deadline_s=left)
+            verdict = self.escalate(material, verdict, verdict.triggers, deadline_s=left)
         return replace(verdict, latency_ms=(self._clock.monotonic() - began) * 1000.0)
 
-    def escalated(
+    def escalate(
         self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger], *, deadline_s: float
     ) -> PanelVerdict:
         """The verdict after the larger model has seen it; as it was where there is none, with the reason."""
-        said = self._reviewed(material, verdict, tuple(triggers), deadline_s)
+        said = self._review(material, verdict, tuple(triggers), deadline_s)
         verdict = replace(verdict, triggers=tuple(dict.fromkeys([*verdict.triggers, *triggers])), escalation=said)
         if not said.scored:
             return verdict
         scores = {**verdict.scores, **said.scores}
         weights = [(self.options.weight(name), 1.0, score) for name, score in scores.items()]
-        return replace(verdict, scores=scores, aggregate=weighted_mean(weights), state=_settle_state(verdict.state))
+        return replace(verdict, scores=scores, aggregate=mean_by_weight(weights), state=_settle_state(verdict.state))
 
-    def _reviewed(
+    def _review(
         self, material: Material, verdict: PanelVerdict, triggers: tuple[Trigger, ...], deadline_s: float
     ) -> EscalationResult:
         if self._reviewer is None:
@@ -301,7 +301,7 @@ class Panel:
                 triggers=triggers, outcome=RoleOutcome.FAILED, model=reviewer.name, reason=describe_problem(problem)
             )
 
-    def _examined(self, members: Sequence[PanelMember], material: Material, deadline_s: float) -> list[RoleResult]:
+    def _ask_members(self, members: Sequence[PanelMember], material: Material, deadline_s: float) -> list[RoleResult]:
         """What each member said, in their order; one that is not done in time has timed out."""
         done: queue.SimpleQueue[tuple[int, RoleResult]] = queue.SimpleQueue()
         began = self._clock.monotonic()

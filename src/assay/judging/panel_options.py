@@ -148,11 +148,11 @@ def aggregate_scores(checkpoint: Checkpoint, results: Sequence[RoleResult], opti
         found = _count_dimension(dimension, scored, options, bar=options.bar(checkpoint, dimension))
         if found is not None:
             counted[dimension] = found
-    value = weighted_mean([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
+    value = mean_by_weight([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
     return AggregatedScores(value, counted, _spread(counted, scored), _votes(checkpoint, scored, options))
 
 
-def weighted_mean(parts: Sequence[tuple[float, float, float]]) -> float | None:
+def mean_by_weight(parts: Sequence[tuple[float, float, float]]) -> float | None:
     """Sum of weight x confidence x score over sum of weight x confidence; None when that is nothing."""
     below_line = math.fsum(weight * confidence for weight, confidence, _ in parts)
     if below_line <= 0.0:
@@ -180,14 +180,14 @@ def _count_dimension(
     if own is not None:
         result, own_score, confidence = own
         others = [given for given in gave if given[0] is not result]
-        elsewhere = weighted_mean([(1.0, sure, view) for _, view, sure in others])
+        elsewhere = mean_by_weight([(1.0, sure, view) for _, view, sure in others])
         if (result.confidence or 0.0) < QUIET and below(own_score, bar if elsewhere is None else elsewhere):
             surer = _mean_confidence([result for result in scored if (result.confidence or 0.0) >= QUIET])
             # Where nobody is surer, the objection still has the little confidence of its own.
             sure = max(surer, result.confidence or 0.0)
             return CountedScore(own_score, sure * options.reliability.get(result.role, 1.0), stood_in=False, quiet=True)
         return CountedScore(own_score, confidence, stood_in=False)
-    score = weighted_mean([(1.0, confidence, score) for _, score, confidence in gave])
+    score = mean_by_weight([(1.0, confidence, score) for _, score, confidence in gave])
     if score is None:
         return None
     return CountedScore(score, math.fsum(confidence for *_, confidence in gave) / len(gave), stood_in=True)
@@ -212,7 +212,7 @@ def _spread(counted: Mapping[str, CountedScore], scored: Sequence[RoleResult]) -
 def _votes(checkpoint: Checkpoint, scored: Sequence[RoleResult], options: PanelOptions) -> tuple[int, int]:
     """How many roles' own views pass, and how many do not."""
     views = [
-        weighted_mean([(options.weight(name), 1.0, score) for name, score in result.scores.items()])
+        mean_by_weight([(options.weight(name), 1.0, score) for name, score in result.scores.items()])
         for result in scored
     ]
     told = [not below(view, options.thresholds[checkpoint]) for view in views if view is not None]

@@ -144,7 +144,7 @@ class Judging(Protocol):
         """Everything that moves its verdicts."""
         ...
 
-    def judged(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
+    def judge_case(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
         """The verdict on one case; `fresh` asks the model even where its reply is kept."""
         ...
 
@@ -188,7 +188,7 @@ class AnyJudge:
             parser_version="",
         )
 
-    def judged(
+    def judge_case(
         self,
         given: JudgeInput,
         *,

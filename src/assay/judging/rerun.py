@@ -213,7 +213,7 @@ def spot_check(
         )
     refuse_itself(scored[0][0].fingerprint_id, second)
     chosen = _choose_sample(len(scored), share, seed)
-    again = side_by_side(second.judged, (scored[place][1] for place in chosen), threads=threads)
+    again = side_by_side(second.judge_case, (scored[place][1] for place in chosen), threads=threads)
     pairs = [(scored[place][0], said) for place, said in zip(chosen, again, strict=True)]
     both = [(stored, said) for stored, said in pairs if said.score is not None]
     if not both:

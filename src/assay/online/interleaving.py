@@ -128,13 +128,13 @@ def _cast(work: Work, trials: Trials, shown: Interleaving) -> bool:
         *(Drafted(memory_id, "control") for memory_id in shown.control_ids),
         *(Drafted(memory_id, "treatment") for memory_id in shown.treatment_ids),
     ]
-    earned = credit(drafted, used_memories(work.feedback.of_query(shown.query_id)))
+    earned = credit(drafted, find_used(work.feedback.of_query(shown.query_id)))
     query = work.queries.get(shown.query_id).query
     voted = trials.vote_in(work, shown.feature_id, query, float(earned.vote), arm=Arm.BOTH, query_id=shown.query_id)
     return voted.counted
 
 
-def used_memories(events: list[FeedbackEvent]) -> set[str]:
+def find_used(events: list[FeedbackEvent]) -> set[str]:
     """The memories that were used, by what was seen."""
     return {event.memory_id for event in events if event.event_type in CREDITED and event.memory_id is not None}
 
@@ -206,6 +206,6 @@ def _arm(feature_id: str, identity: str, percent: int) -> Arm:
 
 
 def _outcome(work: Work, query: LoggedQuery) -> float:
-    taken = used_memories(work.feedback.of_query(query.query_id))
+    taken = find_used(work.feedback.of_query(query.query_id))
     ranks = [rank for rank, memory_id in enumerate(query.result_ids, start=1) if memory_id in taken]
     return 1.0 / ranks[0] if ranks else 0.0

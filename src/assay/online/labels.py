@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.online.interleaving import used_memories
+from assay.online.interleaving import find_used
 from assay.online.trials import query_key
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope
 from assay.statistics.agreement import cohen_kappa
@@ -44,7 +44,7 @@ def showings(store: Store, scope: Scope, *, limit: int = MOST) -> list[tuple[Log
     store.log.flush()
     with store.reading(scope) as work:
         queries = work.queries.recent(limit=limit, origin=Origin.USE)[::-1]
-        taken = {query.query_id: used_memories(work.feedback.of_query(query.query_id)) for query in queries}
+        taken = {query.query_id: find_used(work.feedback.of_query(query.query_id)) for query in queries}
     return [(query, _list_showings(query, taken[query.query_id])) for query in queries]
 
 

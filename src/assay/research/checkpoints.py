@@ -207,7 +207,7 @@ class CheckpointEvaluator:
             return CheckpointResult(checkpoint=checkpoint, state=CheckpointState.DISABLED)
         allowed = given.timeout_s if deadline_s is None else min(deadline_s, given.timeout_s)
         began = self._clock.monotonic()
-        result = evaluate_safely(lambda: self._remembered(material, allowed), checkpoint)
+        result = evaluate_safely(lambda: self._evaluate_once(material, allowed), checkpoint)
         return replace(result, latency_ms=(self._clock.monotonic() - began) * 1000.0)
 
     def last_resort(self, material: Material, result: CheckpointResult, *, deadline_s: float) -> CheckpointResult:
@@ -217,26 +217,26 @@ class CheckpointEvaluator:
             return result
 
         def work() -> CheckpointResult:
-            seen = self._panel.escalated(material, verdict, (Trigger.EXHAUSTED,), deadline_s=deadline_s)
+            seen = self._panel.escalate(material, verdict, (Trigger.EXHAUSTED,), deadline_s=deadline_s)
             return result_of(seen, self._options.panel)
 
         return evaluate_safely(work, material.checkpoint)
 
-    def _remembered(self, material: Material, allowed: float) -> CheckpointResult:
+    def _evaluate_once(self, material: Material, allowed: float) -> CheckpointResult:
         key = self._key(material)
         with self._gate:
             kept = self._kept.get(key)
             if kept is not None:
                 self._kept.move_to_end(key)
                 return replace(kept, cached=True)
-        taken = None if self._similar is None else self._similar.find(material, self._judged_by())
+        taken = None if self._similar is None else self._similar.find(material, self._panel_key())
         if taken is not None:
             return taken
         result = result_of(self._panel.judge(material, deadline_s=allowed), self._options.panel)
         if result.verdict is not None and _is_complete(result.verdict):
             self._remember(key, result)
             if self._similar is not None:
-                self._similar.keep(material, self._judged_by(), result)
+                self._similar.keep(material, self._panel_key(), result)
         return result
 
     def _remember(self, key: str, result: CheckpointResult) -> None:
@@ -245,7 +245,7 @@ class CheckpointEvaluator:
             while len(self._kept) > self._options.remembered:
                 self._kept.popitem(last=False)
 
-    def _judged_by(self) -> list[Any]:
+    def _panel_key(self) -> list[Any]:
         """Who judges and by which numbers: evaluations are shared between pipelines whose settings may differ."""
         return [self._panel.identity, plain(self._options.panel)]
 

@@ -67,7 +67,7 @@ class ResearchPipeline:
         """Answer a question. `listen` is told of every step while it happens."""
         text = values.text(question, "question", longest=MAX_QUESTION, empty=False)
         asked = ResearchQuestion(scope=scope, log_id=self._ids.new("r"), text=text)
-        return self._answered(asked, EventSender(listen), session_id=session_id, tags=tuple(tags))
+        return self._answer(asked, EventSender(listen), session_id=session_id, tags=tuple(tags))
 
     def retry_search(self, scope: Scope, log_id: str, *, listen: Listen | None = None) -> TracedAnswer:
         """Answer an earlier question again from a wider search; a new session that names the first."""
@@ -81,11 +81,11 @@ class ResearchPipeline:
             plan=None if trace is None else plan_in(trace),
             widened=True,
         )
-        return self._answered(
+        return self._answer(
             asked, EventSender(listen), session_id=session.session_id, tags=session.tags, retry_of=session.log_id
         )
 
-    def _answered(
+    def _answer(
         self,
         asked: ResearchQuestion,
         tell: EventSender,
@@ -99,11 +99,11 @@ class ResearchPipeline:
         dealt = None if self._deal is None else self._deal(asked.text)
         parts = dealt or self._parts
         run = ResearchRun(parts=parts, question=asked, tell=tell)
-        plan = run.planned()
-        passages = run.searched(plan)
-        synthesis = _no_search() if run.found.failed else run.answered(plan, passages)
+        plan = run.make_plan()
+        passages = run.find_passages(plan)
+        synthesis = _no_search() if run.found.failed else run.write_answer(plan, passages)
         run.notices.extend(_disagreements(run))
-        status, synthesis = self._acted_on(run, synthesis)
+        status, synthesis = self._apply_checkpoints(run, synthesis)
         session = replace(
             _session(run, plan, status),
             created_at=created_at,
@@ -112,14 +112,14 @@ class ResearchPipeline:
             retry_of=retry_of,
             latency_ms=(clock.monotonic() - began) * 1000.0,
         )
-        answer = self._kept(run, session, plan, synthesis)
-        run.finished({"status": answer.status.value, "kept": answer.kept, **answer.evaluation})
+        answer = self._store_record(run, session, plan, synthesis)
+        run.report_finished({"status": answer.status.value, "kept": answer.kept, **answer.evaluation})
         observe = self._observe
         if observe is not None:
             notify_safely(lambda: observe(asked.scope, answer, tuple(run.times)))
         return answer
 
-    def _acted_on(self, run: ResearchRun, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
+    def _apply_checkpoints(self, run: ResearchRun, synthesis: Synthesis) -> tuple[ResearchStatus, Synthesis]:
         """What the checkpoints that did not pass do to the answer."""
         for result in _results(run):
             action = self._parts.options.checkpoints[result.checkpoint].fail_action
@@ -135,7 +135,9 @@ class ResearchPipeline:
             return ResearchStatus.FAILED, synthesis
         return ResearchStatus.ABSTAINED if synthesis.abstained else ResearchStatus.ANSWERED, synthesis
 
-    def _kept(self, run: ResearchRun, session: ResearchSession, plan: Plan, synthesis: Synthesis) -> TracedAnswer:
+    def _store_record(
+        self, run: ResearchRun, session: ResearchSession, plan: Plan, synthesis: Synthesis
+    ) -> TracedAnswer:
         options = self._parts.options
         trace = trace_of(
             session,

@@ -28,7 +28,7 @@ def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> AnswerRa
     """Say that an answer was useful or was not; the same said twice by one principal counts once."""
     with engine.store.reading(scope) as work:
         trace = work.research.get(log_id).trace
-    cited = () if trace is None else cited_memories(trace)
+    cited = () if trace is None else find_citations(trace)
     if not cited:
         raise InputError(
             f"the session {log_id!r} cites nothing that could be rated", remedy="Rate an answer that has citations."
@@ -60,12 +60,12 @@ def _event_key(scope: Scope, log_id: str, memory_id: str, *, useful: bool) -> st
 
 def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:
     """What most people said of an answer by what it cites; None: nobody did, or they are even."""
-    cited = set(cited_memories(trace))
+    cited = set(find_citations(trace))
     events = (event for query_id in _searches(trace) for event in work.feedback.of_query(query_id))
     return _majority(event for event in events if event.memory_id in cited)
 
 
-def cited_memories(trace: Mapping[str, Any]) -> tuple[str, ...]:
+def find_citations(trace: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the memories that the shown answer of a record cites, each once; none where nothing was shown."""
     shown = None if trace.get("status") == ResearchStatus.WITHHELD.value else find_chosen_answer(trace)
     cited = [] if shown is None else [citation["memory_id"] for citation in shown["synthesis"]["citations"]]

@@ -75,10 +75,10 @@ class ResearchRun:
     notices: list[Notice] = field(default_factory=list)
     times: list[StageTime] = field(default_factory=list)
 
-    def planned(self) -> Plan:
+    def make_plan(self) -> Plan:
         """A plan that passed, or the best of those that were made."""
         if self.question.plan is not None:
-            return self._taken_over(self.question.plan)
+            return self._reuse_plan(self.question.plan)
         feedback: PlanFeedback | None = None
         most = self.parts.options.max_attempts if self.parts.options.iterate else 1
         for number in range(1, most + 1):
@@ -87,7 +87,7 @@ class ResearchRun:
             plan = self._plan(feedback, first=number == 1)
             if plan is None:
                 break
-            self._tell_of_fallback("planned", plan.fallback, Checkpoint.PLAN)
+            self._report_fallback("planned", plan.fallback, Checkpoint.PLAN)
             attempt = self._plan_attempt(number, most, plan, began)
             self.plan_attempts.append(attempt)
             self._took(StageName.PLAN, number, began)
@@ -99,7 +99,7 @@ class ResearchRun:
         self._event(EventKind.FINISHED, StageName.PLAN, chosen.number, most, data=_scores(chosen.result))
         return chosen.plan
 
-    def _taken_over(self, plan: Plan) -> Plan:
+    def _reuse_plan(self, plan: Plan) -> Plan:
         result = CheckpointResult(checkpoint=Checkpoint.PLAN, state=CheckpointState.DISABLED, reason="taken over")
         self.plan_attempts.append(PlanAttempt(number=1, plan=plan, result=result, made_at=self.parts.clock.now()))
         return plan
@@ -117,11 +117,11 @@ class ResearchRun:
 
     def _plan_attempt(self, number: int, most: int, plan: Plan, began: float) -> PlanAttempt:
         material = Material(checkpoint=Checkpoint.PLAN, question=self.question.text, plan=plan)
-        left = self._left(Checkpoint.PLAN, began)
-        result = self._evaluated(material, StageName.PLAN, number, most, left)
+        left = self._time_left(Checkpoint.PLAN, began)
+        result = self._evaluate(material, StageName.PLAN, number, most, left)
         decision = None
         if result.passed is False and number == most:
-            left = self._left(Checkpoint.PLAN, began)
+            left = self._time_left(Checkpoint.PLAN, began)
             result = self.parts.checkpoints.last_resort(material, result, deadline_s=left)
         elif result.passed is False:
             decision = decide(result, attempt=number, options=self.parts.options.panel)
@@ -130,7 +130,7 @@ class ResearchRun:
         now = self.parts.clock.now()
         return PlanAttempt(number=number, plan=plan, result=result, decision=decision, made_at=now)
 
-    def searched(self, plan: Plan) -> tuple[Passage, ...]:
+    def find_passages(self, plan: Plan) -> tuple[Passage, ...]:
         """What the plan finds, and whether that is likely enough."""
         options = self.parts.options
         many = options.widened if self.question.widened else 1
@@ -139,23 +139,23 @@ class ResearchRun:
         )
         began = self.parts.clock.monotonic()
         self._event(EventKind.STARTED, StageName.SEARCH)
-        self.found = self._found(plan, wanted)
+        self.found = self._search(plan, wanted)
         for problem in self.found.problems:
             self._note(NoticeKind.SEARCH, problem)
         if not self.found.failed:
-            self._look_at_what_was_found(plan)
+            self._evaluate_passages(plan)
         self._took(StageName.SEARCH, 1, began)
         count = {"passages": len(self.found.passages)}
         self._event(EventKind.FINISHED, StageName.SEARCH, data={**count, **_scores(self.retrieval)})
         return self.found.passages
 
-    def _found(self, plan: Plan, wanted: SearchLimits) -> FoundPassages:
+    def _search(self, plan: Plan, wanted: SearchLimits) -> FoundPassages:
         try:
             return self.parts.find(self.question.scope, plan, wanted)
         except Exception as problem:  # noqa: BLE001 - the user is told instead of shown a traceback
             return FoundPassages(problems=(describe_problem(problem),), failed=True)
 
-    def _look_at_what_was_found(self, plan: Plan) -> None:
+    def _evaluate_passages(self, plan: Plan) -> None:
         material = Material(
             checkpoint=Checkpoint.RETRIEVAL,
             question=self.question.text,
@@ -163,14 +163,14 @@ class ResearchRun:
             passages=self.found.passages,
             now=self.parts.clock.now(),
         )
-        self.retrieval = self._evaluated(material, StageName.SEARCH)
+        self.retrieval = self._evaluate(material, StageName.SEARCH)
         if self.retrieval.passed is False:
             weak = ", ".join(f"{name} {self.retrieval.scores[name]:.2f}" for name in self.retrieval.failed_dimensions)
             message = f"what was found is likely not enough: {weak or f'score {self.retrieval.score:.2f}'}"
             self._note(NoticeKind.SEVERE, message, Checkpoint.RETRIEVAL)
             self._event(EventKind.SEVERE, StageName.SEARCH, message=message, data=_scores(self.retrieval))
 
-    def answered(self, plan: Plan, passages: tuple[Passage, ...]) -> Synthesis:
+    def write_answer(self, plan: Plan, passages: tuple[Passage, ...]) -> Synthesis:
         """An answer, made once more when it is found wanting; the better of the two."""
         most = 2 if self.parts.options.regenerate else 1
         feedback = ""
@@ -180,7 +180,7 @@ class ResearchRun:
             synthesis = self._synthesis(plan, passages, feedback, first=number == 1)
             if synthesis is None:
                 break
-            self._tell_of_fallback("answered", synthesis.fallback, Checkpoint.ANSWER)
+            self._report_fallback("answered", synthesis.fallback, Checkpoint.ANSWER)
             result = self._answer_result(plan, passages, synthesis, number, most)
             now = self.parts.clock.now()
             self.answer_attempts.append(AnswerAttempt(number=number, synthesis=synthesis, result=result, made_at=now))
@@ -192,7 +192,7 @@ class ResearchRun:
                 self._event(EventKind.REGENERATING, StageName.ANSWER, number, most, data={"critique": feedback})
         return self.chosen_answer.synthesis
 
-    def finished(self, data: Mapping[str, Any]) -> None:
+    def report_finished(self, data: Mapping[str, Any]) -> None:
         """Tell that the answer is there."""
         self._event(EventKind.FINISHED, StageName.ANSWER, data=data)
 
@@ -228,9 +228,9 @@ class ResearchRun:
             synthesis=synthesis,
             now=self.parts.clock.now(),
         )
-        return self._evaluated(material, StageName.ANSWER, number, most)
+        return self._evaluate(material, StageName.ANSWER, number, most)
 
-    def _evaluated(
+    def _evaluate(
         self, material: Material, stage: StageName, number: int = 1, most: int = 1, left: float | None = None
     ) -> CheckpointResult:
         self._event(EventKind.EVALUATING, stage, number, most)
@@ -246,12 +246,12 @@ class ResearchRun:
     def _took(self, stage: StageName, attempt: int, began: float) -> None:
         self.times.append(StageTime(stage, attempt, (self.parts.clock.monotonic() - began) * 1000.0))
 
-    def _left(self, checkpoint: Checkpoint, began: float) -> float:
+    def _time_left(self, checkpoint: Checkpoint, began: float) -> float:
         """Of the time an attempt has; planning counts."""
         allowed = self.parts.options.checkpoints[checkpoint].timeout_s
         return max(allowed - (self.parts.clock.monotonic() - began), 0.001)
 
-    def _tell_of_fallback(self, done: str, why: str, checkpoint: Checkpoint) -> None:
+    def _report_fallback(self, done: str, why: str, checkpoint: Checkpoint) -> None:
         if why:
             self._note(NoticeKind.FALLBACK, f"rules {done} or mended in the model's place: {why}", checkpoint)
 

@@ -255,16 +255,16 @@ class ModelSynthesiser:
             asked = self._request(question, passages, feedback)
             found = ask_structured(self._model, asked, lambda text: _strict(text, numbers))
         except ModelError as problem:
-            return self._ruled(question, passages, feedback, problem.message)
+            return self._fall_back(question, passages, feedback, problem.message)
         said, mended = found.value, ""
         if said is None:
             said, mended = _salvage_statements(found.raw, numbers), found.problem
         if said is None:
-            return self._ruled(question, passages, feedback, f"the answer could not be used: {mended}")
+            return self._fall_back(question, passages, feedback, f"the answer could not be used: {mended}")
         made = _abstention(said) if said["abstained"] else _answer_from_statements(said["statements"], passages)
         return replace(made, synthesiser=self._model.name, prompt=self._prompt.key, fallback=mended[:LONGEST])
 
-    def _ruled(self, question: str, passages: Sequence[Passage], feedback: str, why: str) -> Synthesis:
+    def _fall_back(self, question: str, passages: Sequence[Passage], feedback: str, why: str) -> Synthesis:
         return replace(self._rules.synthesise(question, passages, feedback=feedback), fallback=why[:LONGEST])
 
     def _request(self, question: str, passages: Sequence[Passage], feedback: str) -> ChatRequest:

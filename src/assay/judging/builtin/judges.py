@@ -353,14 +353,14 @@ class BuiltinGroundedness:
         if not any(passage.strip() for passage in passages):
             return _reject_all(found)
         evidence = Evidence(passages, self._embedder)
-        return verdict_of([self._judged(claim, evidence) for claim in found], _limits(found, evidence))
+        return verdict_of([self._judge_claim(claim, evidence) for claim in found], _limits(found, evidence))
 
     def judge_claims(self, found: Sequence[Claim], passages: Sequence[str]) -> list[JudgedClaim]:
         """Each claim by itself."""
         evidence = Evidence(passages, self._embedder)
-        return [self._judged(claim, evidence) for claim in found]
+        return [self._judge_claim(claim, evidence) for claim in found]
 
-    def _judged(self, claim: Claim, evidence: Evidence) -> JudgedClaim:
+    def _judge_claim(self, claim: Claim, evidence: Evidence) -> JudgedClaim:
         looked = support(claim.text, evidence)
         profile = Profile.CLAIM if evidence.has_vectors else Profile.CLAIM_WORDS
         best = None if looked.best is None else evidence.sentences[looked.best]

@@ -20,7 +20,7 @@ from assay.errors import AssayError, NotReady
 from assay.records.research_log import StoredResearch
 from assay.records.researched import ResearchAnswer
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
-from assay.research.rating import cited_memories
+from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
@@ -150,7 +150,7 @@ def told_of(found: StoredResearch) -> dict[str, Any]:
         "stages": [{**stage, "chosen": chosen[stage["name"]]} for stage in stages],
         "answer": None if shown is None or withheld else shown["synthesis"],
         "said": "",
-        "rateable": bool(cited_memories(trace)),
+        "rateable": bool(find_citations(trace)),
         "passages": sought["passages"],
         "notices": trace["notices"],
         "bars": trace["settings"]["panel"]["bars"],
