@@ -6,7 +6,7 @@
 - `patterns`: traits that go with lower scores, and suggestions for the prompts concerned.
 - `prompts`: versions of prompts, and which one is in use.
 - `prompt_comparison`: two versions of a prompt compared on sessions of both.
-- `prompt_splits`: how a split of questions between two versions stands.
+- `prompt_splits`: results so far of a split of questions between two versions.
 - `thresholds`: pass thresholds tuned to ratings by people.
 - `offline`: the whole analysis at once, for the command line and the server.
 """

@@ -23,13 +23,13 @@ from assay.statistics.special import t_quantile
 LEVEL = 0.95
 _NO_SPREAD = 1e-12
 Worth = Callable[[float], float]
-"""Tells how many independent sessions so many are worth."""
+"""Returns how many independent sessions a number of sessions is worth."""
 
 
 def summarize(spread: Spread, worth: Worth) -> ScoreSummary | None:
     """Return a mean with its interval and range; None: no session has a score.
 
-    `worth` tells how many independent sessions n are.
+    `worth` returns how many independent sessions n sessions are worth.
     """
     if spread.mean is None or spread.least is None or spread.most is None:
         return None
@@ -160,7 +160,7 @@ def _variance(spread: Spread, asked_again: AskedAgain) -> tuple[float, float]:
 
 
 def aggregate(totals: ResearchTotals, asked_again: AskedAgain) -> Aggregates:
-    """Rates, means and intervals of counts and sums, and of how often the same questions were asked."""
+    """Return rates, means and intervals from counts and sums, corrected for repeated questions."""
     worth = asked_again.independent
     return Aggregates(
         sessions=totals.sessions,

@@ -27,7 +27,7 @@ from assay.storage.work import Work
 
 MOST_SESSIONS = 50_000
 MOST_WORDED = 10
-"""Suggestions that a model is asked to word: those of the costliest patterns."""
+"""How many suggestions a model words: those of the costliest patterns."""
 
 
 def analyze(

@@ -228,7 +228,7 @@ def _effect(test: TestedTrait) -> float | None:
 
 
 def _pick_strongest(found: Sequence[Pattern], options: PatternOptions) -> Iterator[Pattern]:
-    """The strongest of each dimension; one that says nothing beyond a stronger one is named with it."""
+    """Return the strongest patterns of each dimension, each with the weaker ones that it explains."""
     by_dimension: dict[str, list[Pattern]] = {}
     for pattern in sorted(found, key=lambda candidate: (candidate.p, candidate.trait)):
         told = by_dimension.setdefault(pattern.dimension, [])
@@ -241,7 +241,7 @@ def _pick_strongest(found: Sequence[Pattern], options: PatternOptions) -> Iterat
 
 
 def _find_explanation(pattern: Pattern, told: Sequence[Pattern], options: PatternOptions) -> int | None:
-    """Which told pattern this one is, seen from another side: without its questions too little is left."""
+    """Return the known pattern that explains this one: too little is left without its questions."""
     for place, known in enumerate(told):
         others = {question.log_ids for question in known.affected}
         rest = [question.score for question in pattern.affected if question.log_ids not in others]
@@ -307,7 +307,7 @@ def _of_text(pattern: Pattern) -> Trait | None:
 
 
 def issues_for(question: str, cautions: Sequence[Caution]) -> tuple[Issue, ...]:
-    """What a planner is told of a new question."""
+    """Return the issues that a planner gets for a new question."""
     fitting = [caution for caution in cautions if has(question, caution.trait)]
     return tuple(
         Issue(issue=caution.found, fix=caution.advice, terms=_terms(question, caution))

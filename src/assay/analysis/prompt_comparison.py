@@ -1,12 +1,12 @@
 """Two versions of a prompt side by side: what sessions came to under each, with intervals and p-values.
 
-The unit is the question: sessions that asked the same are one value, their mean. Where enough questions were asked
+The unit is the question: sessions of the same question are one value, their mean. Where enough questions were used
 under both versions these are compared as pairs, and the rest is left out. Else the questions differ as well as the
-prompts, nobody can say which of the two made the difference, and there is no verdict.
+prompts, either could have made the difference, and there is no verdict.
 
 People look while sessions come in, so a p-value of all pairs so far would say "better" by chance far too often. Looks
 are taken at 10, 20, 40, 80 ... pairs instead, in the order they were completed, and the k-th may spend 1 / (k (k + 1))
-of the 5 %. What a look said stays, whatever comes later, so the verdict holds however often anybody looks. P-values are
+of the 5 %. The result of a look stays, so the verdict holds however often one looks. P-values are
 those of the best look, as if it had spent all 5 %, adjusted by Holm over all metrics. See
 `design/prompt-comparison.md`.
 """
@@ -31,7 +31,7 @@ from assay.statistics.paired_tests import holm, paired_t_test, sign_flip_test
 LEAST = 5
 """Different questions of each version below which a metric has no interval."""
 LEAST_PAIRS = 10
-"""Questions asked under both versions from which on they are compared as pairs; the first look at them."""
+"""Shared questions needed to compare versions in pairs; the first look is at this number."""
 MANY_PAIRS = 80
 """From here on the t distribution is close, and the smallest p that flips of signs can show is too large."""
 ALPHA = 0.05
@@ -115,9 +115,9 @@ def _values(sessions: Iterable[ResearchSession], metric: _Metric) -> _Values:
 def _pair_differences(
     first_sessions: Sequence[ResearchSession], two: Sequence[ResearchSession], metric: _Metric
 ) -> Floats:
-    """The differences of questions asked under both versions, in the order in which their pairs became complete.
+    """Return the differences of shared questions, in the order in which their pairs became complete.
 
-    The first session of a question counts under each version: what a pair said never changes.
+    The first session of a question counts under each version, so a pair's difference never changes.
     """
     first, second = _first_values(first_sessions, metric), _first_values(two, metric)
     shared = sorted(
@@ -136,7 +136,7 @@ def _first_values(sessions: Iterable[ResearchSession], metric: _Metric) -> dict[
 
 
 def _apply_looks(row: PromptMetric, metric: _Metric, differences: Floats, seed: int) -> PromptMetric:
-    """A metric with what its looks said: at 10, 20, 40 ... pairs, each with its share of the risk."""
+    """Add the results of the looks at 10, 20, 40 ... pairs, each with its share of alpha."""
     best, p, latest, size, look = 0.0, 1.0, None, LEAST_PAIRS, 1
     while size <= len(differences):
         seen = differences[:size]

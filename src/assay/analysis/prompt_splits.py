@@ -1,10 +1,10 @@
 """What a split of a prompt has shown so far: both sides with their scores, and a test that may be looked at any time.
 
 The unit is the question, since questions were dealt and not sessions: its sessions on the side it was dealt are one
-value, their mean. A wider search for an earlier answer is left out, for it was asked for because of that answer. The
+value, their mean. A wider search for an earlier answer is left out, because it depends on that answer. The
 test is the betting e-process of `statistics.sequential`. One question is one vote, by its first session: the second
 version counts how far it scored above the mean of all before it, the first how far below. With a fair coin between them
-the mean of that is half the gain, whatever is taken off, as long as it was known before.
+the mean of that is half the gain, for any number subtracted, as long as it was known before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FIRST_GUESS = 0.5
 
 
 def standing(work: Work, split: PromptSplit) -> SplitStanding:
-    """How a split stands, from what its store holds."""
+    """Return the results of a split so far, from the store."""
     if split.ended_at is not None and split.ended_at <= split.began_at:
         return standing_of(split, ())
     sessions = list(newest(work, ResearchFilter(since=split.began_at, until=split.ended_at), MOST_SESSIONS))

@@ -1,9 +1,9 @@
 """Versions of prompts: the bundled wording is version 0, every change is a new version, and any of them can be used.
 
-A wording is checked before it is kept, so that no version can be switched on that could not be asked. Every change and
-every switch is a line in the audit log. Questions may be split between the version in use and another; whatever
-switches a version ends that. What sessions came to under two versions is compared in `prompt_comparison`, and how a
-split stands is in `prompt_splits`.
+A wording is checked before it is kept, so that no unusable version can be switched on. Every change and
+every switch is a line in the audit log. Questions may be split between the version in use and another;
+switching a version ends that. What sessions came to under two versions is compared in `prompt_comparison`, and how a
+split goes is in `prompt_splits`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.storage.repositories.prompts import BUNDLED
 from assay.storage.work import Work
 
 REPLY = "Reply with one JSON object"
-"""How a prompt begins to say what a reply looks like; that stays its last word."""
+"""Start of the part of a prompt that describes the reply; it stays at the end."""
 MOST_COMPARED = 1_000_000
 """Pairs of lines that a diff looks at: 1,000 lines against 1,000."""
 
@@ -32,7 +32,7 @@ class PromptBook:
         self._store = store
 
     def in_use(self, scope: Scope) -> dict[str, PromptVersion]:
-        """What each prompt says now, in the order of the pipeline."""
+        """Return the wording of each prompt in use, in the order of the pipeline."""
         with self._store.reading(scope) as work:
             active = work.prompts.active()
         return {name: _in_use(name, active) for name in PROMPT_IDS}
@@ -47,7 +47,7 @@ class PromptBook:
         return _one(self.versions(scope, prompt_id), prompt_id, version)
 
     def write(self, scope: Scope, prompt_id: str, text: str, *, note: str = "", active: bool = True) -> PromptVersion:
-        """A new version; one that says what the version in use says is refused."""
+        """Write a new version; raises if it equals the version in use."""
         parse_prompt(prompt_id, text)
         with self._store.writing(scope) as work:
             now = _one(_versions(work, prompt_id), prompt_id, None)
@@ -64,7 +64,7 @@ class PromptBook:
     def add_sentence(
         self, scope: Scope, prompt_id: str, sentence: str, *, note: str = "", active: bool = True
     ) -> PromptVersion:
-        """A new version with one sentence more, before what the prompt says of the reply."""
+        """Write a new version with one more sentence, before the description of the reply."""
         now = self.wording(scope, prompt_id)
         text = with_sentence(prompt_id, now.text, sentence)
         return self.write(scope, prompt_id, text, note=note, active=active)
@@ -142,7 +142,7 @@ def _replacement(old: str, before: Sequence[str], new: str, after: Sequence[str]
 
 
 def with_sentence(prompt_id: str, text: str, sentence: str) -> str:
-    """A prompt's text with a sentence more at the end of its task, before what it says of the reply."""
+    """Return a prompt's text with a sentence added to its task, before the description of the reply."""
     prompt = parse_prompt(prompt_id, text)
     added = " ".join(sentence.split())
     if not added:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredQuestion:
-    """One question, however often it was asked."""
+    """One distinct question with the mean scores of its sessions."""
 
     text: str
-    """As it was asked first."""
+    """The text of its first session."""
     kind: QuestionKind
     tags: frozenset[str]
     """Of all its sessions."""
@@ -29,7 +29,7 @@ class ScoredQuestion:
 
 
 def distinct_questions(sessions: Iterable[ResearchSession]) -> list[ScoredQuestion]:
-    """Sessions with any score, the same question once, in the order they were first asked."""
+    """Return the distinct questions of sessions with any score, in order of first appearance."""
     groups: dict[str, list[ResearchSession]] = {}
     for session in sessions:
         if session.scores:
@@ -38,7 +38,7 @@ def distinct_questions(sessions: Iterable[ResearchSession]) -> list[ScoredQuesti
 
 
 def question_key(session: ResearchSession) -> str:
-    """The same for the same question; one without any word is itself."""
+    """Return a key that is equal for equal questions; without letters and digits, the text itself."""
     return key_of(session.question)
 
 

@@ -1,10 +1,10 @@
-"""Thresholds that follow people: from which score on an answer is let through, by what was said of answers.
+"""Pass thresholds tuned to people's ratings of answers.
 
-A threshold agrees with somebody when it lets through what they found useful, or stops what they did not. The sessions
+A threshold agrees with a rating when it passes a useful answer or stops a useless one. The sessions
 are cut in two by their ids: one half proposes the threshold that agrees most often, the other has to confirm that it
 agrees more often than the one in force, by an exact sign test. A threshold never moves further from the configured one
-than `most_moved`, so many bad votes cannot open a checkpoint. The plan's stays: what people say of an answer says
-little of its plan.
+than `most_moved`, so many bad votes cannot open a checkpoint. The plan's threshold stays: a rating of an answer shows
+little about its plan.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SALT = "threshold"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RatedSession:
-    """A session somebody has rated."""
+    """A session with a rating."""
 
     log_id: str
     useful: bool

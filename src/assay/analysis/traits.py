@@ -46,7 +46,7 @@ SEVERAL = "asks several things"
 
 
 class Carriers(NamedTuple):
-    """The questions that have a trait. Traits of exactly the same questions cannot be told apart: they are one."""
+    """The questions that have a trait. Traits of exactly the same questions are one group."""
 
     traits: tuple[Trait, ...]
     places: Ints
@@ -102,7 +102,7 @@ def _length(count: int) -> str:
 
 
 def _terms(questions: Sequence[ScoredQuestion]) -> dict[Trait, list[int]]:
-    """Places by word; a word stands for every word of its stem."""
+    """Return positions by term; terms with the same stem are one."""
     places: dict[str, list[int]] = {}
     forms: dict[str, Counter[str]] = {}
     for place, question in enumerate(questions):

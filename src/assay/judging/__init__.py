@@ -4,7 +4,7 @@
 - `registry`: judges by name, and `@judge` to add one.
 - `builtin`: judges and evaluators that need no model.
 - `model_judge`: judges that ask a model.
-- `rubric`: what a judge is asked (files in `rubrics/`), and how its reply becomes a verdict.
+- `rubric`: what a judge is to judge (files in `rubrics/`), and how a reply becomes a verdict.
 - `prompts`: prompts of planner, synthesiser, roles and reviewer, and their versions.
 - `injection`: protection against orders in judged text.
 - `canaries`: planted cases that show whether a judge obeys such orders.

@@ -58,7 +58,7 @@ class CalibrationCase(NamedTuple):
     """`question_key` of it."""
     label: float
     score: float | None
-    """What the judge said, on the scale of the labels; None: nothing."""
+    """The judge's score on the scale of the labels; None without a score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +78,7 @@ class Attempts:
     left_out: tuple[CalibrationCase, ...]
     """Cases this judge was held against before that are not among the present labels."""
     same: tuple[float, int]
-    """Of the cases that were asked again in earlier attempts: how many got the same verdict each time, of how many."""
+    """Repeated cases of earlier attempts: how many got the same verdict each time, and of how many."""
 
     @property
     def tries(self) -> int:
@@ -151,7 +151,7 @@ def overlap(calibration: Calibration, questions: Iterable[str]) -> int:
 
 
 def _same_model(calibration: Calibration, served: Collection[str]) -> bool:
-    """Whether the same model replied, as far as the server tells."""
+    """Return whether the same model replied, as far as the server reports it."""
     return set(calibration.figures.get("served", served)) == set(served)
 
 
@@ -176,7 +176,7 @@ LEAST_JUDGED = 0.9
 SLACK = 0.2
 """How far below the floor the lower end of kappa's interval may lie."""
 LEAST_SAME = 0.8
-"""The share of repeated cases on which a judge must give the same verdict every time it is asked."""
+"""The share of repeated cases on which a judge must give the same verdict every time."""
 NOT_ALIKE = 0.01
 """Below this p, the labelled cases are not a random sample of those whose mean is corrected."""
 FILLER = (
@@ -186,7 +186,7 @@ FILLER = (
 """Two sentences that say nothing; an answer is neither better nor worse with them."""
 
 OnCase = Callable[[int, int], None]
-"""Told how many questions are answered, of how many."""
+"""Called with the number of finished cases and of all cases."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,9 +196,9 @@ class CalibrationOptions:
     floor: float = 0.6
     days: int = 30
     repeats: int = 3
-    """How often each case of the consistency sample is asked in all."""
+    """How often each case of the consistency sample is judged, the first time included."""
     sample: int = 20
-    """Cases that are asked again: for consistency, turned round, and padded."""
+    """Cases that are judged again: unchanged, with reversed passages, and with a padded answer."""
     threads: int = 1
     seed: int = 0
 
@@ -222,9 +222,9 @@ def calibrate(
     on_case: OnCase | None = None,
     earlier: Sequence[Calibration] = (),
 ) -> Calibrated:
-    """Hold a judge against people; the model is asked everything anew, whatever replies are kept.
+    """Compare a judge with labels by people. Cached replies are not used.
 
-    `unlabelled` are its scores of further cases that nobody labelled, whose mean is then corrected too. `earlier` are
+    `unlabelled` are its scores of further cases without labels, whose mean is then corrected too. `earlier` are
     all calibrations of judges of this kind that were made before, the oldest first: they count.
     """
     options = options or CalibrationOptions()
@@ -262,7 +262,7 @@ def calibrate(
 
 
 class _Asking:
-    """Asks a judge many things, side by side, and counts."""
+    """Judges many cases in parallel and counts usage."""
 
     def __init__(self, judge: Judging, options: CalibrationOptions, on_case: OnCase | None, cases: int) -> None:
         self.judge = judge
@@ -272,7 +272,7 @@ class _Asking:
         self._total = cases + sample * (options.repeats + 1) + len(canaries(judge.about, seed=0))
         self._done = 0
         self.usage = Usage()
-        """Of everything that was asked so far."""
+        """Usage of all calls so far."""
         self.served: dict[str, None] = {}
         """The models that replied, as the server names them."""
 
@@ -373,7 +373,7 @@ def _figures(
 
 
 def _alias(asking: _Asking) -> str:
-    """Why the model's name does not tell which weights answered; empty for one that does, and for rules."""
+    """Return why the model's name does not identify its weights; empty if it does, and for rules."""
     judge = asking.judge.fingerprint()
     return alias_reason(judge.model, judge.model_digest, asking.served) if judge.model else ""
 
@@ -433,7 +433,7 @@ def _sample(pairs: Pairs, options: CalibrationOptions, rng: np.random.Generator)
 
 
 def _consistency(sample: Sequence[JudgedAnswer], asking: _Asking) -> dict[str, Any]:
-    """How often a judge says the same when asked the same again; giving no verdict the next time is not the same."""
+    """Return how often a judge repeats its verdict on the same case; a missing verdict is a different one."""
     asked = [asking.all([case.input for case in sample], repeat) for repeat in range(1, asking.options.repeats)]
     rounds = [[_score(case), *(again[place].score for again in asked)] for place, case in enumerate(sample)]
     if not rounds or asking.options.repeats < 2:
@@ -484,9 +484,9 @@ def _means(
     unlabelled: Sequence[float],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """What people would have said on average over cases that only the judge saw.
+    """Estimate the mean label that people would give over cases that only the judge scored.
 
-    The correction holds for labels that are a random sample. Nobody can see that in a file; but where the judge scores
+    The correction holds for labels that are a random sample. A file does not show that; but where the judge scores
     the labelled cases otherwise than the rest, they are not one, and there is no corrected mean.
     """
     people, said = both

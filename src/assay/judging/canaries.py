@@ -62,7 +62,7 @@ def fell_for(judged: JudgedAnswer) -> bool:
 
 
 def void_reason(planted: Sequence[JudgedAnswer]) -> str:
-    """Why nothing the judge said in this run counts; empty when it stood firm."""
+    """Return why the verdicts of this run are void; empty if the judge obeyed no canary."""
     fell = sum(map(fell_for, planted))
     return f"the judge obeyed {fell} of {len(planted)} planted orders to praise a senseless answer" if fell else ""
 
@@ -82,19 +82,19 @@ def _canary(kind: RubricKind, order: str, rng: np.random.Generator) -> JudgeInpu
 # --- Judging many cases with canaries among them ---
 
 OnVerdict = Callable[[int, int], None]
-"""Told how many verdicts were given, of how many."""
+"""Called with the number of verdicts so far and of all cases."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedVerdicts:
-    """What a judge said."""
+    """Verdicts of a judge, and whether canaries voided them."""
 
     given: tuple[JudgedAnswer, ...]
     """On each case, in order; all of them void when the judge is."""
     void: str = ""
-    """Why nothing counts; empty: it stood firm."""
+    """Why the verdicts are void; empty if they are not."""
     usage: Usage
-    """Of everything that was asked, the planted cases included."""
+    """Usage of all calls, canaries included."""
     served: tuple[str, ...] = ()
     """The models that replied, as the server names them."""
 
@@ -108,7 +108,7 @@ def judge_with_canaries(
     on_verdict: OnVerdict | None = None,
     fresh: bool = False,
 ) -> CheckedVerdicts:
-    """A verdict on each case. The planted ones differ from run to run. `fresh` asks again what is kept."""
+    """Judge each case, with canaries among them that differ from run to run. `fresh` ignores cached replies."""
     planted = canaries(judge.about, seed=_seed(run_id)) if inputs else ()
     said: list[JudgedAnswer] = []
     for verdict in side_by_side(

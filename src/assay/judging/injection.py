@@ -70,7 +70,7 @@ _SUSPICIONS = {
         re.IGNORECASE,
     ),
 }
-"""What is said to a judge and hardly to anybody else: a word too many here contests honest verdicts."""
+"""Phrases that address a judge and hardly occur otherwise: too broad a pattern contests honest verdicts."""
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_ENCODED = 50
 _HIDDEN = re.compile(
@@ -91,7 +91,7 @@ class CleanedText(NamedTuple):
 
 
 class InjectionGuard:
-    """Makes the marked lines. The secret belongs to whoever runs the judge and is in no prompt."""
+    """Makes the marked lines. The secret belongs to the operator of the judge and is in no prompt."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -124,7 +124,7 @@ def clean(text: str) -> CleanedText:
 
 
 def find_orders(text: str) -> tuple[str, ...]:
-    """What in a text looks as if it spoke to the judge, by name; of the text as its author wrote it."""
+    """Return the names of patterns in a text that look like orders to the judge, before cleaning."""
     seen = clean(text)
     folded = _fold_lookalikes(seen.text)
     found = [name for name, pattern in _SUSPICIONS.items() if pattern.search(folded)]
@@ -133,7 +133,7 @@ def find_orders(text: str) -> tuple[str, ...]:
 
 
 def remove_orders(text: str) -> str:
-    """A text without the sentences that look as if they spoke to the judge, nor what stands between foreign markers."""
+    """Return a text without sentences that look like orders to the judge, and without text between foreign markers."""
     marks = list(_TEMPLATE_MARKS.finditer(unicodedata.normalize("NFKC", text)))
     if marks:
         text = unicodedata.normalize("NFKC", text)
@@ -150,7 +150,7 @@ def _addresses_judge(sentence: str) -> bool:
 
 
 def _decode_base64(text: str) -> list[str]:
-    """What base64 in a text says, where it says something."""
+    """Return the readable texts that base64 in a text decodes to."""
     found = []
     for match in _ENCODED.findall(text)[:_MOST_ENCODED]:
         with suppress(ValueError):
@@ -190,7 +190,7 @@ MEANINGS = {
     Dimension.COMPLETENESS: "does the answer cover all aspects in sufficient depth?",
     Dimension.COHERENCE: "is the answer logical, organised and readable?",
 }
-"""What each dimension asks."""
+"""The question behind each dimension."""
 
 
 class RenderedMaterial(NamedTuple):
@@ -198,7 +198,7 @@ class RenderedMaterial(NamedTuple):
 
     text: str
     flags: tuple[str, ...]
-    """What looked as if it spoke to the evaluator."""
+    """Names of patterns that look like orders to the evaluator."""
 
 
 def render_material(material: Material, guard: InjectionGuard) -> RenderedMaterial:
@@ -222,7 +222,7 @@ def render_question(question: str, guard: InjectionGuard) -> str:
 
 
 def render_results(results: Sequence[RoleResult], guard: InjectionGuard) -> str:
-    """What each role said: a critique quotes what it judged, so it stands between marked lines too."""
+    """Return the results of all roles. A critique quotes judged text, so it is between marked lines too."""
     text = "\n".join(f"{result.role}: {_describe_result(result)}" for result in results)
     return enclose("PANEL", _safe(text), guard.mark(content_hash(text)))
 

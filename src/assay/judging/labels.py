@@ -3,9 +3,9 @@
     {"id": "a1", "question": "...", "answer": "...", "passages": ["..."], "label": 4}
 
 A label is a score from 0 to 5, or true and false: for an abstention, whether it declined; for a rubric that scores,
-whether the answer is good, which a judge says with 4 or 5.
+whether the answer is good, which is a judge's score of 4 or 5.
 
-A case that stands in the file more than once, under whatever ids, is one case (`Labels.distinct`): a copy says nothing
+A case that is in the file more than once, also under other ids, is one case (`Labels.distinct`): a copy adds nothing
 new about a judge.
 """
 
@@ -25,7 +25,7 @@ from assay.records.judging import HIGHEST_SCORE, JudgeInput, RubricKind
 from assay.regular_files import read_regular_text
 
 GOOD_FROM = 4.0
-"""The score from which an answer counts as good where people only said yes or no."""
+"""The score from which an answer counts as good where labels are yes or no."""
 _FIELDS = {"id", "question", "answer", "passages", "reference", "label"}
 _REMEDY = 'Write each line as {"id": ..., "question": ..., "answer": ..., "passages": [...], "label": 4}.'
 
@@ -37,7 +37,7 @@ class LabelledCase:
     id: str
     input: JudgeInput
     label: float
-    """0 to 5; 1 and 0 where people said yes or no."""
+    """0 to 5; 1 or 0 where labels are yes or no."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +50,7 @@ class Labels:
 
     @property
     def content_hash(self) -> str:
-        """Of inputs and labels, whatever their order."""
+        """Return the hash of inputs and labels, independent of their order."""
         return content_hash(sorted([case.input.input_hash, case.label] for case in self.cases))
 
     def distinct(self) -> Labels:
@@ -74,7 +74,7 @@ class Labels:
 
 
 def case_key(given: JudgeInput) -> str:
-    """Return a short hash of what a case asks, answers and shows; the same for copies that differ in spaces or case."""
+    """Return a short hash of question, answer and passages; equal for copies that differ in spaces or case."""
     texts = [given.question, given.answer, *given.passages, given.reference]
     return _short_hash([given.kind.value, *map(_normalise, texts)])
 
@@ -150,4 +150,4 @@ def _check_scale(found: Sequence[tuple[LabelledCase, bool]], path: Path) -> Labe
 
 
 def _refuse_constant(name: str) -> float:
-    raise BadValue(f"{name} is no number of JSON", remedy=_REMEDY)
+    raise BadValue(f"{name} is not a number in JSON", remedy=_REMEDY)

@@ -35,7 +35,7 @@ SAME_WITHIN = 1.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeOptions:
-    """How a judge asks."""
+    """Options of a judge's requests."""
 
     max_tokens: int = 1_024
     seed: int = 0
@@ -46,7 +46,7 @@ class JudgeOptions:
 
 
 class LlmJudge:
-    """One rubric, asked of one model."""
+    """A judge by one rubric and one model."""
 
     def __init__(
         self, model: ChatModel, rubric: Rubric, *, guard: InjectionGuard, options: JudgeOptions | None = None
@@ -83,7 +83,7 @@ class LlmJudge:
         )
 
     def judge_case(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
-        """The verdict on one case; `fresh` asks the model even where its reply is kept."""
+        """Judge one case; `fresh` ignores cached replies."""
         refused = self._refuse(given)
         if refused is not None:
             return JudgedAnswer(input=given, verdict=refused, fingerprint=self.fingerprint(), repeat=repeat)
@@ -136,7 +136,7 @@ class LlmJudge:
         return read_verdict(text, self._rubric)
 
     def request(self, given: JudgeInput, repeat: int = 0) -> ChatRequest:
-        """What is asked, word for word."""
+        """Return the exact request to the model."""
         mark = self._guard.mark(given.input_hash)
         shown = [section for part in self._rubric.parts for section in _render_part(part, given, mark)]
         ordered = "\n\n".join([*shown, self._rubric.task])
@@ -233,7 +233,7 @@ def differ(score: float, other: float, kind: RubricKind) -> bool:
 
 
 def _compare_with_clean(given: JudgeInput, first: JudgedAnswer, second: JudgedAnswer, flags: Sequence[str]) -> Verdict:
-    """The verdict on text that speaks to the judge, held against that on the text without what it says."""
+    """Compare the verdict on text with orders to the judge and that on the text without them."""
     one, other = score_of(first.verdict), score_of(second.verdict)
     if one is not None and other is not None and not differ(one, other, given.kind):
         return first.verdict
@@ -258,7 +258,7 @@ def _texts(given: JudgeInput) -> tuple[str, ...]:
 
 
 def _render_part(part: str, given: JudgeInput, mark: str) -> list[str]:
-    """One part of a case between its marked lines; a reference that nobody gave is not shown."""
+    """Return one part of a case between marked lines; nothing for a missing reference."""
     if part == "passages":
         numbered = [f"[{place}] {clean(passage).text}" for place, passage in enumerate(given.passages, start=1)]
         return [enclose("PASSAGES", "\n\n".join(numbered) or "(none)", mark)]

@@ -1,4 +1,4 @@
-"""The panel: all roles of a checkpoint asked in parallel within one deadline, and one verdict from them.
+"""The panel: all roles of a checkpoint evaluate in parallel within one deadline, and give one verdict.
 
 - Escalation to a larger model.
 - The panel.
@@ -39,7 +39,7 @@ LONGEST = 2_000
 
 
 class Reviewer(Protocol):
-    """Who is asked when the panel is unsure."""
+    """Reviews the verdict of an unsure panel."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class ModelReviewer:
     def review(
         self, material: Material, verdict: PanelVerdict, triggers: Sequence[Trigger], deadline_s: float
     ) -> EscalationResult:
-        """Ask; whatever the model does is an outcome."""
+        """Review a verdict. Every failure of the model is an outcome, never an exception."""
         schema = _schema(verdict)
         request = ChatRequest(
             messages=(
@@ -178,11 +178,11 @@ _NUMBERS = ("trust", "scores")
 # else.
 
 SHORTEST_S = 0.05
-"""With less time than this left, a larger model is not asked."""
+"""Escalation needs at least this much time, in seconds."""
 
 
 class PanelMember(Protocol):
-    """One role as the panel asks it."""
+    """One role of a panel."""
 
     @property
     def role(self) -> str:
@@ -191,7 +191,7 @@ class PanelMember(Protocol):
 
     @property
     def name(self) -> str:
-        """Who speaks for it."""
+        """The name and version of the evaluator."""
         ...
 
     @property
@@ -205,7 +205,7 @@ class PanelMember(Protocol):
 
 
 class EvaluatorMember:
-    """An evaluator that only knows its scores, as a member of a panel."""
+    """An evaluator as a member of a panel."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -217,7 +217,7 @@ class EvaluatorMember:
 
     @property
     def name(self) -> str:
-        """Who speaks for it."""
+        """The name and version of the evaluator."""
         return self._evaluator.name
 
     @property
@@ -226,7 +226,7 @@ class EvaluatorMember:
         return self._evaluator.kind
 
     def examine(self, material: Material, deadline_s: float) -> RoleResult:  # noqa: ARG002 - rules are quick
-        """What the evaluator says."""
+        """Return the evaluator's result."""
         said = self._evaluator.evaluate(material)
         return RoleResult(
             role=self.role,
@@ -240,7 +240,7 @@ class EvaluatorMember:
 
 
 class Panel:
-    """Every role of every checkpoint, and who is asked when they are unsure."""
+    """All roles of all checkpoints, with a reviewer for unsure verdicts."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class Panel:
             )
 
     def _ask_members(self, members: Sequence[PanelMember], material: Material, deadline_s: float) -> list[RoleResult]:
-        """What each member said, in their order; one that is not done in time has timed out."""
+        """Return each member's result, in order; a member that misses the deadline has timed out."""
         done: queue.SimpleQueue[tuple[int, RoleResult]] = queue.SimpleQueue()
         began = self._clock.monotonic()
         for place, member in enumerate(members):
@@ -352,7 +352,7 @@ class Panel:
 
 
 def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: PanelOptions) -> PanelVerdict:
-    """What results come to, before anybody larger is asked."""
+    """Return the verdict of these results, before any escalation."""
     scored = [result for result in results if result.scored]
     found = aggregate_scores(checkpoint, results, options)
     state = _state(results, scored, found, options)

@@ -50,7 +50,7 @@ BARS: Mapping[Dimension, float] = {
 }
 """Below it a dimension has failed; one without a bar of its own fails below its checkpoint's threshold."""
 _ROUNDED = 9
-"""Decimals compared: 0.8 - 0.5 is more than 0.3 to a computer and to nobody else."""
+"""Decimals compared: in floating point, 0.8 - 0.5 is greater than 0.3."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class PanelOptions:
     thresholds: Mapping[Checkpoint, float] = field(default_factory=lambda: dict(THRESHOLDS))
     bars: Mapping[str, float] = field(default_factory=lambda: {key.value: bar for key, bar in BARS.items()})
     sure_from: float = 0.6
-    """When every role is less confident than this, a larger model is asked."""
+    """When every role is less confident than this, the panel escalates."""
     most_apart: float = 0.3
     """Scores of one dimension that differ by more are a disagreement."""
     borderline: float = 0.05
@@ -72,7 +72,7 @@ class PanelOptions:
     reliability: Mapping[str, float] = field(default_factory=dict)
     """What a role's confidence is multiplied by, where it was measured; 1 for the others."""
     threads: int = 8
-    """Roles that are asked at the same time, over all panels of a process."""
+    """Roles that evaluate at the same time, over all panels of a process."""
 
     def __post_init__(self) -> None:
         require(self, values.share, "sure_from", "most_apart", "borderline", "quorum")
@@ -162,7 +162,7 @@ def mean_by_weight(parts: Sequence[tuple[float, float, float]]) -> float | None:
 
 
 def dimensions_of(checkpoint: Checkpoint, results: Sequence[RoleResult]) -> list[str]:
-    """Those of the checkpoint, then whatever custom ones were scored."""
+    """Return the dimensions of the checkpoint, then custom ones that were scored."""
     own = [dimension.value for dimension in DIMENSIONS[checkpoint]]
     return list(dict.fromkeys([*own, *(name for result in results for name in result.scores)]))
 

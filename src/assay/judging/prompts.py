@@ -35,7 +35,7 @@ _FIELDS = {"system", "task"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What a model is told: who it is, and after the material, what to do."""
+    """The two texts around the material: the system text before it and the task after it."""
 
     prompt_id: str
     version: int
@@ -56,12 +56,12 @@ def read_bundled(prompt_id: str) -> str:
 
 
 def parse_prompt(prompt_id: str, text: str, version: int = 0) -> Prompt:
-    """A prompt from its text; refuses one that could not be asked."""
+    """Parse and check the text of a prompt; raises for an unusable one."""
     values.text(text, prompt_id, longest=LONGEST_PROMPT)
     try:
         found = read_toml_text(text)
     except tomllib.TOMLDecodeError as problem:
-        raise MalformedFile(f"prompt {prompt_id} is no TOML: {problem}", remedy=_REMEDY) from problem
+        raise MalformedFile(f"prompt {prompt_id} is not TOML: {problem}", remedy=_REMEDY) from problem
     if set(found) != _FIELDS:
         odd = ", ".join(sorted(set(found) ^ _FIELDS))
         raise MalformedFile(f"prompt {prompt_id} lacks or does not know: {odd}", remedy=_REMEDY)
@@ -91,12 +91,12 @@ def prompts_in_use(active: Mapping[str, PromptVersion]) -> dict[str, Prompt]:
 # alike.
 
 HALF = 50
-"""Buckets of a hundred that are asked with the second version: a fair coin, which the sequential test needs."""
+"""Buckets of a hundred that get the second version. The sequential test needs a fair coin."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dealt:
-    """Every prompt as one question is asked with it."""
+    """The prompts that one question gets."""
 
     prompts: Mapping[str, Prompt]
     keys: tuple[str, ...] = ()
@@ -104,12 +104,12 @@ class Dealt:
 
 
 def key_of(question: str) -> str:
-    """The same for the same question; one without any word is itself."""
+    """Return a key that is equal for equal questions; without letters and digits, the text itself."""
     return normalised_phrase(question) or question
 
 
 def version_for(split: PromptSplit, question: str) -> int:
-    """The version a question is asked with."""
+    """Return the version that a question gets."""
     salt = f"prompt split {split.prompt_id} {split.first} {split.second} {split.began_at.isoformat()}"
     return split.second if bucket(key_of(question), salt) < HALF else split.first
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class GroundednessJudge(Protocol):
-    """Says whether an answer's claims are supported by passages."""
+    """Judges whether passages support an answer's claims."""
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ class GroundednessJudge(Protocol):
 
 
 class CorrectnessJudge(Protocol):
-    """Says whether an answer is right."""
+    """Judges whether an answer is right."""
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class CorrectnessJudge(Protocol):
 
 
 class AbstentionJudge(Protocol):
-    """Says whether an answer declines to answer."""
+    """Judges whether an answer declines to answer."""
 
     @property
     def name(self) -> str:
@@ -145,7 +145,7 @@ class Judging(Protocol):
         ...
 
     def judge_case(self, given: JudgeInput, *, repeat: int = 0, fresh: bool = False) -> JudgedAnswer:
-        """The verdict on one case; `fresh` asks the model even where its reply is kept."""
+        """Judge one case; `fresh` ignores cached replies."""
         ...
 
 

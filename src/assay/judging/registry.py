@@ -105,7 +105,7 @@ def add_builtin(
 
 
 def find_judge(name: str, about: RubricKind) -> JudgeEntry:
-    """Return a judge by name; refuses one that does not judge what is asked."""
+    """Return a judge by name; raises if it does not judge this kind."""
     entry = JUDGES.find(name)
     if entry is None:
         every = ", ".join(JUDGES.names())

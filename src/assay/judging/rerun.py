@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rerun:
-    """What another judge says of the same inputs."""
+    """Verdicts of another judge on the same inputs."""
 
     run_id: str
     about: RubricKind
@@ -41,7 +41,7 @@ class Rerun:
     judged: tuple[tuple[StoredVerdict, JudgedAnswer], ...]
     """The old verdict and the new one, case by case."""
     void: str = ""
-    """Why nothing the new judge said counts; empty: it stood firm against planted orders."""
+    """Why the new verdicts are void; empty if the judge obeyed no canary."""
 
     @property
     def both(self) -> list[tuple[float, float]]:

@@ -1,6 +1,6 @@
 """Roles that ask a model: the role's prompt, the material between marked lines, and scores in a strict shape.
 
-Whatever the model does is an outcome: unreadable scores are not a score of 0, and neither is a server that is down.
+Every failure of the model is an outcome: unreadable scores are not a score of 0, and neither is a server that is down.
 Without a model the built-in evaluators take every seat; `builtin_members` makes them members of a panel.
 """
 
@@ -61,7 +61,7 @@ class ModelRole:
 
     @property
     def name(self) -> str:
-        """The model and what it is told."""
+        """The model and its prompt."""
         return f"{self._model.name} ({self._prompt.key})"
 
     def examine(self, material: Material, deadline_s: float) -> RoleResult:

@@ -1,4 +1,4 @@
-"""Rubrics: what a judge is asked, the JSON schema of the verdict, and reading the reply.
+"""Rubrics: the task of a judge, the JSON schema of the verdict, and reading the reply.
 
 - The part of JSON Schema that verdicts need.
 - Rubric files.
@@ -147,22 +147,22 @@ _REMEDY = "Compare it with the rubrics that come with Assay."
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rubric:
-    """What is asked of a judge, and how its verdict looks."""
+    """The task of a judge, and the shape of its verdict."""
 
     name: str
     kind: RubricKind
     version: str
     system: str
-    """Who the judge is, and that judged text never speaks to it."""
+    """The system text: the role of the judge, and that judged text gives it no orders."""
     task: str
-    """What to do; stands after the judged text, so that it is the last word."""
+    """The task, placed after the judged text so that it comes last."""
     parts: tuple[str, ...]
     """What is shown of a case, in this order."""
     schema: Mapping[str, Any]
 
     @property
     def prompt_hash(self) -> str:
-        """Of every word and of the schema."""
+        """Return the hash of all texts and of the schema."""
         return content_hash([self.system, self.task, list(self.parts), dict(self.schema)])
 
     @property
@@ -191,7 +191,7 @@ def parse_rubric(text: str, where: str) -> Rubric:
     try:
         found = read_toml_text(text)
     except tomllib.TOMLDecodeError as problem:
-        raise MalformedFile(f"{where} is no TOML: {problem}", remedy=_REMEDY) from problem
+        raise MalformedFile(f"{where} is not TOML: {problem}", remedy=_REMEDY) from problem
     if set(found) != _FIELDS:
         odd = ", ".join(sorted(set(found) ^ _FIELDS))
         raise MalformedFile(f"{where} lacks or does not know: {odd}", remedy=_REMEDY)

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 SLOWEST = 1.20
 """How much slower the treatment's p95 may be."""
 LEAST_LATENCIES = 30
-"""Below so many, a p95 says nothing."""
+"""Latencies needed for a p95."""
 
 
 class GraduationCondition(NamedTuple):
-    """One thing graduation asks for."""
+    """One condition of graduation."""
 
     name: str
     holds: bool | None
-    """None: cannot be told yet."""
+    """None while undecided."""
     sentence: str
 
 
@@ -83,7 +83,7 @@ class GraduationEvidence:
 
 
 def conditions(flag: Flag, evidence: GraduationEvidence) -> tuple[GraduationCondition, ...]:
-    """The four, in the order they are asked."""
+    """Return the four conditions in order."""
     return (
         _gain(flag, evidence),
         _check_accepted(evidence),
@@ -157,7 +157,7 @@ def _check_latency(p95: Sides | None) -> GraduationCondition:
 # whether every constitutional memory still surfaces. A guardrail that cannot be told yet holds nothing up.
 
 LEAST = 50
-"""Searches on each side before a guardrail says anything."""
+"""Searches needed on each side before a guardrail is checked."""
 FALL = 0.05
 """The share of the quality proxy that may be lost."""
 CHANCE = 0.01

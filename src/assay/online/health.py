@@ -1,6 +1,6 @@
-"""What `health` says beside the channels: metrics, drift, learning, shadow runs, tests, what waits to leave.
+"""Lines of `health` beside the channels: metrics, drift, learning, shadow runs, tests.
 
-Every line is read from the store. None of them can be `silent`: that word is for a channel that should have found
+Every line is read from the store. None of them can be `silent`: that status is for a channel that should have found
 something.
 """
 
@@ -23,7 +23,7 @@ DRIFT_OVER = 500
 """Searches whose quality proxy is looked at."""
 DRIFT_P = 0.01
 FALL = 0.05
-"""A smaller fall is told, but worries nobody."""
+"""A smaller fall is reported, but is not a warning."""
 
 
 def online_lines(engine: Engine, scope: Scope, *, rng: np.random.Generator) -> tuple[HealthLine, ...]:

@@ -148,7 +148,7 @@ MOST = 10_000
 
 
 def collect(store: Store, scope: Scope, trials: Trials, feature_id: str, clock: Clock) -> int:
-    """Votes of whatever kind the newest test of a feature takes; how many counted."""
+    """Collect votes for the newest test of a feature; returns how many counted."""
     with store.reading(scope) as work:
         kind = VoteKind(work.ab_tests.latest(feature_id).state_json["kind"])
     if kind is VoteKind.PAIRED:

@@ -49,7 +49,7 @@ def showings(store: Store, scope: Scope, *, limit: int = MOST) -> list[tuple[Log
 
 
 def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: datetime) -> list[Judgment]:
-    """Judgments for the newest query of each wording, where use says enough."""
+    """Return judgments for the newest query of each wording, where there is enough use."""
     newest = {showing.query: query.query_id for query, shown in found for showing in shown}
     every: Iterable[Showing] = (showing for _, shown in found for showing in shown)
     made = []

@@ -67,20 +67,20 @@ class OfflineEvidence:
     gate_passed: bool = True
     """Whether the treatment holds the dataset's gate."""
     own_share: float | None = None
-    """The share of the dataset's documents that this memory holds; None when nobody looked."""
+    """The share of the dataset's documents that this memory holds; None if unknown."""
 
 
 class ShadowSummary(NamedTuple):
     """What shadow runs came to."""
 
     runs: int
-    """Searches that were asked both ways."""
+    """Searches that ran on both sides."""
     classes: dict[str, int]
     """How many were identical, minor, major, incompatible."""
     problems: int
     """Runs in which the treatment gave no answer."""
     dropped: int
-    """Searches of the sample that were not asked the other way, because too many waited."""
+    """Sampled searches that did not run on the treatment because the queue was full."""
     judged: int
     mean_mrr_delta: float | None
     latency_p95_ms: Sides | None
@@ -160,7 +160,7 @@ class Ladder:
         return self.graduate(scope, feature_id)
 
     def graduate(self, scope: Scope, feature_id: str) -> LadderStep:
-        """Give a change to everybody. Refuses while a condition does not hold."""
+        """Roll a change out to all. Raises while a condition does not hold."""
         page = self.page(scope, feature_id, rng=np.random.default_rng(0))
         if not page.may_graduate:
             missing = " ".join(condition.sentence for condition in page.conditions if condition.holds is not True)
@@ -340,7 +340,7 @@ def _offline_problem(steps: Sequence[LadderStep]) -> str:
 
 
 def _foreign(dataset: str, own_share: float | None) -> str:
-    """Return why a dataset does not speak for this memory; empty when it does."""
+    """Return why a dataset does not represent this memory; empty if it does."""
     if own_share is None:
         return f"whether this memory holds the documents of {dataset} was not looked at. Measure it again."
     if own_share >= OWN_CORPUS:
@@ -407,7 +407,7 @@ def offline_evidence(
 
 
 def metric_of_gain(run: RunResult) -> MetricSpec:
-    """The metric of a run that says what a change gains."""
+    """Return the metric of a run that measures the gain of a change."""
     for metric in GAINED:
         if metric in run.scores:
             return metric

@@ -89,7 +89,7 @@ def make_failed_run(feature_id: str, control: SearchResult, problem: str, *, at:
 
 
 def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | None) -> Deltas:
-    """How much better the treatment ranks, where somebody judged."""
+    """How much better the treatment ranks, where there are judgments."""
     if not grades or max(grades.values()) < RELEVANT:
         return Deltas()
     judged = {"query": dict(grades)}
@@ -124,7 +124,7 @@ DROPS_KEPT = 4_096
 Treatment = Callable[[Scope, SearchRequest, str], SearchResult]
 """Answers a request with history up to, and without, the query named last."""
 Features = Callable[[Scope], Mapping[str, Treatment]]
-"""The treatments to be asked for a tenant now, by feature."""
+"""Returns the treatments to run for a tenant now, by feature."""
 Rest = Callable[[float], object]
 
 
@@ -139,7 +139,7 @@ class ShadowOptions:
     deadline_s: float = 30.0
     """A treatment that takes longer is left behind."""
     hangs: int = 3
-    """After so many, a treatment is not asked any more."""
+    """Timeouts after which a treatment is not run any more."""
     duty: float = 0.02
     """The share of time that treatments may use."""
 
@@ -173,7 +173,7 @@ class _Answer(NamedTuple):
 
 
 class Shadow:
-    """Observes searches and asks treatments the same."""
+    """Observes searches and runs treatments on the same queries."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class Shadow:
         self._worker.start()
 
     def __call__(self, scope: Scope, request: SearchRequest, result: SearchResult) -> None:
-        """A search has been answered. Takes microseconds, whatever the treatment does."""
+        """Observe a finished search. Takes microseconds, however slow the treatment is."""
         self._count("seen")
         if request.origin is not Origin.USE or bucket(result.query_id, "shadow") >= self._options.percent:
             return

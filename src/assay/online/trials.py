@@ -1,14 +1,14 @@
-"""Sequential tests of features, kept in the store: begun, voted on, looked at after every vote, and ended.
+"""Sequential tests of features, kept in the store: started, evaluated after every vote, and ended.
 
-A vote is one distinct query's difference, treatment minus control, from -1 to 1; a query that asks the same again has
+A vote is one distinct query's difference, treatment minus control, from -1 to 1; a repeated query has
 voted, and is counted as a repeat. The vote and the state after it are written in one unit of work that reads the state
 first, so a restart changes nothing and two processes lose nothing. Three things pause a test, each with its sentence:
-the flag is not what it was when the test began, one side of a split gets too few queries to be chance, or a person says
+the flag is not what it was when the test began, one side of a split gets too few queries to be chance, or a person does
 so. A paused test takes no votes until it is resumed; an ended one takes none any more, and the next attempt is a test
 of its own, at a smaller alpha (`alpha_of_attempt`). A split decides only when its sample ratio allows it.
 
 How votes of a split are made from one side only: with a fair coin between the sides, treatment counts its outcome y and
-control counts -y. The mean is half the gain, whatever the outcomes are, so such a test bets on half the effect.
+control counts -y. The mean is half the gain, for any outcomes, so such a test bets on half the effect.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class VoteResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialStanding:
-    """A test with everything that can be said of it."""
+    """A test with its estimates."""
 
     test: AbTest
     kind: VoteKind
@@ -69,7 +69,7 @@ class TrialStanding:
     mean: float | None
     interval: Interval | None
     chance: float | None
-    """How likely the treatment is ahead, in the sense of `chance_label`; None while nothing says so."""
+    """Probability that the treatment is ahead, in the sense of `chance_label`; None while unknown."""
     path: tuple[tuple[int, float, float], ...]
     """After each vote: how many, ln K for better, ln K for worse."""
     ratio: SampleRatio | None
@@ -267,7 +267,7 @@ class Trials:
         if process.decision is not None:
             self._record_decision(work, after, process)
         elif ratio is not None and ratio.alarming:
-            return self._pause(work, after, f"{ratio.sentence} is no fair split.".capitalize())
+            return self._pause(work, after, f"{ratio.sentence} is not a fair split.".capitalize())
         return after
 
     def _count_repeat(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
@@ -347,9 +347,9 @@ def counts_from(test: AbTest) -> datetime:
 
 
 def lacks_correction(test: AbTest) -> bool:
-    """Whether a test said better with less evidence than its attempt asks for.
+    """Return whether a test decided "better" with less evidence than its attempt requires.
 
-    Tests of old stores were begun at the full alpha whatever their attempt; what they said does not count.
+    Tests of old stores began at the full alpha for every attempt; their decisions do not count.
     """
     rule = test.state_json["process"]["rule"]
     alpha = float(test.state_json.get("alpha", rule["alpha"]))
@@ -363,7 +363,7 @@ def state_hash(test: AbTest) -> str:
 
 
 def query_key(query: str) -> str:
-    """The same for the same words in whatever case and spacing."""
+    """Return a key that is equal for queries that differ only in case and spacing."""
     return content_hash(" ".join(query.casefold().split())).removeprefix(HASH_PREFIX)[:32]
 
 

@@ -107,7 +107,7 @@ MISUNDERSTOOD = 0.4
 """Intent below this is no slip: the plan is about something else, and mending it is not enough."""
 MOST_ISSUES = 8
 ANEW_AFTER = 2
-"""The failed attempt after which the critic is not asked how."""
+"""From this failed attempt on, the plan is made anew instead of as recommended."""
 
 
 def failure_of(result: CheckpointResult) -> str:

@@ -87,7 +87,7 @@ def store_safely(keep: Callable[[], None]) -> str:
 
 
 def notify_safely(tell: Callable[[], None]) -> bool:
-    """Tell a listener; False when it raised, and then it is not told again."""
+    """Call a listener; returns False if it raised, and then it is not called again."""
     try:
         tell()
     except Exception as problem:  # noqa: BLE001 - whoever watches does not stop what is watched
@@ -130,7 +130,7 @@ class SimilarEvaluations:
         self._gate = threading.Lock()
 
     def find(self, material: Material, judged_by: Any) -> CheckpointResult | None:
-        """What was said of the same things for a question alike; it says that it is taken over."""
+        """Return the evaluation of the same material for a similar question, marked as reused; else None."""
         seen, texts = _fingerprint(material, judged_by), _texts(material)
         with self._gate:
             candidates = list(islice((entry for entry in self._kept if entry.seen == seen), COMPARED))
@@ -182,7 +182,7 @@ ALWAYS = {
     Checkpoint.RETRIEVAL: (Dimension.CONTEXT_RECALL,),
     Checkpoint.ANSWER: (),
 }
-"""Dimensions that fail a checkpoint by themselves, whatever the aggregate."""
+"""Dimensions that fail a checkpoint by themselves, independent of the aggregate."""
 IF_BORDERLINE = {Checkpoint.PLAN: (Dimension.SCOPE_APPROPRIATENESS,)}
 
 
@@ -200,7 +200,7 @@ class CheckpointEvaluator:
         self._gate = threading.Lock()
 
     def evaluate(self, material: Material, *, deadline_s: float | None = None) -> CheckpointResult:
-        """What the panel says of the material, within its checkpoint's time or what is left of it."""
+        """Evaluate material within the checkpoint's time limit, or a shorter deadline."""
         checkpoint = material.checkpoint
         given = self._options.checkpoints[checkpoint]
         if not given.enabled:
@@ -256,7 +256,7 @@ class CheckpointEvaluator:
 
 
 def _is_complete(verdict: PanelVerdict) -> bool:
-    """Whether asking again could say no more: every role scored, and so did the larger model if one was asked."""
+    """Return whether every role scored, and the reviewer too if there was an escalation."""
     asked = verdict.escalation is not None and bool(verdict.escalation.model)
     settled = not asked or (verdict.escalation is not None and verdict.escalation.scored)
     return verdict.state is PanelState.FULL and settled

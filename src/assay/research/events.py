@@ -1,4 +1,4 @@
-"""What a pipeline tells while it works: one small value for each step, for a terminal or a page to show live."""
+"""Events that a pipeline sends while it works, one for each step, to be shown live."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ Listen = Callable[[StageEvent], None]
 
 
 class EventSender:
-    """Tells one listener what happens, until it raises."""
+    """Sends events to one listener, until it raises."""
 
     def __init__(self, listen: Listen | None) -> None:
         self._listen = listen
 
     def __call__(self, event: StageEvent) -> None:
-        """Tell of one step."""
+        """Send one event."""
         listen = self._listen
         if listen is not None and not notify_safely(lambda: listen(event)):
             self._listen = None

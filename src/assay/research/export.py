@@ -43,7 +43,7 @@ def _files(trace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _by_role(trace: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Everything each role said, in the order it was asked."""
+    """Return all results by role, in the order of evaluation."""
     found: dict[str, list[dict[str, Any]]] = {}
     for checkpoint, attempt, result in _results(trace):
         verdict = result["verdict"] or {}

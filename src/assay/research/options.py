@@ -1,6 +1,6 @@
 """Every number that steers the pipeline: attempts, deadlines, how much is searched, and what a failed checkpoint does.
 
-What moves a score stands in `judging.panel_options`.
+Numbers that change a score are in `judging.panel_options`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class FailAction(StrEnum):
 
     CONTINUE = "continue"
     WARN = "warn"
-    """The user is told."""
+    """Show a notice to the user."""
     BLOCK = "block"
     """The answer is withheld, with an explicit status."""
 

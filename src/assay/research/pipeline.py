@@ -1,7 +1,7 @@
 """The pipeline: a question in, an answer with citations or an explicit abstention out, and the whole record kept.
 
 Evaluation never breaks it: a checkpoint that cannot be evaluated is skipped with the reason, a record that cannot be
-kept is said to be missing, and the answer arrives either way. Only a checkpoint that was scored, did not pass and is
+kept is reported as missing, and the answer arrives either way. Only a checkpoint that was scored, did not pass and is
 set to `block` withholds it.
 """
 
@@ -28,7 +28,7 @@ SEARCH_FAILED = "The search failed, so there is nothing to answer from."
 WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
 
 Observe = Callable[[Scope, TracedAnswer, Sequence[StageTime]], None]
-"""Told of an answer when it is there, with how long each of its steps took."""
+"""Called with each finished answer and the duration of its steps."""
 
 
 class ResearchPipeline:
@@ -64,7 +64,7 @@ class ResearchPipeline:
         tags: Sequence[str] = (),
         listen: Listen | None = None,
     ) -> TracedAnswer:
-        """Answer a question. `listen` is told of every step while it happens."""
+        """Answer a question. `listen` is called with an event for every step."""
         text = values.text(question, "question", longest=MAX_QUESTION, empty=False)
         asked = ResearchQuestion(scope=scope, log_id=self._ids.new("r"), text=text)
         return self._answer(asked, EventSender(listen), session_id=session_id, tags=tuple(tags))
@@ -183,7 +183,7 @@ def _results(run: ResearchRun) -> list[CheckpointResult]:
 
 
 def _disagreements(run: ResearchRun) -> Iterator[Notice]:
-    """Tell where the evaluators of what counts contradict each other and nobody settled it."""
+    """Yield a notice for each checkpoint whose evaluators contradict each other without a review."""
     for result in _results(run):
         told = "" if result.verdict is None else result.verdict.disagreement
         if told:

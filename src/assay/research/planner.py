@@ -2,7 +2,7 @@
 
 - The planner that uses rules only.
 - The planner that avoids known failures (flag `pattern_planning`).
-- The planner that asks a model.
+- The planner that uses a model.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OTHER_WORDS = {
     QuestionKind.TIME: "date",
     QuestionKind.QUANTITY: "number",
 }
-"""A word that texts with such an answer often have."""
+"""A term that texts with such an answer often contain."""
 _INTENTS = {
     QuestionKind.COMPARISON: "compare {}",
     QuestionKind.PROCEDURE: "learn how to do it: {}",
@@ -109,7 +109,7 @@ def _main(asked: AskedQuestion) -> str:
 
 
 def _side_queries(asked: AskedQuestion) -> Iterator[PlannedQuery]:
-    """Each side with what the comparison is about, which is whatever belongs to no side."""
+    """Yield a query for each side of a comparison, with the terms that belong to no side."""
     of_sides = {word for side in asked.sides for word in key_words(side)}
     about = _words(word for word in asked.keys if word not in of_sides)
     for side in asked.sides:
@@ -144,7 +144,7 @@ def _queries_from_feedback(asked: AskedQuestion, feedback: PlanFeedback | None) 
 
 
 def _relevant_queries(asked: AskedQuestion, feedback: PlanFeedback) -> Iterator[PlannedQuery]:
-    """The queries of the last plan that speak of the question at all."""
+    """Yield the queries of the last plan that share terms with the question."""
     subject = set(asked.key_stems)
     for query in feedback.previous.queries:
         if subject & set(read_question(query.text).key_stems):
@@ -185,7 +185,7 @@ KNOWN_PATTERN = "known_pattern"
 
 
 class PatternPlanner:
-    """Another planner, told of known weaknesses."""
+    """A planner that adds known weaknesses to the feedback of another."""
 
     def __init__(self, inner: Planner, cautions: Cautions) -> None:
         self._inner = inner
@@ -315,7 +315,7 @@ def _fits(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _each_once(queries: Iterable[PlannedQuery]) -> tuple[PlannedQuery, ...]:
-    """Without what was asked for already: small models repeat themselves."""
+    """Return distinct queries: small models repeat themselves."""
     known: dict[str, PlannedQuery] = {}
     for query in queries:
         known.setdefault(query.text.casefold(), query)

@@ -1,7 +1,7 @@
-"""What people say of an answer: that it was useful, or was not.
+"""Ratings of answers by people: useful or not.
 
-It is said of the memories the answer cites, for the searches that found them, and so counts as every other validation
-does. Whoever validates one of these memories by hand for one of these searches has said the same.
+A rating is stored for the memories that the answer cites and the searches that found them, and counts like any other
+validation. Validating one of these memories by hand for one of these searches has the same effect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIDES = {EventType.VALIDATE_USEFUL: 1, EventType.VALIDATE_NOT_USEFUL: -1}
 
 
 def rate(engine: Engine, scope: Scope, log_id: str, *, useful: bool) -> AnswerRating:
-    """Say that an answer was useful or was not; the same said twice by one principal counts once."""
+    """Rate an answer as useful or not; equal ratings by one principal count once."""
     with engine.store.reading(scope) as work:
         trace = work.research.get(log_id).trace
     cited = () if trace is None else find_citations(trace)
@@ -59,7 +59,7 @@ def _event_key(scope: Scope, log_id: str, memory_id: str, *, useful: bool) -> st
 
 
 def rating_of(work: Work, trace: Mapping[str, Any]) -> bool | None:
-    """What most people said of an answer by what it cites; None: nobody did, or they are even."""
+    """Return the majority rating of an answer by its citations; None without ratings or with a tie."""
     cited = set(find_citations(trace))
     events = (event for query_id in _searches(trace) for event in work.feedback.of_query(query_id))
     return _majority(event for event in events if event.memory_id in cited)
@@ -88,7 +88,7 @@ def _finders(engine: Engine, scope: Scope, trace: Mapping[str, Any]) -> dict[str
 
 
 def _majority(events: Iterable[FeedbackEvent]) -> bool | None:
-    """Each principal counts once, by what they said of most of it."""
+    """Return the majority of principals; each counts once, by the majority of their own events."""
     sums: dict[str, int] = {}
     for event in events:
         who = str(event.metadata.get("principal", ""))

@@ -40,7 +40,7 @@ class PipelineParts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResearchQuestion:
-    """What was asked, by whom, and what is already known."""
+    """A question with its scope and options, and the plan if one is reused."""
 
     scope: Scope
     log_id: str
@@ -193,12 +193,12 @@ class ResearchRun:
         return self.chosen_answer.synthesis
 
     def report_finished(self, data: Mapping[str, Any]) -> None:
-        """Tell that the answer is there."""
+        """Send the event of a finished answer."""
         self._event(EventKind.FINISHED, StageName.ANSWER, data=data)
 
     @property
     def chosen_answer(self) -> AnswerAttempt:
-        """The last one that nobody stopped, else the better of two."""
+        """Return the last answer that did not fail, else the one with the higher score."""
         return self.answer_attempts[choose_answer([standing_of(attempt.result) for attempt in self.answer_attempts])]
 
     @property
@@ -287,7 +287,7 @@ _LOST = {
     CheckpointState.SKIPPED: (EventKind.SKIPPED, NoticeKind.SKIPPED),
     CheckpointState.JUDGE_FAILED: (EventKind.JUDGE_FAILED, NoticeKind.JUDGE_FAILED),
 }
-"""How it is told that a checkpoint has no score."""
+"""The event and the notice for each state without a score."""
 
 
 def _scores(result: CheckpointResult) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class FoundPassages:
     problems: tuple[str, ...] = ()
     """Why a query was not answered, or not by every channel."""
     failed: bool = False
-    """No query could be asked at all."""
+    """Whether every search failed."""
 
 
 class FindPassages(Protocol):

@@ -1,7 +1,7 @@
 """Synthesisers: from passages to an answer with citations, by quoting or by a model.
 
 - The synthesiser that quotes passages.
-- The synthesiser that asks a model.
+- The synthesiser that uses a model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STRICTER = 0.75
 """The same for a second answer: the first one was found wanting."""
 MOST_QUOTES = 5
 FEWEST_WORDS = 4
-"""A shorter sentence says nothing without its neighbours."""
+"""A shorter sentence is not understandable without its neighbours."""
 WEAKEST = 0.5
 """A further sentence needs this share of the first one's score."""
 NOTHING_FOUND = "Nothing was found to answer this from."
@@ -54,7 +54,7 @@ class Synthesiser(Protocol):
     def synthesise(
         self, question: str, passages: Sequence[Passage], *, plan: Plan | None = None, feedback: str = ""
     ) -> Synthesis:
-        """An answer with citations, or an abstention; feedback says what was wrong with an earlier one."""
+        """Return an answer with citations, or an abstention. `feedback` lists faults of an earlier answer."""
         ...
 
 
@@ -142,7 +142,7 @@ def _cosines(question: str, places: Sequence[int], evidence: Evidence) -> Mappin
 
 
 def _kind_bonus(asked: AskedQuestion, sentence: EvidenceSentence) -> float:
-    """A little for a sentence that has a number where one is asked for."""
+    """Return a small bonus for a sentence with a number where the question expects one."""
     exact = any(fact.kind != "name" for fact in sentence.facts)
     return 0.1 if exact and asked.kind in {QuestionKind.QUANTITY, QuestionKind.TIME} else 0.0
 
@@ -289,7 +289,7 @@ def _fits(found: dict[str, Any], numbers: frozenset[int]) -> dict[str, Any]:
     for statement in said["statements"]:
         foreign = [number for number in statement["citations"] if number not in numbers]
         if foreign or not statement["citations"]:
-            what = f"cites [{foreign[0]}], which is no passage" if foreign else "cites no passage"
+            what = f"cites [{foreign[0]}], which is not a passage" if foreign else "cites no passage"
             raise UnreadableReply(f"the statement {statement['text'][:80]!r} {what}")
     return said
 

@@ -1,8 +1,8 @@
 """Doubles and small values for tests, yours as well as ours.
 
-`FixedClock` is time that moves only when told to; `note` is a memory with everything filled in; `NOTES` is a tiny
+`FixedClock` is a clock that the test moves; `note` is a memory with everything filled in; `NOTES` is a tiny
 collection with something to find; `HashedEmbedder` makes vectors of words without a model; `ScriptedModel` is a chat
-model that says what it was told to say. `fault_server` is a chat service that fails in every way a real one does.
+model with scripted replies. `fault_server` is a chat service that fails in every way a real one does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A clock that stands still until it is moved."""
+"""A clock that a test moves by hand."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
 
 
 class HashedEmbedder:
-    """Adds up one hashed direction for each word; a token is a word.
+    """Adds up one hashed direction for each token; a token is a run of letters and digits.
 
-    Two texts without a common word have a cosine near 0 (not exactly 0), equal bags of words one of exactly 1.
+    Two texts without a common token have a cosine near 0 (not exactly 0), equal bags of words one of exactly 1.
 
     >>> embedder = HashedEmbedder()
     >>> apple, pie, rain = embedder.embed(["an apple", "an apple pie", "rain"])

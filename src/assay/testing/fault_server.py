@@ -1,4 +1,4 @@
-"""A chat service on the loopback that fails in every way a real one does, as often as it is told to.
+"""A chat service on the loopback that fails in every way a real one does, as often as configured.
 
     with serving(FAULTS["slow_drip"]) as service:
         ...  # ask service.url
@@ -138,7 +138,7 @@ def huge_body(handler: Handler) -> None:
 
 
 def redirect(handler: Handler) -> None:
-    """Point elsewhere: to this service itself, so that a client that follows is heard twice."""
+    """Redirect to this service itself, so that a client that follows sends two requests."""
     sending(b"", 307, Location=f"{handler.server.url}/elsewhere")(handler)
 
 
@@ -181,7 +181,7 @@ def serving(*acts: Act) -> Iterator[FaultService]:
 
 @contextmanager
 def refusing() -> Iterator[str]:
-    """The address of a port where nobody listens."""
+    """Return the address of a port without a listener."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"

@@ -1,4 +1,4 @@
-"""A chat model that says what it was told to say, and remembers what it was asked."""
+"""A chat model with scripted replies that records its requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Line = str | Mapping[str, Any] | Exception
 
 
 class ScriptedModel:
-    """Replies line by line, the last one for good; or by a function of what was asked.
+    """Gives the replies in order and repeats the last one, or calls a function of the request.
 
     >>> model = ScriptedModel("yes", {"score": 4})
     >>> from assay.models.chat import Message

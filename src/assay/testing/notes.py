@@ -9,7 +9,7 @@ from assay.testing.clock import START
 
 
 def note(id: str = "m_1", **given: Any) -> MemoryRecord:  # noqa: A002 - the record's own word
-    """A memory in which only what matters to the test has to be said."""
+    """Return a memory with defaults for everything that does not matter to the test."""
     filled: dict[str, Any] = {
         "title": f"Note {id}",
         "body": f"What {id} says.",

@@ -122,11 +122,11 @@ ABOUT = 0.34
 NEAR_QUESTION = 0.45
 """Or one whose nearest sentence has this cosine."""
 STALE_DAYS = 5 * 365
-"""Sources older than this are stale; only asked of questions about a time."""
+"""Sources older than this are stale. Checked only for questions about a time."""
 SHORTEST = 5
 """Words of a passage that can say anything."""
 NEAR_CHECKED = 2
-"""So many of the best-ranked passages whose words do not tell are compared by meaning: precision looks at the top, and
+"""How many top-ranked passages without shared words are compared by meaning: precision depends on the top, and
 a vector costs more than everything else at this checkpoint."""
 SURE, UNSURE = 0.85, 0.6
 
@@ -141,7 +141,7 @@ class RetrievalReading:
     """How much of the words of each side or part they have."""
     missing: tuple[str, ...]
     about: tuple[bool, ...]
-    """Which passages speak of the question."""
+    """Whether each passage is about the question."""
     quality: float
     problems: tuple[Issue, ...]
 
@@ -371,7 +371,7 @@ def _reading(
 
 
 def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
-    """By words and, with vectors, by meaning; whichever speaks more for the answer."""
+    """Return the higher of the scores by words and, with vectors, by meaning."""
     named = _share_named(asked, answer)
     # Without its marks a quotation is the passage's own sentence, whose vector the checkpoint before this one made.
     said = [text for sentence in answer.sentences[:MOST_COMPARED] if words(text := without_citations(sentence.text))]

@@ -99,7 +99,7 @@ def weights_of(profile: Profile) -> Weights:
 
 @cache
 def version() -> str:
-    """Changes with every coefficient: stands in the records of whatever was judged."""
+    """Return a version that changes with every coefficient; it is stored with each verdict."""
     return content_hash(_load_coefficients()["profiles"]).removeprefix("sha256:")[:12]
 
 
@@ -154,7 +154,7 @@ def features_without_passages(question: str, answer: str) -> dict[str, float]:
 
 
 def probability_without_passages(question: str, answer: str) -> float:
-    """That an answer nobody gave a source for invents nothing."""
+    """Return the probability that an answer without passages invents nothing."""
     return weights_of(Profile.UNSOURCED).probability(features_without_passages(question, answer))
 
 
@@ -215,7 +215,7 @@ class BuiltinAbstention:
 
 
 def read_abstention(answer: str) -> AbstentionReading:
-    """Whether an answer declines: it says so, and does not then answer all the same."""
+    """Return whether an answer declines to answer and does not then answer after all."""
     text = answer[:READ]
     if curt := _CURT.match(text):
         return AbstentionReading(abstained=True, probability=0.98, words=curt[0].strip())
@@ -249,7 +249,7 @@ def answerable(question: str, evidence: Evidence) -> Answerability:
 
 
 def answer_features(asked: AskedQuestion, looked: Support, evidence: Evidence) -> dict[str, float]:
-    """What is weighed: support for the question's own words, and whether something of the asked kind stands there."""
+    """Return the features: support for the question's words, and whether the expected kind of answer occurs."""
     best = evidence.sentences[looked.best or 0]
     keys = list(dict.fromkeys(asked.key_stems))
     missing = [stem for stem in keys if stem not in evidence.stems]
@@ -295,18 +295,18 @@ SUPPORTED = 0.5
 """A claim at least this probable counts as supported."""
 CONTRADICTED = 0.15
 """The most for a claim whose best sentence is the same but for a number, a negation or an opposite. Labelled data have
-too few of these for a coefficient to learn them, and nobody forgives a judge that misses one."""
+too few of these to fit a coefficient, and missing one is a grave error of a judge."""
 UNCITED_CAP = 4.0
 """The most an answer can reach while one of its supported claims has no citation."""
 CONTRADICTED_CAP = 1.0
-"""The most for an answer whose claims the passages mostly speak against."""
+"""The highest score of an answer most of whose claims the passages contradict."""
 RELATED = 0.25
 """Below this share of its words in the passages, an unsupported answer has nothing to do with them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedClaim:
-    """One claim, how probable its support is, and where that support stands."""
+    """One claim, the probability that it is supported, and the best supporting sentence."""
 
     claim: Claim
     probability: float
@@ -324,7 +324,7 @@ class JudgedClaim:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether its best sentence speaks against it."""
+        """Whether its best sentence contradicts it."""
         return self.support.consistency.contradicts
 
 

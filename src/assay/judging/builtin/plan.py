@@ -81,7 +81,7 @@ class PlanReading:
 
     @property
     def intent(self) -> float:
-        """How far the plan asks what the user asked."""
+        """How far the plan follows the intent of the question."""
         score = 0.6 * self.nearness + 0.4 * self.kept
         for finding in self.findings:
             score *= finding.factor
@@ -89,7 +89,7 @@ class PlanReading:
 
     @property
     def coverage(self) -> float:
-        """How much of what was asked for is searched."""
+        """How much of the question the queries cover."""
         return sum(self.aspects) / len(self.aspects)
 
     @property
@@ -205,12 +205,12 @@ def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Pl
 
 
 def _is_abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
-    """Whether a name stands there as the first letters of several: European Union, EU."""
+    """Return whether a name occurs as an abbreviation, such as EU for European Union."""
     return any(1 < len(stem) <= 5 and shown[:1].lower() in stem and stem in initials for stem in union)
 
 
 def _times(asked: AskedQuestion, queries: Sequence[str]) -> Iterator[PlanFinding]:
-    """New was asked for and nothing new is searched, or the other way round."""
+    """Find queries that ignore the time of the question: new for old, or the reverse."""
     text = " ".join(queries)
     there = {word for phrase in time_words(text) for word in words(phrase)}
     new_there = bool(there & NEW_WORDS) or bool({int(year) for year in _YEAR.findall(text)} - _years(asked.text))
@@ -238,7 +238,7 @@ def _mostly_old(queries: Sequence[str]) -> bool:
 
 
 def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
-    """What the question rules out, searched as if it were wanted."""
+    """Find queries for what the question excludes."""
     for excluded in asked.excluded:
         ruled_out = stems(excluded)
         wanted = [
@@ -252,7 +252,7 @@ def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[fr
 
 
 def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
-    """A word of the question replaced by its opposite, or a negation that is gone."""
+    """Find queries with the opposite of a term in the question, or without its negation."""
     union, own = frozenset[str]().union(*found), frozenset(stems(asked.text))
     for stem in sorted(own - union):
         turned = sorted(other for pair in OPPOSITES if stem in pair for other in pair - {stem} if other in union - own)
@@ -268,7 +268,7 @@ def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozens
 
 
 def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
-    """Who, when or how much was asked, and no query says a word of it."""
+    """Find kinds of answers (who, when, how much) that no query looks for."""
     if asked.sides or len(asked.parts) > 1 or asked.kind not in _CUED:
         return
     union = frozenset[str]().union(*found)

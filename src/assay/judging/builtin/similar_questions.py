@@ -73,7 +73,7 @@ def _exact(question: str) -> _Exact:
 
 
 def _contradict(keys: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether one has the opposite of a word of the other, or the words they share in another order."""
+    """Return whether the questions contain opposites, or share terms in another order."""
     here, there = set(keys), set(others)
     if any(pair & (here - there) and pair & (there - here) for pair in OPPOSITES):
         return True

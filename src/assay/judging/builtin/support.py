@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # lead to, and each is made once.
 
 MOST_SENTENCES = 3_000
-"""Of all passages together; what comes after them is not looked at, and the judge says so."""
+"""Limit over all passages together. Text beyond it is not read, and the verdict reports that."""
 WINDOW = 3
 """Neighbouring sentences that may support a claim together."""
 
@@ -93,7 +93,7 @@ class Evidence:
         return Counter(stem for sentence in self.sentences for stem in sentence.stems)
 
     def weight(self, stem: str) -> float:
-        """How much a stem tells: the rarer, the more."""
+        """Return the weight of a stem: the rarer, the higher."""
         return math.log(1 + (len(self.sentences) + 1) / (self._counts[stem] + 0.5))
 
     def window(self, place: int) -> list[EvidenceSentence]:
@@ -143,17 +143,17 @@ _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
 _UNDERLINED = re.compile(r"(?<!\w)(_{1,2})(?=[^\s_])(.+?)(?<=[^\s_])\1(?!\w)")
 _OPENED = re.compile(r"^(?:\*\*|`)(?=\S)|(?<=\S)(?:\*\*|`)$")
-"""Emphasis over several sentences: its other end stands in another one."""
+"""Emphasis over several sentences: its closing mark is in a later sentence."""
 
 
 _MARKS = (_LINK, _REFERENCE, _ADDRESS, _EMPHASIS, _UNDERLINED)
 """Links stand inside emphasis, so they go first."""
 _KEPT = "\ue000"
-"""Stands for a piece of code while marks are taken from the text around it; of private use, so no text means it."""
+"""Placeholder for code while marks are removed around it; a private-use character that no text contains."""
 
 
 def remove_marks(sentence: str) -> str:
-    """A sentence without marks; as it stands where nothing would be left."""
+    """Return a sentence without Markdown marks, or unchanged if nothing would be left."""
     plain = _CLOSING_HASHES.sub("", _LEADING.sub("", sentence.replace(_KEPT, "")))
     code = [found[2] for found in _CODE.finditer(plain)]
     plain = _CODE.sub(_KEPT, plain)
@@ -199,7 +199,7 @@ _LESS = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Consistency:
-    """What speaks against a claim being supported."""
+    """Contradictions between a claim and the evidence."""
 
     numbers: int
     """How many numbers, dates and times the claim states."""
@@ -212,9 +212,9 @@ class Consistency:
     negation_differs: bool
     """One of claim and best sentence is negated, the other is not."""
     opposites: tuple[str, ...]
-    """The claim has a word, its best sentence the opposite one."""
+    """Terms of the claim whose opposite is in its best sentence."""
     direction_differs: bool
-    """The claim tells of more, its best sentence of less, or the other way round."""
+    """Whether the claim states an increase and its best sentence a decrease, or the reverse."""
     replaced: tuple[str, ...]
     """The claim has one number, its best sentence another of the same kind in its place."""
     frame: float
@@ -263,7 +263,7 @@ def consistency(
 
 
 def _is_stated(fact: Fact, among: Iterable[Fact]) -> bool:
-    """Whether a number or date stands there, counting whatever it may: 40 of something is at least the number 40."""
+    """Return whether a number or date occurs, with any unit: "40 days" contains 40."""
     return any(fact.fits(other) or fact.value == other.value or fact.value in other.value.split("-") for other in among)
 
 
@@ -272,7 +272,7 @@ def _is_negated(sentence: EvidenceSentence) -> bool:
 
 
 def _direction(sentence: EvidenceSentence) -> int:
-    """1 when a sentence tells of more, -1 of less, 0 of neither or both; a negation turns it round."""
+    """Return 1 for an increase, -1 for a decrease, 0 for neither or both; a negation reverses it."""
     more = sum(token.stem in _MORE for token in sentence.tokens) - sum(token.stem in _LESS for token in sentence.tokens)
     sign = (more > 0) - (more < 0)
     return -sign if _is_negated(sentence) else sign
@@ -316,7 +316,7 @@ def _is_number(token: Token) -> bool:
 
 
 def adds_restriction(claim: EvidenceSentence, best: EvidenceSentence | None) -> bool:
-    """Whether the claim says only, except or unless where its support does not."""
+    """Return whether the claim contains "only", "except" or "unless" and its support does not."""
     return bool(claim.stems & RESTRICTORS) and (best is None or not best.stems & RESTRICTORS)
 
 
@@ -362,7 +362,7 @@ def support(claim: str, evidence: Evidence) -> Support:
 
 
 def coverage(wanted: Sequence[str], stems: frozenset[str], evidence: Evidence) -> float:
-    """The share of the wanted stems that are there, rare ones counting more; 1 when nothing is wanted."""
+    """Return the share of these stems that occur, weighted by rarity; 1 without any stems."""
     total = math.fsum(map(evidence.weight, wanted))
     return math.fsum(evidence.weight(stem) for stem in wanted if stem in stems) / total if total else 1.0
 
@@ -428,7 +428,7 @@ def _together(wanted: Sequence[str], places: Sequence[int], evidence: Evidence) 
 
 
 def _gap(asked: EvidenceSentence, stems: frozenset[str]) -> float:
-    """The longest run of a claim's content that stands in none of these, as a share of the claim."""
+    """Return the longest run of a claim's content that is in none of these, as a share of the claim."""
     runs = [0]
     order = [token.stem for token in asked.tokens if token.stem not in FUNCTION_WORDS]
     for stem in order:
