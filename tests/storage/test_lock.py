@@ -211,7 +211,7 @@ def test_a_body_that_raises_lets_go(database: Path) -> None:
 def test_the_lock_files_belong_to_their_owner_alone_and_name_the_holder(database: Path) -> None:
     with lock_of(database).held():
         door = database.with_name("notes.db.lock")
-        assert door.read_text() == str(os.getpid())
+        assert door.read_text().strip() == str(os.getpid())
         assert stat.S_IMODE(door.stat().st_mode) == 0o600
         assert stat.S_IMODE(database.with_name("notes.db.queue").stat().st_mode) == 0o600
 

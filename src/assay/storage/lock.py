@@ -25,6 +25,9 @@ from assay.clock import Clock
 from assay.errors import StoreBusy
 from assay.storage.failures import of_file
 
+_WIDEST_PID = 10
+"""Digits that a process id may have."""
+
 
 class WriteLock:
     """The right to write to one database file."""
@@ -81,8 +84,8 @@ class WriteLock:
             os.close(turnstile)
         # Our name on the door is a courtesy: a full disk must not make a held lock fail, let alone leak.
         with suppress(OSError):
-            os.ftruncate(door, 0)
-            os.pwrite(door, str(os.getpid()).encode(), 0)
+            # Always as long, so that the file keeps its size: changing it would wait for the disk.
+            os.pwrite(door, f"{os.getpid():<{_WIDEST_PID}}".encode(), 0)
         return door
 
     def _lock_file(self, path: Path, deadline: float) -> int:
