@@ -18,30 +18,27 @@ from assay.storage.rows import from_row, to_row
 from assay.storage.tables import memories, memory_saves
 
 _ADD = memory_saves.insert()
-NEWEST = 5_000
-"""Saves of one actor that are looked at for floods of notes that are all alike."""
+NEWEST = 20_000
+"""Saves of the store that are looked at for floods of notes that are all alike."""
 
 
 def _count_alike(*, of_others: bool) -> Select[Any]:
+    """Newest first and without a subquery for the newest, so that SQLite stops reading at the last one wanted."""
     columns = memory_saves.c
-    newest = (
-        select(columns.tenant, columns.neighbour_id, columns.similarity, columns.decision)
-        .where(mine(memory_saves), columns.actor == bindparam("actor"), columns.at >= bindparam("since"))
-        .order_by(columns.at.desc())
-        .limit(NEWEST)
-        .subquery()
-    )
-    near = (memories.c.tenant == newest.c.tenant) & (memories.c.id == newest.c.neighbour_id)
+    near = (memories.c.tenant == columns.tenant) & (memories.c.id == columns.neighbour_id)
+    newest = select(func.max(columns.id)).scalar_subquery() - NEWEST
     found = (
-        select(newest.c.neighbour_id)
-        .select_from(newest.join(memories, near))
-        .where(newest.c.similarity >= bindparam("similarity"))
+        select(columns.neighbour_id)
+        .select_from(memory_saves.join(memories, near))
+        .where(mine(memory_saves), columns.actor == bindparam("actor"), columns.at >= bindparam("since"))
+        .where(columns.similarity >= bindparam("similarity"), columns.id > newest)
+        .order_by(columns.at.desc())
     )
     if of_others:
-        kept = newest.c.decision != SaveDecision.REJECT.value
+        kept = columns.decision != SaveDecision.REJECT.value
         found = found.where(kept, memories.c.written_by != bindparam("actor"))
     else:
-        found = found.where(newest.c.decision == SaveDecision.STORE.value)
+        found = found.where(columns.decision == SaveDecision.STORE.value)
     return select(func.count()).select_from(found.limit(bindparam("enough")).subquery())
 
 
@@ -161,8 +158,9 @@ class Saves(Repository):
     ) -> int:
         """Count an actor's newest saves, from a moment on, that were kept beside a memory this similar.
 
-        Counting ends at `enough` and looks at the `NEWEST` saves: it happens in every save of a program, while others
-        wait. With `of_others`, only saves beside what somebody else wrote count, and those that took its place, too.
+        Counting ends at `enough` and looks at the `NEWEST` saves of the store: it happens in every save of a program,
+        while others wait. With `of_others`, only saves beside what somebody else wrote count, and those that took its
+        place, too.
         """
         counted = self._rows(
             _ALIKE_OF_OTHERS if of_others else _ALIKE, actor=actor, similarity=similarity, since=since, enough=enough
