@@ -7,9 +7,9 @@ differ. What differs in the subject is what changed, and is listed. The first ru
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,7 @@ class RunsCompared:
 
     def to_frame(self) -> Any:
         """A pandas table: one row a comparison and metric."""
-        if importlib.util.find_spec("pandas") is None:
+        if find_spec("pandas") is None:
             raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
         return importlib.import_module("pandas").DataFrame(self._records())
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.tuning.choices import FusionChoice
-from assay.evaluation.tuning.columns import Votes, cases_of, undominated
+from assay.evaluation.tuning.columns import Floats, Votes, cases_of, undominated
 from assay.evaluation.tuning.trails import LoggedCase
 from assay.evaluation.tuning.weighing import weights_of
 from assay.memory.searching.aggregation import COUNTED
@@ -28,8 +28,6 @@ from assay.metrics.ordering import UNJUDGED
 from assay.metrics.ranking import Columns, Kernel, Question, answer
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel
-
-Floats = NDArray[np.float64]
 
 METRICS = ("ndcg", "recall", "precision", "mrr", "success", "ap")
 BLOCK_CELLS = 1 << 20
