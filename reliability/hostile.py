@@ -28,7 +28,7 @@ import numpy as np
 from assay.clock import SystemClock
 from assay.errors import AssayError, NotReady
 from assay.evaluation.datasets import load_dataset
-from assay.evaluation.simulating import SimulatedClock
+from assay.evaluation.simulation import SimulatedClock
 from assay.memory.engine import Engine
 from assay.memory.learning.standing import FLAG
 from assay.metrics.engine import measure_mappings

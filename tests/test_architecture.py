@@ -107,8 +107,6 @@ READS_FILES = {
     "assay.evaluation.datasets.loading": {"load_dataset", "load_named", "read_path"},
     "assay.evaluation.datasets.registry": {"Registry"},
     "assay.evaluation.labelling": {"LabelJournal", "LabelSession"},
-    "assay.evaluation.labelling.journal": {"LabelJournal"},
-    "assay.evaluation.labelling.session": {"LabelSession"},
     "assay.evaluation.reporting.surroundings": {"around"},
     "assay.evaluation.shelf": {"Shelf", "FilePlaces"},
     "assay.wiring": {"lookup_of", "registry_of"},

@@ -12,7 +12,7 @@ from tests.cli.telling import Run, runner
 
 from assay.clock import SystemClock
 from assay.evaluation.datasets import export_dataset
-from assay.evaluation.labelling.journal import LabelJournal, Pressed
+from assay.evaluation.labelling import LabelJournal, Pressed
 from assay.private_files import make_private_folder, open_new_private
 from assay.records.datasets import Case, Dataset, Document, Grade
 

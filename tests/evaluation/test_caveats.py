@@ -11,8 +11,7 @@ from tests.cli.telling import runner
 from tests.systems.sample import Given, dataset, grades
 
 from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
-from assay.evaluation.ci.junit import junit
-from assay.evaluation.ci.markdown import pull_request, summary
+from assay.evaluation.ci import junit, pull_request, summary
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import judge
 from assay.evaluation.measure import Measurement, Request, measure_files

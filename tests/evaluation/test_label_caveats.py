@@ -9,10 +9,10 @@ from tests.evaluation.made import golden, good, run_of
 from tests.systems.sample import Given
 
 from assay.evaluation.comparing import compare_two
-from assay.evaluation.copies import copy_units, find_copies, join_units
 from assay.evaluation.datasets import check_dataset
 from assay.evaluation.datasets import show as overview
 from assay.evaluation.measure import Request, measure_files
+from assay.evaluation.placement import copy_units, find_copies, join_units
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import run

@@ -15,7 +15,7 @@ from tests.analysis.made import session as made_session
 
 from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
-from assay.evaluation.manual_grades import keep_grades
+from assay.evaluation.labelling import keep_grades
 from assay.memory import retention
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
 from assay.settings import Settings

@@ -13,7 +13,7 @@ from assay import Research
 from assay.analysis.prompts import PromptBook
 from assay.api import Memory
 from assay.errors import SettingError
-from assay.evaluation.harvesting.harvest import harvest
+from assay.evaluation.harvesting import harvest
 from assay.judging.prompts import version_for
 from assay.memory.engine import Engine
 from assay.records import Draft, Origin, Scope

@@ -16,12 +16,18 @@ from assay.errors import NothingMeasured
 from assay.evaluation import caveats
 from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
 from assay.evaluation.clusters import cluster_caveat
-from assay.evaluation.copies import copies_in, copy_units, join_units
 from assay.evaluation.default_metrics import leading_tier
 from assay.evaluation.floors import floors_of
 from assay.evaluation.label_caveats import copy_caveats, label_caveats
-from assay.evaluation.placing import place_results
-from assay.evaluation.placing.undecided import find_unplaced, placement_caveat, refuse_undecided
+from assay.evaluation.placement import (
+    copies_in,
+    copy_units,
+    find_unplaced,
+    join_units,
+    place_results,
+    placement_caveat,
+    refuse_undecided,
+)
 from assay.evaluation.results import RunResult
 from assay.hashing import content_hash
 from assay.metrics import outcomes

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.evaluation.copies import copies_in, copy_units
-from assay.evaluation.placing import place_results
+from assay.evaluation.placement import copies_in, copy_units, place_results
 from assay.metrics.anchors import matches, may_match
 from assay.records.anchors import GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.clock import SystemClock
-from assay.evaluation.simulating.rounds import Place, SimulatedClock
+from assay.evaluation.simulation import Place, SimulatedClock
 from assay.memory.engine import Engine
 from assay.memory.learning import Learning, Policy
 from assay.memory.learning.standing import FLAG

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from tests.evaluation.made import reading
 
 from assay.errors import InputError
-from assay.evaluation.ci.junit import junit
-from assay.evaluation.ci.markdown import MARKER, escaped, pull_request, summary
-from assay.evaluation.ci.outputs import Outputs, step_summary
-from assay.evaluation.ci.sarif import sarif
+from assay.evaluation.ci import MARKER, Outputs, escaped, junit, pull_request, sarif, step_summary, summary
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import RuleVerdict, Status, Verdict
 

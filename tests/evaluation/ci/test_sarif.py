@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped] # it has no stubs here
 from tests.evaluation.made import reading
 
-from assay.evaluation.ci.outputs import Outputs
-from assay.evaluation.ci.sarif import MOST, case_lines, sarif
+from assay.evaluation.ci import MOST, Outputs, case_lines, sarif
 from assay.evaluation.comparing import Compared, compare_two
 from assay.evaluation.gating import Verdict
 

@@ -12,9 +12,7 @@ from assay.errors import EndpointUnavailable, InputError, NothingMeasured
 from assay.evaluation.caveats import left_out_caveats
 from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
 from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
-from assay.evaluation.generating import GenerateOptions, generate
-from assay.evaluation.generating.sections import telling
-from assay.evaluation.generating.templates import question
+from assay.evaluation.question_generation import GenerateOptions, generate, question, telling
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
 from assay.records.caveats import CaveatKind
 from assay.records.datasets import Document

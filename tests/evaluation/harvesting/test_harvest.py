@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import NothingMeasured
-from assay.evaluation.harvesting.diversity import most_diverse, word_vectors
-from assay.evaluation.harvesting.harvest import By, distinct, largest_remainder, sample
-from assay.evaluation.harvesting.weak_labels import weak_grades
+from assay.evaluation.harvesting import By, distinct, largest_remainder, most_diverse, sample, weak_grades, word_vectors
 from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, LoggedQuery, Origin
 from assay.records.evidence import PLANNED_SEARCH
 from assay.testing import FixedClock

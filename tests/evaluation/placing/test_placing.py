@@ -6,9 +6,7 @@ import time
 
 import pytest
 
-from assay.evaluation.placing import Placing
-from assay.evaluation.placing.corpus import CorpusText
-from assay.evaluation.placing.paths import Paths
+from assay.evaluation.placement import CorpusText, Paths, Placing
 from assay.records.anchors import GoldAnchors, GoldSupport, PlacedChunk, RetrievedChunk, Spot
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case, Dataset, Document

@@ -12,7 +12,7 @@ import pytest
 
 from assay.errors import NothingMeasured
 from assay.evaluation.datasets.generated import ACCEPTED
-from assay.evaluation.generating import generate
+from assay.evaluation.question_generation import generate
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run

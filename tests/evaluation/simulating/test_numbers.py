@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from assay.evaluation.simulating.numbers import Drift, Ground, Searched, Trial, Verdict, drifts, of_round
+from assay.evaluation.simulation import Drift, Ground, Searched, Trial, Verdict, drifts, of_round
 
 KNOWN = tuple(f"m_{number}" for number in range(20))
 GRADES = {f"q_{number}": {f"m_{number}": 3} for number in range(20)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.evaluation.simulating.users import Habits, deeds
+from assay.evaluation.simulation import Habits, deeds
 
 SHOWN = tuple(f"m_{number}" for number in range(10))
 SURE = Habits(patience=0.0, reads_good=1.0, reads_bad=0.0, votes=1.0, mistaken=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.evaluation.tuning.trails import LoggedCase
+from assay.evaluation.tuning.choices import LoggedCase
 from assay.records import Channel, ChannelCandidates, Intent
 
 Scores = Mapping[str, float]

@@ -15,8 +15,7 @@ from assay import wiring
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.tuning import FusionChoice, LoggedCase, Replay, Space, gather, space_of
-from assay.evaluation.tuning.trails import memory_of
-from assay.evaluation.tuning.weighing import CHANNELS, weights_of
+from assay.evaluation.tuning.choices import CHANNELS, memory_of, weights_of
 from assay.memory.searching.aggregation import aggregate, floor_of
 from assay.memory.searching.fusion import fuse
 from assay.memory.searching.options import SearchOptions, weights_over

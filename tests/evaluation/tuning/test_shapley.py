@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.evaluation.tuning.logs import drawn
 
 from assay.evaluation.tuning import FusionChoice, Replay, channel_values
-from assay.evaluation.tuning.shapley import shapley
+from assay.evaluation.tuning.decision import shapley
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel
 

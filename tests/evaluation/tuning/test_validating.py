@@ -8,7 +8,7 @@ from tests.evaluation.tuning.logs import drawn
 
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.tuning import FusionChoice, Replay, Space, Trials, nested, space_of, tune
-from assay.evaluation.tuning.validating import IN_FORCE, choose, splits
+from assay.evaluation.tuning.decision import IN_FORCE, choose, splits
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel, FusionMethod
 

@@ -12,8 +12,8 @@ from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.evaluation.datasets import export_dataset
-from assay.evaluation.generating import Generated, GenerateOptions, generate
-from assay.evaluation.labelling.tasks import FILE_NAME, write_tasks
+from assay.evaluation.labelling import FILE_NAME, write_tasks
+from assay.evaluation.question_generation import Generated, GenerateOptions, generate
 from assay.records.checked import one_of
 from assay.wiring.models import has_model, open_model
 

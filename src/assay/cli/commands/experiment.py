@@ -15,8 +15,7 @@ from assay.clock import SystemClock
 from assay.errors import BadValue
 from assay.evaluation.datasets import for_scoring, load_dataset
 from assay.evaluation.differences import number
-from assay.evaluation.experiments import Book, Experiment, Plan, Try, count_tries, perform
-from assay.evaluation.experiments.deciding import EXIT_CODES
+from assay.evaluation.experiments import EXIT_CODES, Book, Experiment, Plan, Try, count_tries, perform
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.running.folder import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions

@@ -12,7 +12,7 @@ import typer
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
-from assay.evaluation.ci.outputs import Outputs, find_step_summary, step_summary
+from assay.evaluation.ci import Outputs, find_step_summary, step_summary
 from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.judge import answer, ask
 from assay.evaluation.gating.verdict import Status, told, word

@@ -21,6 +21,7 @@ from assay.clock import SystemClock
 from assay.errors import InputError
 from assay.evaluation.datasets import export_dataset, load_dataset
 from assay.evaluation.labelling import (
+    FILE_NAME,
     AgreementReport,
     Applied,
     LabelJournal,
@@ -32,7 +33,6 @@ from assay.evaluation.labelling import (
     standing,
     tasks_of,
 )
-from assay.evaluation.labelling.tasks import FILE_NAME
 from assay.formats.grid import grid
 
 WhatArgument = Annotated[

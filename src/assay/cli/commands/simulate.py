@@ -17,7 +17,7 @@ from assay.extras import need_extra
 from assay.formats.grid import grid
 
 if TYPE_CHECKING:
-    from assay.evaluation.simulating import Drift, Judged, RoundNumbers, Simulated, Verdict
+    from assay.evaluation.simulation import Drift, Judged, RoundNumbers, Simulated, Verdict
 
 EXITS = {"held": 0, "grown": 1, "unclear": 2}
 EVERY = 5
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
         need_extra("memory")
-        from assay.evaluation.simulating import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.simulation import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the extra "memory"
 
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))

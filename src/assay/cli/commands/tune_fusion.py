@@ -19,8 +19,7 @@ from assay.clock import SystemClock
 from assay.errors import BadValue
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.default_metrics import default_metrics
-from assay.evaluation.experiments import Plan, perform
-from assay.evaluation.experiments.performing import Performed
+from assay.evaluation.experiments import Performed, Plan, perform
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.running.folder import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions

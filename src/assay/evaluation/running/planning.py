@@ -17,10 +17,9 @@ from typing import Any
 from assay.errors import BadValue, NotCovered, NothingMeasured
 from assay.evaluation.case_metrics import measurable
 from assay.evaluation.clusters import clusters_of
-from assay.evaluation.copies import COPIES, copies_in
 from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.floors import floors_of
-from assay.evaluation.placing import PLACING
+from assay.evaluation.placement import COPIES, PLACING, copies_in
 from assay.evaluation.scoring import instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added

@@ -1,17 +1,13 @@
-"""Tuning fusion: other weights and methods, tried on what searches logged, without touching an index.
+"""Tuning fusion: other weights and methods, tried on the lists that searches logged, without touching an index.
 
-`choices` one way to fuse and how it is set, `space` which ones are tried, `trails` what was logged for each case,
-`replaying` what a way to fuse would have shown (thousands of them a second), `validating` what choosing the best of
-them is really worth (nested cross-validation), `shapley` what each channel is worth, `verdict` all of it in one answer.
+- `choices`: ways to fuse, the candidates to try, and the logged lists they are tried on.
+- `replay`: what other ways to fuse would have shown.
+- `decision`: cross-validation, the value of each channel, and whether to change anything.
 """
 
-from assay.evaluation.tuning.choices import FusionChoice
-from assay.evaluation.tuning.replaying import Replay
-from assay.evaluation.tuning.shapley import ChannelValue, channel_values
-from assay.evaluation.tuning.space import Space, space_of
-from assay.evaluation.tuning.trails import LoggedCase, gather
-from assay.evaluation.tuning.validating import Nested, Trials, nested
-from assay.evaluation.tuning.verdict import Tuned, tune
+from assay.evaluation.tuning.choices import FusionChoice, LoggedCase, Space, gather, space_of
+from assay.evaluation.tuning.decision import ChannelValue, Nested, Trials, Tuned, channel_values, nested, tune
+from assay.evaluation.tuning.replay import Replay
 
 __all__ = [
     "ChannelValue",

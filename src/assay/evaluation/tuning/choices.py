@@ -1,13 +1,34 @@
-"""One way to fuse, as a value: method, weights, RRF's constant and what further passages add."""
+"""Ways to fuse channels, which of them to try, and the logged lists they are tried on.
+
+- One way to fuse: method, weights, RRF constant.
+- The candidates to try.
+- Weights for one kind of query.
+- Logged lists of each case.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from assay.errors import BadValue
-from assay.memory.searching.options import BASE_WEIGHTS, SearchOptions
-from assay.records import Channel, FusionMethod, Intent
+import numpy as np
+
+from assay.errors import BadValue, NothingMeasured
+from assay.memory.searching.options import BASE_WEIGHTS, QUICK_SHARE, WEIGHTS, SearchOptions
+from assay.metrics.inputs import grades_by_unit
+from assay.records import Channel, ChannelCandidates, FusionMethod, Intent
+from assay.records.equivalence import NO_CLASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from assay.records.datasets import Case
+    from assay.systems.assay_engine import AssaySystem, Trail
+
+
+# --- One way to fuse: method, weights, RRF constant ---
 
 NEUTRAL = Intent.UNDERSTAND
 """The intent that shifts no weight: its weights are the base of all others."""
@@ -75,3 +96,149 @@ def _toml(settings: Mapping[str, str]) -> Iterator[str]:
 def repr_toml(text: str) -> str:
     """A word as TOML writes it."""
     return f'"{text}"'
+
+
+# --- The candidates to try ---
+#
+# Weights are drawn evenly on the scale of their logarithms, since halving one and doubling it are equally far. What is
+# in force always stands first, so that choosing among the space can always come to "keep it".
+
+FOLD = 8.0
+"""A weight is tried from an eighth of what it is to eight times that."""
+MOST = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Space:
+    """What may be tried."""
+
+    methods: tuple[FusionMethod, ...] = tuple(FusionMethod)
+    rrf_ks: tuple[int, ...] = (10, 30, 60, 100)
+    coefficients: tuple[float, ...] = ()
+    """Empty: as in force."""
+    ranges: Mapping[Channel, tuple[float, float]] = field(default_factory=dict)
+    """The least and the most of a weight, where it is not around what is in force."""
+    count: int = 2_000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= MOST:
+            raise BadValue(f"{self.count} configurations are not from 1 to {MOST:,}", remedy="Try some thousands.")
+        if not self.methods:
+            raise BadValue("the space has no method", remedy="Name convex, rrf or both.")
+        for channel, (least, most) in self.ranges.items():
+            if not 0.0 < least <= most < np.inf:
+                raise BadValue(
+                    f"the range {least:g} to {most:g} of {channel} cannot be drawn from",
+                    remedy="Give two numbers above 0, the lower one first.",
+                )
+
+
+def space_of(incumbent: FusionChoice, space: Space, rng: np.random.Generator) -> list[FusionChoice]:
+    """What is in force, then `count` others, each once."""
+    ranges = [space.ranges.get(one, _around(incumbent.weights[one])) for one in Channel]
+    low, high = np.log(np.array(ranges)).T
+    drawn = np.exp(rng.uniform(low, high, size=(space.count, len(Channel))))
+    if not space.ranges:
+        # Only proportions count; with the sum that is in force, weights can be compared by eye.
+        drawn *= sum(incumbent.weights.values()) / drawn.sum(axis=1, keepdims=True)
+    coefficients = space.coefficients or (incumbent.coefficient,)
+    found: dict[str, FusionChoice] = {}
+    for number, weights in enumerate(drawn):
+        one = FusionChoice(
+            method=space.methods[number % len(space.methods)],
+            weights=_readable(weights),
+            rrf_k=int(rng.choice(space.rrf_ks)),
+            coefficient=float(rng.choice(coefficients)),
+        )
+        found[repr(one)] = one
+    return [incumbent, *(one for one in found.values() if one != incumbent)]
+
+
+def _around(weight: float) -> tuple[float, float]:
+    return weight / FOLD, weight * FOLD
+
+
+def _readable(weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> dict[Channel, float]:
+    """Three digits: nobody can tell more apart, and people will read them in a settings file."""
+    return {channel: float(f"{weight:.3g}") for channel, weight in zip(Channel, weights.tolist(), strict=True)}
+
+
+# --- Weights for one kind of query ---
+
+CHANNELS = tuple(Channel)
+
+
+def weights_of(choices: Sequence[FusionChoice], intent: Intent, asked: Collection[Channel]) -> NDArray[np.float64]:
+    """[choice, channel]: what `SearchOptions.weights_for` gives each of them, all at once, over the sum of its base.
+
+    Only the proportion of weights moves an order; on one scale, equal scores can be told from nearly equal ones.
+    """
+    base = np.array([[one.weights[channel] for channel in CHANNELS] for one in choices])
+    base /= base.sum(axis=1, keepdims=True)
+    weights = base if intent is NEUTRAL else base * _SHIFTS[intent]
+    if Channel.BM25 not in asked:
+        words = CHANNELS.index(Channel.FTS5)
+        weights = weights.copy()
+        weights[:, words] = np.maximum(weights[:, words], QUICK_SHARE * weights[:, CHANNELS.index(Channel.BM25)])
+    return weights
+
+
+_SHIFTS = {
+    intent: np.array([WEIGHTS[intent][channel] / BASE_WEIGHTS[channel] for channel in CHANNELS]) for intent in Intent
+}
+
+
+# --- Logged lists of each case ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedCase:
+    """One case with what fusion was given for it."""
+
+    case_id: str
+    lists: tuple[ChannelCandidates, ...]
+    intent: Intent
+    """Whose weights were used."""
+    grades: Mapping[str, int]
+    """By unit, those judged not relevant too."""
+    unit_of: Mapping[str, str]
+    """From a passage's id to what is ranked: its document, or the class of equal documents that one belongs to."""
+
+    @property
+    def asked(self) -> tuple[Channel, ...]:
+        """The channels that gave a list, in the order of fusion."""
+        named = {one.channel for one in self.lists}
+        return tuple(one for one in Channel if one.value in named)
+
+
+def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[LoggedCase]:
+    """Ask every case that has grades, once, and keep what was logged."""
+    adaptive = bool(system.subject()["flags"]["adaptive_fusion"])
+    found = [logged_case(one, system.trail(one, k), adaptive=adaptive) for one in cases if one.grades]
+    if not found:
+        raise NothingMeasured(
+            "no case has graded documents, and fusion is tuned on those",
+            remedy="Give a dataset with relevance labels, such as hotel or agent-memory.",
+        )
+    return found
+
+
+def logged_case(case: Case, trail: Trail, *, adaptive: bool) -> LoggedCase:
+    """A case and its search, as tuning sees them."""
+    classes = case.equivalence or NO_CLASSES
+    return LoggedCase(
+        case_id=case.id,
+        lists=trail.logged.candidates,
+        intent=trail.result.intent if adaptive else NEUTRAL,
+        grades=grades_by_unit(case.labels, {one: classes.name(one) for one in case.labels}),
+        unit_of={
+            passage: classes.name(trail.document_of.get(memory_of(passage), memory_of(passage)))
+            for offered in trail.logged.candidates
+            for passage in offered.ids
+        },
+    )
+
+
+def memory_of(passage_id: str) -> str:
+    """The memory whose passage this is."""
+    return passage_id.rpartition("#")[0]

@@ -15,8 +15,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
-from assay.evaluation.labelling import Label, agreement, tasks_of
-from assay.evaluation.labelling.session import KEYS, SKIP, UNDO
+from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, agreement, tasks_of
 from assay.records.scope import name_of
 from assay.server.pages.viewing import Page, Pages, View, go_to
 

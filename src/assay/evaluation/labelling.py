@@ -1,0 +1,539 @@
+"""Labelling by hand: tasks, sessions, the file of labels, agreement, and grades given on the dashboard.
+
+- Tasks: pairs of a question and a candidate.
+- The file of labels: appended, never changed.
+- One person's way through the tasks.
+- Labels into a dataset.
+- Agreement between people.
+- Grades given on the dashboard: under whose name, and what they replace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assay.errors import MalformedFile, NotAllowed, NothingMeasured
+from assay.evaluation.datasets.generated import ACCEPTED, is_generated
+from assay.formats.files import write_lines, writing
+from assay.formats.strict_json import Keys, made, one_line, raise_it, read_lines
+from assay.private_files import make_private_folder, open_private
+from assay.records import Judgment, Scope, heading_path, values
+from assay.records.checked import allow, one_of, require
+from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.evidence import HIGHEST_GRADE, JudgmentSource
+from assay.statistics import Agreement, cohen_kappa, krippendorff_alpha
+from assay.text.sectioning import document_sections
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+
+    from assay.clock import Clock
+    from assay.records.anchors import GoldSupport
+    from assay.storage import Store, Work  # needs an extra that a run without a store does not
+
+
+# --- Tasks: pairs of a question and a candidate ---
+
+FILE_NAME = "to_label.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One pair."""
+
+    case_id: str
+    query: str
+    document_id: str
+    title: str = ""
+    text: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a label is about."""
+        return self.case_id, self.document_id
+
+
+def tasks_of(dataset: Dataset) -> list[Task]:
+    """Every graded or anchored document of every case, case by case."""
+    found = [one for case in dataset.cases for one in _of_case(dataset, case)]
+    if not found:
+        raise NothingMeasured(
+            f"{dataset.name} names no document that could be labelled",
+            remedy=f"Give the {FILE_NAME} that `assay dataset build` wrote.",
+        )
+    return found
+
+
+def _of_case(dataset: Dataset, case: Case) -> Iterator[Task]:
+    supports = case.anchors.supports if case.anchors is not None else ()
+    by_path = {one.rel_path: one for one in dataset.documents if one.rel_path}
+    for support in supports:
+        yield _task(case, support.rel_path, by_path.get(support.rel_path), support)
+    for ident in dict.fromkeys(one.document_id for one in case.grades):
+        yield _task(case, ident, dataset.by_id.get(ident), None)
+
+
+def _task(case: Case, ident: str, document: Document | None, support: GoldSupport | None) -> Task:
+    whole = "" if document is None else document.text
+    parts = [whole] if support is None else [support.heading_path, *support.snippets, _part(document, support)]
+    return Task(
+        case_id=case.id,
+        query=case.query,
+        document_id=ident if document is None or support is not None else document.id,
+        title=ident if document is None else document.title,
+        text="\n\n".join(filter(None, parts)),
+    )
+
+
+def _part(document: Document | None, support: GoldSupport) -> str:
+    """What stands under the heading that an anchor names; the whole document where there is none."""
+    if document is None:
+        return ""
+    found = document_sections(document.text, rel_path=document.rel_path, format=document.format)
+    under = [one.text for one in found if heading_path.lies_under(one.heading_path, support.heading_path)]
+    return "".join(under).strip() if support.heading_path and under else document.text
+
+
+def write_tasks(path: Path, tasks: Iterable[Task]) -> None:
+    """Write one pair a line, for the owner's eyes only: the texts may come from a memory."""
+    write_lines(path, (one_line(_task_fields(one)) for one in tasks), private=True)
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """What `write_tasks` wrote."""
+    found = [made(place, _read, raise_it) for place in read_lines(path, raise_it)]
+    if not found:
+        raise NothingMeasured(f"{path} holds nothing to label", remedy="Build it again: `assay dataset build`.")
+    return found
+
+
+def _task_fields(one: Task) -> dict[str, Any]:
+    return {
+        "case": one.case_id,
+        "query": one.query,
+        "document": one.document_id,
+        "title": one.title,
+        "text": one.text,
+    }
+
+
+def _read(value: Any) -> Task:
+    keys = Keys(value, "the pair")
+    found = Task(
+        case_id=keys.need("case"),
+        query=keys.need("query"),
+        document_id=keys.need("document"),
+        title=keys.take("title", ""),
+        text=keys.take("text", ""),
+    )
+    keys.done()
+    return found
+
+
+# --- The file of labels: appended, never changed ---
+#
+# Undoing is a line too. What stands is what is left when every line has been followed in order; a torn last line, as a
+# power cut leaves it, does not count. Several people may write to one file at once.
+
+
+class Pressed(StrEnum):
+    """What a key said."""
+
+    GRADE = "grade"
+    SKIP = "skip"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Label:
+    """One key press."""
+
+    case_id: str
+    document_id: str
+    annotator: str
+    at: datetime
+    pressed: Pressed
+    grade: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "case_id", "document_id", "annotator")
+        require(self, values.moment, "at")
+        require(self, one_of(Pressed), "pressed")
+        allow(self, values.count, "grade")
+        if (self.grade is not None) != (self.pressed is Pressed.GRADE) or (self.grade or 0) > HIGHEST_GRADE:
+            raise MalformedFile(
+                f"a line says {self.pressed} with the grade {self.grade}",
+                remedy=f"A grade is from 0 to {HIGHEST_GRADE}, and nothing else has one.",
+            )
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is about."""
+        return self.case_id, self.document_id
+
+
+class LabelJournal:
+    """Reads and adds to one file of labels."""
+
+    def __init__(self, path: Path, *, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+
+    def add(self, key: tuple[str, str], annotator: str, pressed: Pressed, grade: int | None = None) -> Label:
+        """Write one key press down; it is on the disk when this returns."""
+        case, document = key
+        label = Label(
+            case_id=case, document_id=document, annotator=annotator, at=self._clock.now(), pressed=pressed, grade=grade
+        )
+        line = json.dumps(_label_fields(label), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        with writing(self.path):
+            make_private_folder(self.path.parent)
+            descriptor = open_private(self.path, os.O_RDWR | os.O_APPEND)
+            try:
+                # A torn line before this one must not swallow it.
+                os.write(descriptor, b"\n" + line if _is_torn(descriptor) else line)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        return label
+
+    def labels(self) -> list[Label]:
+        """Every key press, in order."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_bytes().split(b"\n")
+        found = []
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                label = self._read(line, number)
+                found += [] if label is None else [label]
+        return found
+
+    def _read(self, line: bytes, number: int) -> Label | None:
+        try:
+            whole = json.loads(line)
+        except ValueError:
+            return None  # a torn line; nothing that was acknowledged looks like it
+        try:
+            return _label(whole)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise MalformedFile(
+                f"{self.path}, line {number:,} is no label: {problem}",
+                remedy="Take the line out, or name another file.",
+            ) from problem
+
+
+def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]:
+    """By annotator and pair: what was said last and not undone."""
+    pressed: dict[str, list[Label]] = {}
+    for one in labels:
+        own = pressed.setdefault(one.annotator, [])
+        if one.pressed is not Pressed.UNDO:
+            own.append(one)
+        elif own:
+            own.pop()
+    return {annotator: {one.key: one for one in own} for annotator, own in pressed.items()}
+
+
+def _is_torn(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+
+
+def _label_fields(one: Label) -> dict[str, Any]:
+    said: dict[str, Any] = {"grade": one.grade} if one.pressed is Pressed.GRADE else {one.pressed.value: True}
+    return {
+        "case": one.case_id,
+        "document": one.document_id,
+        **said,
+        "annotator": one.annotator,
+        "at": one.at.isoformat(),
+    }
+
+
+def _label(whole: Mapping[str, Any]) -> Label:
+    pressed = next((one for one in Pressed if one.value in whole), None)
+    if pressed is None:
+        raise ValueError("it has neither a grade nor a skip nor an undo")
+    return Label(
+        case_id=whole["case"],
+        document_id=whole["document"],
+        annotator=whole["annotator"],
+        at=datetime.fromisoformat(whole["at"]),
+        pressed=pressed,
+        grade=whole.get("grade"),
+    )
+
+
+# --- One person's way through the tasks ---
+
+KEYS = {"0": "not relevant", "1": "on the subject", "2": "a part of the answer", "3": "the answer"}
+UNDO, SKIP, QUIT = "u", "s", "q"
+
+
+class LabelSession:
+    """Goes on where the journal says that this person stopped."""
+
+    def __init__(self, tasks: Sequence[Task], journal: LabelJournal, annotator: str) -> None:
+        self._tasks = {one.key: one for one in tasks}
+        self._journal = journal
+        self._annotator = annotator
+        known = standing(journal.labels()).get(annotator, {})
+        self._done = [key for key in known if key in self._tasks]
+        self.ended = False
+
+    @property
+    def total(self) -> int:
+        """How many pairs there are."""
+        return len(self._tasks)
+
+    @property
+    def done(self) -> int:
+        """How many of them were answered or skipped."""
+        return len(self._done)
+
+    @property
+    def current(self) -> Task | None:
+        """The pair to look at; None when all are done, or the person had enough."""
+        if self.ended:
+            return None
+        answered = set(self._done)
+        return next((task for key, task in self._tasks.items() if key not in answered), None)
+
+    def press(self, key: str) -> str:
+        """Do what a key says and write it down; gives back what was done, in words. Other keys do nothing."""
+        task = self.current
+        if key == QUIT:
+            self.ended = True
+            return "stopped"
+        if key == UNDO:
+            return self._undo()
+        if task is None or key not in (*KEYS, SKIP):
+            return ""
+        pressed = Pressed.SKIP if key == SKIP else Pressed.GRADE
+        self._journal.add(task.key, self._annotator, pressed, None if key == SKIP else int(key))
+        self._done.append(task.key)
+        return "skipped" if key == SKIP else f"{key}: {KEYS[key]}"
+
+    def _undo(self) -> str:
+        """Take back what this person said last, in this session or an earlier one."""
+        if not self._done:
+            return "nothing to undo"
+        key = self._done.pop()
+        self._journal.add(key, self._annotator, Pressed.UNDO)
+        return "undone"
+
+
+# --- Labels into a dataset ---
+
+Stands = Mapping[str, Mapping[tuple[str, str], Label]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Applied:
+    """A dataset with labels in it."""
+
+    dataset: Dataset
+    grades: int
+    """Given by people."""
+    accepted: int
+    """Generated cases that count from now on."""
+    rejected: int
+    """Generated cases that people found wrong; they are gone."""
+    strangers: int
+    """Labels of cases that the dataset does not have."""
+
+
+def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
+    """A copy with every label that stands."""
+    by_case: dict[str, list[Label]] = {}
+    for of in stands.values():
+        for label in of.values():
+            if label.grade is not None:
+                by_case.setdefault(label.case_id, []).append(label)
+    cases = [_labelled(one, by_case.get(one.id, []), dataset.relevance_level) for one in dataset.cases]
+    kept = tuple(one for one in cases if one is not None)
+    known = {one.id for one in dataset.cases}
+    return Applied(
+        dataset=replace(dataset, cases=kept),
+        grades=sum(len(of) for case, of in by_case.items() if case in known),
+        accepted=sum(is_generated(one) and ACCEPTED in one.tags and bool(by_case.get(one.id)) for one in kept),
+        rejected=len(cases) - len(kept),
+        strangers=sum(len(of) for case, of in by_case.items() if case not in known),
+    )
+
+
+def _labelled(case: Case, labels: list[Label], level: int) -> Case | None:
+    """None: people looked at a generated case and nobody found it right."""
+    if not labels:
+        return case
+    if case.anchors is None:
+        return replace(case, grades=_grades(case, labels), tags=_tags(case))
+    if not is_generated(case):
+        return case
+    return replace(case, tags=_tags(case)) if max(one.grade or 0 for one in labels) >= level else None
+
+
+def _grades(case: Case, labels: list[Label]) -> tuple[Grade, ...]:
+    given = {
+        (one.document_id, JudgmentSource.MANUAL, one.annotator): Grade(
+            document_id=one.document_id, grade=one.grade or 0, annotator=one.annotator
+        )
+        for one in labels
+    }
+    before = {(one.document_id, one.source, one.annotator): one for one in case.grades}
+    return tuple({**before, **given}.values())
+
+
+def _tags(case: Case) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*case.tags, *([ACCEPTED] if is_generated(case) else [])]))
+
+
+# --- Agreement between people ---
+
+GRADES = tuple(range(HIGHEST_GRADE + 1))
+
+
+class Pairwise(NamedTuple):
+    """Two people."""
+
+    first: str
+    second: str
+    pairs: int
+    """Labelled by both."""
+    same: int
+    """With the same grade."""
+    kappa: Agreement
+    """Quadratic weights: two grades apart is worse than one."""
+
+
+class Disagreement(NamedTuple):
+    """A pair that people grade differently."""
+
+    case_id: str
+    document_id: str
+    grades: Mapping[str, int]
+    """By annotator."""
+
+    @property
+    def apart(self) -> int:
+        """How far the grades lie apart."""
+        return max(self.grades.values()) - min(self.grades.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgreementReport:
+    """Everybody together."""
+
+    annotators: Mapping[str, int]
+    """How many pairs each has graded."""
+    pairwise: tuple[Pairwise, ...]
+    alpha: Agreement
+    """Krippendorff's, ordinal."""
+    disagreements: tuple[Disagreement, ...]
+    """The farthest apart first."""
+
+
+def agreement(stands: Mapping[str, Mapping[tuple[str, str], Label]], *, rng: np.random.Generator) -> AgreementReport:
+    """Of what stands, by annotator; skipped pairs have no grade."""
+    graded = {who: {key: one.grade for key, one in of.items() if one.grade is not None} for who, of in stands.items()}
+    graded = {who: of for who, of in sorted(graded.items()) if of}
+    keys = sorted({key for of in graded.values() for key in of})
+    twice = [key for key in keys if sum(key in of for of in graded.values()) > 1]
+    if not twice:
+        raise NothingMeasured(
+            f"no pair was graded by two people; there are {len(graded)}",
+            remedy="Let a second person label the same pairs: `assay label ... --annotator NAME`.",
+        )
+    rows = [[of.get(key) for of in graded.values()] for key in twice]
+    return AgreementReport(
+        annotators={who: len(of) for who, of in graded.items()},
+        pairwise=tuple(_pairwise(graded, rng)),
+        alpha=krippendorff_alpha(rows, rng=rng, scale="ordinal", categories=GRADES),
+        disagreements=_disagreements(graded, twice),
+    )
+
+
+def _pairwise(graded: Mapping[str, Mapping[tuple[str, str], int]], rng: np.random.Generator) -> list[Pairwise]:
+    found = []
+    for first, second in combinations(graded, 2):
+        both = sorted(graded[first].keys() & graded[second].keys())
+        if both:
+            left, right = ([graded[who][key] for key in both] for who in (first, second))
+            kappa = cohen_kappa(left, right, rng=rng, weights="quadratic", categories=GRADES)
+            same = sum(one == other for one, other in zip(left, right, strict=True))
+            found.append(Pairwise(first, second, len(both), same, kappa))
+    return found
+
+
+def _disagreements(
+    graded: Mapping[str, Mapping[tuple[str, str], int]], keys: list[tuple[str, str]]
+) -> tuple[Disagreement, ...]:
+    all_ = [Disagreement(*key, {who: of[key] for who, of in graded.items() if key in of}) for key in keys]
+    return tuple(sorted((one for one in all_ if one.apart), key=lambda one: (-one.apart, one.case_id, one.document_id)))
+
+
+# --- Grades given on the dashboard: under whose name, and what they replace ---
+
+
+def annotator_of(scope: Scope, named: str, *, may_name_others: bool) -> str:
+    """Return under whom grades are kept: the caller's own identity, or whoever an admin imports grades of.
+
+    Raises `NotAllowed` when anybody else names another annotator than themselves.
+    """
+    if named in ("", scope.principal, scope.identity):
+        return scope.identity
+    if may_name_others:
+        return named
+    raise NotAllowed(
+        f"{scope.principal!r} may not grade as {named!r}",
+        remedy="Leave annotator out: grades are kept under your own name. An admin may import grades of others.",
+    )
+
+
+def keep_grades(store: Store, scope: Scope, grades: Sequence[Judgment]) -> None:
+    """Keep grades of logged searches and stored memories; a grade that changes is kept in the audit log as it was."""
+    queries, memories = ({getattr(grade, name) for grade in grades} for name in ("query_id", "memory_id"))
+    for query_id in queries:
+        store.log.make_sure_of(query_id)
+    with store.writing(scope) as work:
+        for query_id in queries:
+            work.queries.get(query_id)
+        for memory_id in memories:
+            work.memories.get(memory_id)
+        changed = _changes(work, grades)
+        work.judgments.put_many(grades)
+        for annotator in sorted({grade.annotator for grade in grades}):
+            kept = sum(grade.annotator == annotator for grade in grades)
+            said = [change for change in changed if change["annotator"] == annotator]
+            work.audit.append("judgments.put", annotator, {"kept": kept, "given_by": scope.identity, "changed": said})
+
+
+def _changes(work: Work, grades: Sequence[Judgment]) -> list[dict[str, Any]]:
+    """Return each grade that becomes another one, with what it was."""
+    asked = {grade.query_id for grade in grades}
+    before = {_key(grade): grade for query_id in asked for grade in work.judgments.of(query_id)}
+    return [
+        {
+            "query_id": grade.query_id,
+            "memory_id": grade.memory_id,
+            "annotator": grade.annotator,
+            "before": old.relevance,
+            "after": grade.relevance,
+        }
+        for grade in grades
+        if (old := before.get(_key(grade))) is not None and old.relevance != grade.relevance
+    ]
+
+
+def _key(grade: Judgment) -> tuple[str, str, str, str]:
+    return grade.query_id, grade.memory_id, str(grade.source), grade.annotator
