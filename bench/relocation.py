@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.evaluation.datasets import apply_relocations, load_dataset
-from assay.evaluation.datasets.anchoring import notes_of, unresolved_anchors
+from assay.evaluation.datasets.anchors import notes_of, unresolved_anchors
 from assay.formats.anchored import read_notes
 from assay.formats.grid import grid
 from assay.records.anchors import GoldAnchors, GoldSupport

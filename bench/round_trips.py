@@ -23,8 +23,8 @@ from rich.table import Table
 
 from assay.errors import AssayError
 from assay.evaluation.datasets import export_dataset, load_dataset
+from assay.evaluation.datasets.formats import DATASET_FORMATS, Source
 from assay.evaluation.datasets.loading import read_path
-from assay.evaluation.datasets.registering import DATASET_FORMATS, Source
 from assay.memory.engine import Engine
 from assay.records import MemoryFilter, MemoryRecord, Scope
 from assay.settings import Settings

@@ -22,8 +22,8 @@ from rich.table import Table
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
+from assay.evaluation.datasets.bundled import FILES, load_scenarios
 from assay.flags import Flags
-from assay.formats.save_scenarios import FILES, load_scenarios
 from assay.index import Indexes
 from assay.memory.saving import SaveOptions, Saver
 from assay.metrics.write_path import SaveConfusion, save_confusion

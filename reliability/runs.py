@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.evaluation.running.folder import RunFolder, list_runs
+from assay.evaluation.running.files import RunFolder, list_runs
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system

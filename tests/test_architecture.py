@@ -100,7 +100,7 @@ def test_every_module_begins_with_its_map() -> None:
 
 
 READS_FILES = {
-    "assay.evaluation.running.folder": {"RunFolder", "find_run", "list_runs", "run_names", "write_whole"},
+    "assay.evaluation.running.files": {"RunFolder", "find_run", "list_runs", "run_names", "write_whole"},
     "assay.evaluation.lookup": {"Lookup"},
     "assay.evaluation.results": {"load_run"},
     "assay.evaluation.datasets": {"Registry", "load_dataset", "load_named"},

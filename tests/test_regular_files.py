@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError, InputError
+from assay.evaluation.datasets.formats import Source
 from assay.evaluation.datasets.loading import read_path
-from assay.evaluation.datasets.registering import Source
 from assay.formats.golden import read_golden
 from assay.formats.memory_files import open_source
 from assay.formats.parquet import read_parquet

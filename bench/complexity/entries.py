@@ -23,10 +23,10 @@ from starlette.requests import Request
 from assay.analysis.prompts import diff_of, with_sentence
 from assay.cli.hits import _snippet as cut_snippet
 from assay.evaluation.ci import escaped
+from assay.evaluation.datasets.formats import Source
 from assay.evaluation.datasets.loading import read_path
-from assay.evaluation.datasets.registering import Source
 from assay.evaluation.question_generation import telling
-from assay.evaluation.running.budget import Budget
+from assay.evaluation.running.planning import Budget
 from assay.formats import front_matter
 from assay.formats.anchored import read_note
 from assay.formats.memory_files import open_source

@@ -567,8 +567,11 @@ def evaluate(
     `max_cases` takes a fixed sample of at most that many cases, as the server does; `sample` takes a share of them.
     """
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
-    from assay.evaluation.running.runner import Running  # noqa: PLC0415 - the same
-    from assay.evaluation.running.use_case import refuse_unmeasured, run_dataset  # noqa: PLC0415 - the same
+    from assay.evaluation.running.runner import (  # noqa: PLC0415 - the same
+        Running,
+        refuse_unmeasured,
+        run_dataset,
+    )
     from assay.metrics.catalog import metric_names  # noqa: PLC0415 - the same
     from assay.metrics.spec import parse_specs  # noqa: PLC0415 - the same
 

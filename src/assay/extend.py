@@ -20,9 +20,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.evaluation.datasets.registering import dataset_format
+    from assay.evaluation.datasets.formats import dataset_format
     from assay.evaluation.gating import Question, RuleVerdict, Status
-    from assay.evaluation.gating.registering import gate_rule
+    from assay.evaluation.gating.rules import gate_rule
     from assay.judging.registry import judge
     from assay.memory.searching.channels.ask import Ask
     from assay.memory.searching.channels.registering import channel
@@ -55,8 +55,8 @@ _HOME = {
     "Status": "assay.evaluation.gating",
     "System": "assay.systems.protocol",
     "channel": "assay.memory.searching.channels.registering",
-    "dataset_format": "assay.evaluation.datasets.registering",
-    "gate_rule": "assay.evaluation.gating.registering",
+    "dataset_format": "assay.evaluation.datasets.formats",
+    "gate_rule": "assay.evaluation.gating.rules",
     "judge": "assay.judging.registry",
     "metric": "assay.metrics.catalog",
     "not_applicable": "assay.metrics.outcomes",

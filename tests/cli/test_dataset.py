@@ -11,7 +11,7 @@ from tests.cli.telling import Run
 from tests.evaluation.datasets.small import anchored, graded, with_first
 
 from assay.evaluation.datasets import export_dataset, load_dataset
-from assay.evaluation.datasets.export_losses import LOSSLESS
+from assay.evaluation.datasets.loading import LOSSLESS
 from assay.formats.trec import write_trec_run
 from assay.records.anchors import GoldSupport
 from assay.records.datasets import Grade

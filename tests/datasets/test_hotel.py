@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.embedding.bundled import load_bundled
-from assay.evaluation.datasets.checking import check_path
+from assay.evaluation.datasets.validation import check_path
 from assay.formats.golden import read_golden
 from assay.records import Format
 from assay.records.datasets import Case, Dataset

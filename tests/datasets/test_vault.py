@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from assay.embedding.bundled import load_bundled
-from assay.evaluation.datasets.checking import check_path
+from assay.evaluation.datasets.validation import check_path
 from assay.formats.golden import read_golden
 from assay.metrics.anchors import cite_both, cite_newer, matches, recall_all, recall_any
 from assay.records import Format

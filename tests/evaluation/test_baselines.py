@@ -15,7 +15,7 @@ from assay.errors import BadValue, BrokenSeal, InputError, NoBaseline
 from assay.evaluation.baselines import Baseline, baseline_json, load_baseline, write_baseline
 from assay.evaluation.gating import Status, judge
 from assay.evaluation.readings import Reading, reading_of
-from assay.evaluation.running.seals import add_seal
+from assay.evaluation.running.files import add_seal
 from assay.metrics.outcomes import not_applicable, system_failed
 from assay.records.runs import CaseStatus
 

@@ -13,8 +13,8 @@ from assay.cli.run_table import beside_floor, table
 from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
-from assay.evaluation.gating.floors import judge_floors
-from assay.evaluation.gating.latency import judge_latency
+from assay.evaluation.gating.baseline_rules import judge_latency
+from assay.evaluation.gating.run_rules import judge_floors
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.scoring import score_run

@@ -19,9 +19,7 @@ from assay.errors import MissingExtra, NothingMeasured, UnknownMetric
 from assay.evaluation.measure import Request, measure_files
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import run
-from assay.evaluation.running.sensitivity import detectable, sentence
-from assay.evaluation.running.stored import as_row
+from assay.evaluation.running.runner import as_row, detectable, run, sentence
 from assay.formats.trec import write_trec_qrels
 from assay.metrics.engine import Rules
 from assay.metrics.outcomes import NO_JUDGE_ASKED

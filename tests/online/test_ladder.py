@@ -10,7 +10,7 @@ import pytest
 from tests.online.conftest import Online
 
 from assay.errors import InputError
-from assay.evaluation.running.stored import share_held
+from assay.evaluation.running.runner import share_held
 from assay.flags import known
 from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
 from assay.online.ladder import OfflineEvidence

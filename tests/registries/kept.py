@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from assay.evaluation.datasets.registering import DATASET_FORMATS
-from assay.evaluation.gating.registering import GATE_RULES
+from assay.evaluation.datasets.formats import DATASET_FORMATS
+from assay.evaluation.gating.rules import GATE_RULES
 from assay.judging.registry import JUDGES
 from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.catalog import METRICS

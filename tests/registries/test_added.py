@@ -15,7 +15,7 @@ from assay.errors import BadValue, ExtensionFailed, InputError, NameTaken, NotCo
 from assay.evaluation.datasets import DATASET_FORMATS, Source, export_dataset, load_dataset
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.gating import judge as gate_judge
-from assay.evaluation.gating.registering import GATE_RULES
+from assay.evaluation.gating.rules import GATE_RULES
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import load_run
 from assay.extend import (

@@ -15,7 +15,7 @@ import assay
 from assay import wiring
 from assay.access import Access, Grant
 from assay.errors import NothingMeasured
-from assay.evaluation.datasets.generated import GENERATED
+from assay.evaluation.datasets.checks import GENERATED
 from assay.evaluation.results import load_run
 from assay.mcp.host import Host
 from assay.mcp.tool import Calling

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import assay
 from assay.evaluation.datasets import Registry
 from assay.evaluation.results import RunResult
-from assay.evaluation.running.use_case import keep_row
+from assay.evaluation.running.runner import keep_row
 from assay.evaluation.shelf import file_key
 from assay.records import Scope
 from assay.records.datasets import Case, Dataset, Document, Grade

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.evaluation.default_metrics import SHARES
-from assay.evaluation.gating.bounds import beyond
+from assay.evaluation.gating.verdict import beyond
 from assay.evaluation.results import RunResult
 from assay.formats.grid import grid
 from assay.metrics.catalog import Better

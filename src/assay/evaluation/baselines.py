@@ -18,7 +18,7 @@ from typing import Any
 from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline
 from assay.evaluation.caveats import unsealed_caveat
 from assay.evaluation.readings import Reading
-from assay.evaluation.running import seals
+from assay.evaluation.running import files
 from assay.formats.files import write_lines
 from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
@@ -49,7 +49,7 @@ class Baseline:
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write the file whole or not at all: one case a line, sorted, so that a diff shows which cases changed."""
-    whole = seals.add_seal(baseline_json(baseline))
+    whole = files.add_seal(baseline_json(baseline))
     cases = [f"    {_text(case)}: {_text(one)}" for case, one in whole.pop("cases").items()]
     head = indented(whole).rstrip().removesuffix("}").rstrip()
     write_lines(path, [head, ',\n  "cases": {\n', ",\n".join(cases), "\n  }\n}\n"])
@@ -146,7 +146,7 @@ def _read(path: Path, found: Mapping[str, Any]) -> Baseline:
         raise BadValue(f"its kind is {found.get('kind')!r}, not {_KIND!r}", remedy="Is it another file?")
     if found["version"] != VERSION:
         raise BadValue(f"its version is {found['version']!r}, not {VERSION}", remedy="Bless a run anew.")
-    sealed = seals.check_seal(
+    sealed = files.check_seal(
         found, path, "Take it from version control again, or bless a run: `assay baseline bless RUN`."
     )
     return Baseline(

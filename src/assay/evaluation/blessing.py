@@ -12,10 +12,9 @@ from datetime import datetime
 
 from assay.errors import NotReady
 from assay.evaluation.baselines import Baseline
-from assay.evaluation.gating.asked import RULE as UNASKED
-from assay.evaluation.gating.judge import judge, refuse_nothing
-from assay.evaluation.gating.question import GateOptions
-from assay.evaluation.gating.verdict import Status
+from assay.evaluation.gating.rules import QUALITY_RULE as UNASKED
+from assay.evaluation.gating.rules import judge, refuse_nothing
+from assay.evaluation.gating.verdict import GateOptions, Status
 from assay.evaluation.readings import Reading
 from assay.records.runs import CaseStatus
 

@@ -25,10 +25,8 @@ import numpy as np
 from assay.errors import BadValue, InputError, MalformedFile, NotComparable, RecordNotFound
 from assay.evaluation.comparing import Compared, leading
 from assay.evaluation.differences import comparison_json
-from assay.evaluation.gating.bounds import beyond
-from assay.evaluation.gating.judge import answer, ask, judge
-from assay.evaluation.gating.question import GateOptions
-from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict
+from assay.evaluation.gating.rules import answer, ask, judge
+from assay.evaluation.gating.verdict import GateOptions, RuleVerdict, Status, Verdict, beyond
 from assay.evaluation.pairing import metric_changes, paired, rules_for
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.running.planning import RunOptions

@@ -28,7 +28,7 @@ from assay.evaluation.judged_scores import (
     judged_result,
 )
 from assay.evaluation.results import RunResult
-from assay.evaluation.running.folder import RunFolder
+from assay.evaluation.running.files import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
 from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
 from assay.judging.persistence import to_stored_verdict

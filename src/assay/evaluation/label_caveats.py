@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assay.evaluation.datasets.labels import describe_weak, weak_sources
-from assay.evaluation.datasets.leakage import leaks
+from assay.evaluation.datasets.checks import describe_weak, leaks, weak_sources
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import CaseResult

@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.errors import MalformedFile, NotAllowed, NothingMeasured
-from assay.evaluation.datasets.generated import ACCEPTED, is_generated
+from assay.evaluation.datasets.checks import ACCEPTED, is_generated
 from assay.formats.files import write_lines, writing
 from assay.formats.strict_json import Keys, made, one_line, raise_it, read_lines
 from assay.private_files import make_private_folder, open_private

@@ -13,7 +13,7 @@ from assay.evaluation.baselines import FILE_NAME, load_baseline, no_baseline
 from assay.evaluation.datasets import Registry, load_dataset, load_named
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.results import RunResult, load_run
-from assay.evaluation.running.folder import DEFAULT_RUNS, LATEST, find_run, run_names
+from assay.evaluation.running.files import DEFAULT_RUNS, LATEST, find_run, run_names
 from assay.evaluation.scoring import score_run
 from assay.records.datasets import Dataset
 

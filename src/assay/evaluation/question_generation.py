@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.errors import BadValue, InputError, ModelError, NothingMeasured
-from assay.evaluation.datasets.generated import GENERATED
+from assay.evaluation.datasets.checks import GENERATED
 from assay.formats.anchored import RANKED_UNIT, NoteFiles, list_notes, read_note
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.records import heading_path

@@ -18,9 +18,7 @@ from typing import Any
 
 from assay.errors import MissingExtra, UnknownMetric
 from assay.evaluation.caveats import unsealed_caveat
-from assay.evaluation.running.folder import RunFolder
-from assay.evaluation.running.lines import Plain, manifest_json, plain
-from assay.evaluation.running.seals import SEAL
+from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate
 from assay.metrics.anchors import UNPLACED

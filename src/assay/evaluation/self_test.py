@@ -18,9 +18,8 @@ import numpy as np
 
 from assay.errors import NothingMeasured
 from assay.evaluation.comparing import Compared, comparable_metrics
-from assay.evaluation.gating.judge import answer
-from assay.evaluation.gating.question import GateOptions, Question
-from assay.evaluation.gating.verdict import Status, Verdict
+from assay.evaluation.gating.rules import answer
+from assay.evaluation.gating.verdict import GateOptions, Question, Status, Verdict
 from assay.evaluation.pairing import MetricChange, latency_changes, metric_changes, paired
 from assay.evaluation.readings import Reading
 from assay.statistics import Interval, Rules, wilson

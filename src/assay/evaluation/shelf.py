@@ -29,7 +29,7 @@ from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.surroundings import around
 from assay.evaluation.results import load_run
-from assay.evaluation.running.folder import LATEST, RunFolder, list_runs
+from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.records import Scope
 from assay.records.datasets import Dataset
 from assay.records.owned_files import FileKind

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.errors import InputError, NothingMeasured
-from assay.evaluation.running.stored import OWN_CORPUS
+from assay.evaluation.running.runner import OWN_CORPUS
 from assay.flags import Flags, FlagState, known
 from assay.metrics.spec import MetricSpec
 from assay.online.graduation import (

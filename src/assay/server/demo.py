@@ -24,8 +24,7 @@ from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import Running, run
-from assay.evaluation.running.stored import share_held
+from assay.evaluation.running.runner import Running, run, share_held
 from assay.memory.engine import Engine
 from assay.online.interleaving import collect_shadow
 from assay.online.ladder import offline_evidence

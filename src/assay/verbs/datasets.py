@@ -35,14 +35,14 @@ class DatasetList:
 
 def list_all(caller: Caller, _: ListDatasetsRequest) -> DatasetList:
     """List the bundled datasets, and those that were imported for this tenant."""
-    from assay.evaluation.datasets.showing import list_datasets  # noqa: PLC0415 - numpy only when asked for
+    from assay.evaluation.datasets.contents import list_datasets  # noqa: PLC0415 - numpy only when asked for
 
     return DatasetList(datasets=list_datasets(caller.shelf.imported()))
 
 
 def show(caller: Caller, request: ShowDatasetRequest) -> DatasetOverview:
     """Count what a dataset holds."""
-    from assay.evaluation.datasets.showing import show as count  # noqa: PLC0415 - numpy only when asked for
+    from assay.evaluation.datasets.contents import show as count  # noqa: PLC0415 - numpy only when asked for
 
     return count(caller.shelf.load_dataset(request.name))
 

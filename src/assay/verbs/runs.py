@@ -127,10 +127,13 @@ def start(caller: Caller, request: StartRunRequest) -> RunSummary:
 
 def _run(caller: Caller, request: StartRunRequest) -> RunSummary:
     # All of this needs numpy and the store, which a client of another machine's server does without.
-    from assay.evaluation.running.budget import Budget  # noqa: PLC0415
-    from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415
-    from assay.evaluation.running.runner import Running  # noqa: PLC0415
-    from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset  # noqa: PLC0415
+    from assay.evaluation.running.planning import Budget, RunOptions  # noqa: PLC0415
+    from assay.evaluation.running.runner import (  # noqa: PLC0415
+        Running,
+        keep_row,
+        refuse_unmeasured,
+        run_dataset,
+    )
     from assay.metrics.spec import parse_specs  # noqa: PLC0415
     from assay.wiring import open_system  # noqa: PLC0415
 

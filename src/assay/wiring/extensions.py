@@ -8,8 +8,8 @@ from importlib.util import find_spec
 _REGISTRIES = {
     "assay.metrics.catalog": "METRICS",
     "assay.systems.registry": "SYSTEMS",
-    "assay.evaluation.gating.registering": "GATE_RULES",
-    "assay.evaluation.datasets.registering": "DATASET_FORMATS",
+    "assay.evaluation.gating.rules": "GATE_RULES",
+    "assay.evaluation.datasets.formats": "DATASET_FORMATS",
     "assay.judging.registry": "JUDGES",
     "assay.memory.searching.channels.registering": "CHANNELS",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
-from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.shelf import FilePlaces, Shelf, file_key
 from assay.records import Scope
 from assay.settings import Settings, default_db

@@ -13,7 +13,7 @@ from tests.evaluation.datasets.small import anchored, graded, with_first
 
 from assay.evaluation.datasets import Severity, check_dataset, check_path
 from assay.evaluation.datasets.bundled import REQUIREMENTS, missing_kinds
-from assay.evaluation.datasets.findings import Finding
+from assay.evaluation.datasets.checks import Finding
 from assay.formats.golden import write_golden
 from assay.records import Edge, EdgeKind
 from assay.records.anchors import GoldAnchors, GoldSupport

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.evaluation.datasets.small import graded, with_first
 
-from assay.evaluation.datasets.leakage import leaks
+from assay.evaluation.datasets.checks import leaks
 from assay.records.datasets import Dataset, Document
 
 POOL = (

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tests.evaluation.datasets.small import anchored
 
-from assay.evaluation.datasets.anchoring import Unresolved, notes_of, unresolved_anchors
-from assay.evaluation.datasets.wording import Worded, Wording, runs_of
+from assay.evaluation.datasets.anchors import Unresolved, Worded, Wording, notes_of, runs_of, unresolved_anchors
 from assay.records.anchors import GoldSupport
 
 BEES = "Bees dance to tell each other where the flowers are, and how far it is to fly there today."

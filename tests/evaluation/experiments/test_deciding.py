@@ -10,7 +10,7 @@ from tests.evaluation.made import level, reading
 
 from assay.errors import NotComparable
 from assay.evaluation.experiments import Outcome, decide
-from assay.evaluation.gating.question import GateOptions
+from assay.evaluation.gating.verdict import GateOptions
 from assay.evaluation.readings import Reading
 from assay.records.runs import CaseStatus
 

@@ -6,9 +6,9 @@ import pytest
 from tests.evaluation.made import reading
 
 from assay.evaluation.gating import Question, Status
-from assay.evaluation.gating.agent_memory import TARGETS, TIERS, judge_agent_memory
-from assay.evaluation.gating.registering import rules_of
-from assay.evaluation.gating.relative import has_share
+from assay.evaluation.gating.baseline_rules import has_share
+from assay.evaluation.gating.guarantee_rules import TARGETS, TIERS, judge_agent_memory
+from assay.evaluation.gating.rules import rules_of
 from assay.evaluation.gating.verdict import RuleVerdict
 
 HOLDING = {

@@ -7,8 +7,8 @@ from tests.evaluation.made import level, reading
 
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
-from assay.evaluation.gating.coverage import judge_coverage
-from assay.evaluation.gating.failures import judge_failures
+from assay.evaluation.gating.guarantee_rules import judge_failures
+from assay.evaluation.gating.run_rules import judge_coverage
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import judge_failed, not_applicable, skipped, system_failed

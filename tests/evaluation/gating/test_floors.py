@@ -6,7 +6,7 @@ import pytest
 from tests.evaluation.made import reading
 
 from assay.evaluation.gating import GateOptions, Question, Status
-from assay.evaluation.gating.floors import judge_floors
+from assay.evaluation.gating.run_rules import judge_floors
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 

@@ -8,7 +8,7 @@ from tests.evaluation.made import level, reading
 
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import Question, Status
-from assay.evaluation.gating.guarantees import judge_guarantees
+from assay.evaluation.gating.guarantee_rules import judge_guarantees
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 

@@ -12,7 +12,7 @@ from tests.evaluation.made import golden, good, level, nothing, poor, reading, r
 
 from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.gating import GateOptions, RuleVerdict, Status, Verdict, judge
-from assay.evaluation.gating.registering import rules_of
+from assay.evaluation.gating.rules import rules_of
 from assay.evaluation.gating.verdict import refused
 from assay.evaluation.readings import Reading, reading_of
 from assay.metrics.outcomes import not_applicable

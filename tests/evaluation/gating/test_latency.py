@@ -8,7 +8,7 @@ from tests.evaluation.made import level
 
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import Question, Status
-from assay.evaluation.gating.latency import judge_latency
+from assay.evaluation.gating.baseline_rules import judge_latency
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 

@@ -10,7 +10,7 @@ from tests.evaluation.made import reading
 
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
-from assay.evaluation.gating.lost import judge_lost, lost_cases, telling_metric
+from assay.evaluation.gating.baseline_rules import judge_lost, lost_cases, telling_metric
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import skipped, system_failed

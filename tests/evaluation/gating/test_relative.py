@@ -10,7 +10,7 @@ from tests.evaluation.made import level, reading
 from assay.errors import NotComparable, UnknownMetric
 from assay.evaluation.comparing import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status, judge
-from assay.evaluation.gating.relative import judge_relative, worsening
+from assay.evaluation.gating.baseline_rules import judge_relative, worsening
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import not_applicable

@@ -11,7 +11,7 @@ import pytest
 from assay.errors import EndpointUnavailable, InputError, NothingMeasured
 from assay.evaluation.caveats import left_out_caveats
 from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
-from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
+from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
 from assay.evaluation.question_generation import GenerateOptions, generate, question, telling
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
 from assay.records.caveats import CaveatKind

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import MalformedFile, NothingMeasured
-from assay.evaluation.datasets.generated import ACCEPTED, GENERATED
+from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
 from assay.evaluation.labelling import (
     LabelJournal,
     LabelSession,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from assay.errors import NothingMeasured
-from assay.evaluation.datasets.generated import ACCEPTED
+from assay.evaluation.datasets.checks import ACCEPTED
 from assay.evaluation.question_generation import generate
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions

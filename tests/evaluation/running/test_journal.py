@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import MalformedFile, RunFailed, RunNotFound
-from assay.evaluation.running.folder import RunFolder, find_run, list_runs, write_whole
-from assay.evaluation.running.journal import Journal
+from assay.evaluation.running.files import Journal, RunFolder, find_run, list_runs, write_whole
 from assay.records.evaluations import CaseResult, Retrieved
 from assay.records.runs import CaseStatus
 from assay.testing import FixedClock

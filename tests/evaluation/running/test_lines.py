@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation.running.lines import case_line, manifest_json, read_case, read_manifest
+from assay.evaluation.running.files import case_line, manifest_json, read_case, read_manifest
 from assay.records.anchors import RetrievedChunk
 from assay.records.answers import GivenAnswer
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen

@@ -14,8 +14,7 @@ from tests.systems.sample import CASES, Given, dataset
 
 from assay.errors import BadValue, NotCovered, NothingMeasured, UnknownMetric
 from assay.evaluation.default_metrics import default_metrics
-from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
-from assay.evaluation.running.planning import RunOptions, guard_coverage, plan_run, sampled
+from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, sampled
 from assay.metrics.catalog import recall
 from assay.metrics.spec import parse_specs
 from assay.records.anchors import FolderMode, GoldAnchors, GoldSupport

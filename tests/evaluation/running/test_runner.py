@@ -19,12 +19,9 @@ from tests.systems.sample import CASES, Given, dataset, right
 
 from assay.errors import BadValue, InputError, NothingMeasured, RunFailed
 from assay.evaluation.results import load_run
-from assay.evaluation.running.budget import Budget
-from assay.evaluation.running.executing import LocalExecutor
-from assay.evaluation.running.folder import RunFolder, list_runs
-from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, Running, run
-from assay.evaluation.running.sensitivity import sentence
+from assay.evaluation.running.files import RunFolder, list_runs
+from assay.evaluation.running.planning import Budget, RunOptions
+from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, LocalExecutor, Running, run, sentence
 from assay.metrics.spec import parse_specs
 from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset

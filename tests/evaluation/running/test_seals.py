@@ -14,8 +14,7 @@ from assay.clock import SystemClock
 from assay.errors import BrokenSeal, MalformedFile
 from assay.evaluation.judged_scores import judged_result
 from assay.evaluation.results import load_run
-from assay.evaluation.running.folder import RunFolder
-from assay.evaluation.running.journal import Journal
+from assay.evaluation.running.files import Journal, RunFolder
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.metrics.spec import parse_specs

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from assay.embedding.protocol import Embedder, SimilarityProfile
-from assay.formats.save_scenarios import FILES, load_scenarios
+from assay.evaluation.datasets.bundled import FILES, load_scenarios
 from assay.memory.saving.preparing import content_of
 from assay.memory.saving.reconsolidation import Pair, compare, decide
 from assay.memory.saving.subject import Labelled

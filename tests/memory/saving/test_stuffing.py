@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation.datasets import load_dataset
-from assay.formats.save_scenarios import FILES, load_scenarios
+from assay.evaluation.datasets.bundled import FILES, load_scenarios
 from assay.memory.saving.stuffing import stuffing
 from assay.text.terms import words
 

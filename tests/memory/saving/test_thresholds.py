@@ -9,7 +9,7 @@ import pytest
 
 from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
 from assay.errors import NothingMeasured
-from assay.formats.save_scenarios import load_scenarios
+from assay.evaluation.datasets.bundled import load_scenarios
 from assay.memory.saving.thresholds import Cut, LabelledPair, PairLabel, measure_thresholds, pairs_of
 from assay.testing import HashedEmbedder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.memory.saving.conftest import draft
 
-from assay.formats.save_scenarios import FILES, load_scenarios
+from assay.evaluation.datasets.bundled import FILES, load_scenarios
 from assay.memory.saving import trust
 from assay.memory.saving.hidden import HIDDEN_TEXT, STRAY
 from assay.memory.saving.trust import doubts

@@ -40,8 +40,8 @@ from assay.evaluation.datasets import (
     split_dataset,
 )
 from assay.evaluation.datasets import show as overview
-from assay.evaluation.datasets.export_losses import find_losses
-from assay.evaluation.datasets.showing import list_datasets
+from assay.evaluation.datasets.contents import list_datasets
+from assay.evaluation.datasets.loading import find_losses
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
 from assay.records.owned_files import FileKind

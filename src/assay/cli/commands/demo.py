@@ -24,8 +24,7 @@ from assay.evaluation.reporting import Around, Report, gather, write_report
 from assay.evaluation.reporting.wording import losses
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import Running, run
-from assay.evaluation.running.sensitivity import sentence
+from assay.evaluation.running.runner import Running, run, sentence
 from assay.extras import need_extra
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset

@@ -17,7 +17,7 @@ from assay.evaluation.datasets import for_scoring, load_dataset
 from assay.evaluation.differences import number
 from assay.evaluation.experiments import EXIT_CODES, Book, Experiment, Plan, Try, count_tries, perform
 from assay.evaluation.gating import GateOptions
-from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.formats.grid import grid

@@ -14,7 +14,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
 from assay.evaluation.ci import Outputs, find_step_summary, step_summary
 from assay.evaluation.gating import GateOptions, Verdict
-from assay.evaluation.gating.judge import answer, ask
+from assay.evaluation.gating.rules import answer, ask
 from assay.evaluation.gating.verdict import Status, told, word
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading

@@ -18,8 +18,7 @@ from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.stored import share_held
-from assay.evaluation.running.use_case import run_dataset
+from assay.evaluation.running.runner import run_dataset, share_held
 from assay.formats.grid import grid
 from assay.records.checked import one_of
 from assay.records.datasets import Dataset

@@ -23,13 +23,9 @@ from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.floors import named_floors
 from assay.evaluation.results import RunResult
-from assay.evaluation.running.budget import NO_LIMIT, Budget
-from assay.evaluation.running.executing import LocalExecutor
-from assay.evaluation.running.folder import DEFAULT_RUNS, RunFolder, find_run
-from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import Running
-from assay.evaluation.running.sensitivity import sentence
-from assay.evaluation.running.use_case import keep_row, refuse_unmeasured, run_dataset
+from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
+from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
+from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
 from assay.records.asking import Asking

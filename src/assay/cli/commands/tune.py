@@ -14,9 +14,9 @@ from assay.cli.commands import tune_fusion
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import MalformedFile
+from assay.evaluation.datasets.bundled import load_scenarios
 from assay.extras import need_extra
 from assay.formats.grid import grid
-from assay.formats.save_scenarios import load_scenarios
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:

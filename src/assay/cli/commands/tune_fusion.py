@@ -21,7 +21,7 @@ from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.experiments import Performed, Plan, perform
 from assay.evaluation.gating import GateOptions
-from assay.evaluation.running.folder import DEFAULT_RUNS
+from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.formats.grid import grid

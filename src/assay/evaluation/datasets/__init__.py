@@ -1,22 +1,36 @@
-"""Datasets: found by name or path, kept in versions, checked before they are trusted.
+"""Datasets: found by name or path, kept in versions, checked before they are used.
 
-`loading` a name or path into a dataset and back into files, in the formats that `registering` and `builtin_formats`
-register, `export_losses` what a format does not keep, `importing` into the `registry`, `bundled` those that come with
-Assay and what they promise, `splitting` parts of one, `showing` what one holds. `checking` asks whether one can be
-trusted: `structure` its ids and grades, `labels` who graded and which way, `leakage` what gives answers
-away, `anchoring` whether gold anchors still lead somewhere. `fixing` moves anchors and says which cases may be scored.
+- `formats`: the registry of dataset formats, and `@dataset_format`.
+- `loading`: load, export and import datasets.
+- `registry`: the folder of imported datasets and their versions.
+- `bundled`: the datasets that come with Assay.
+- `checks`: structure, labels, leakage and generated cases.
+- `anchors`: whether gold anchors still lead somewhere, and where they may have moved.
+- `validation`: all checks in one list, and what is done about anchors that lead nowhere.
+- `contents`: counts of what a dataset holds, and splitting one.
 """
 
-from assay.evaluation.datasets.anchoring import Relocation, Unresolved
-from assay.evaluation.datasets.checking import Checked, check_dataset, check_path
-from assay.evaluation.datasets.findings import Finding, Severity
-from assay.evaluation.datasets.fixing import ForScoring, apply_relocations, for_scoring
-from assay.evaluation.datasets.importing import Import, import_dataset, keep_fixed
-from assay.evaluation.datasets.loading import export_dataset, load_dataset, load_named
-from assay.evaluation.datasets.registering import DATASET_FORMATS, Source
+from assay.evaluation.datasets.anchors import Relocation, Unresolved
+from assay.evaluation.datasets.checks import Finding, Severity
+from assay.evaluation.datasets.contents import show, split_dataset
+from assay.evaluation.datasets.formats import DATASET_FORMATS, Source
+from assay.evaluation.datasets.loading import (
+    Import,
+    export_dataset,
+    import_dataset,
+    keep_fixed,
+    load_dataset,
+    load_named,
+)
 from assay.evaluation.datasets.registry import Imported, Registry
-from assay.evaluation.datasets.showing import show
-from assay.evaluation.datasets.splitting import split_dataset
+from assay.evaluation.datasets.validation import (
+    Checked,
+    ForScoring,
+    apply_relocations,
+    check_dataset,
+    check_path,
+    for_scoring,
+)
 
 __all__ = [
     "DATASET_FORMATS",

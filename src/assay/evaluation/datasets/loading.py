@@ -1,18 +1,21 @@
-"""From a name or a path to a dataset, and from a dataset to files.
+"""Load, export and import datasets.
 
-A name is looked up among the bundled datasets, then in the registry (`docs` is its newest version, `docs@1.0.0` that
-one); everything else is a path. `./hotel` is always a path. The format is told by what lies there.
+- From a name or a path to a dataset, and from a dataset to files.
+- What a format does not keep.
+- Importing into the registry.
 """
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.errors import InputError, RecordNotFound
-from assay.evaluation.datasets.bundled import bundled_names, bundled_path
-from assay.evaluation.datasets.registering import (
+from assay.errors import InputError, NothingMeasured, RecordNotFound
+from assay.evaluation.datasets.bundled import SETS, bundled_names, bundled_path, saves_dataset
+from assay.evaluation.datasets.formats import (
     OnRead,
     ReadRequest,
     Source,
@@ -21,13 +24,22 @@ from assay.evaluation.datasets.registering import (
     find_reader,
     find_writer,
 )
-from assay.evaluation.datasets.registry import Registry
-from assay.evaluation.datasets.saves import SETS, saves_dataset
+from assay.evaluation.datasets.registry import Imported, Registry, next_version
 from assay.formats import anchored, golden, longmemeval, parquet, ragas
 from assay.formats.files import blocks
 from assay.formats.strict_json import LARGEST, Refuse, raise_it
 from assay.formats.test_collections import CORPUS, TOPICS, TREC_QRELS
-from assay.records.datasets import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from assay.clock import Clock
+    from assay.records.datasets import Dataset
+
+# --- From a name or a path to a dataset, and from a dataset to files ---
+#
+# A name is looked up among the bundled datasets, then in the registry (`docs` is its newest version, `docs@1.0.0` that
+# one); everything else is a path. `./hotel` is always a path. The format is told by what lies there.
 
 _LOOKED_AT = 1 << 16
 """Bytes at the beginning of a file that are enough to tell its format."""
@@ -176,3 +188,114 @@ def _not_found(asked: str, registry: Registry | None) -> RecordNotFound:
         f"there is no dataset and no file {asked!r}",
         remedy=f"{hint}Known are: {', '.join(known) or 'none'}; `assay dataset import` adds one.",
     )
+
+
+# --- What a format does not keep ---
+
+LOSSLESS = frozenset({"golden", "golden-files", "golden-lines"})
+"""Formats of Assay's own that keep everything; a test holds it."""
+EMPTY: tuple[Any, ...] = (None, "", (), {}, [])
+"""Values of which nothing can be lost."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportLosses:
+    """What is not in the files that were written."""
+
+    documents: int
+    """Documents that do not come back at all."""
+    cases: int
+    document_fields: Mapping[str, int]
+    """Fields of documents that are gone or changed, each with how many documents."""
+    case_fields: Mapping[str, int]
+
+    def lines(self) -> list[str]:
+        """Say what is lost; nothing for a lossless export."""
+        found = []
+        for what, gone, lost in (
+            ("documents", self.documents, self.document_fields),
+            ("cases", self.cases, self.case_fields),
+        ):
+            if gone:
+                found.append(f"{gone:,} {what} are not in it")
+            if lost:
+                named = ", ".join(f"{name} ({count:,})" for name, count in lost.items())
+                found.append(f"fields of {what} that it does not keep: {named}")
+        return found
+
+
+def find_losses(dataset: Dataset, place: Path, kind: str, *, split: str | None = None) -> ExportLosses | None:
+    """Compare a dataset with what was written of it; None: what was written cannot be read back by itself."""
+    if kind in LOSSLESS:
+        return ExportLosses(documents=0, cases=0, document_fields={}, case_fields={})
+    try:
+        back = read_path(place, source=Source(format=kind, split=split if kind == "beir" else None))
+    except InputError:
+        return None
+    documents, document_fields = _compare(dataset.documents, back.documents)
+    cases, case_fields = _compare(dataset.cases, back.cases)
+    return ExportLosses(documents=documents, cases=cases, document_fields=document_fields, case_fields=case_fields)
+
+
+def _compare(before: Iterable[Any], after: Iterable[Any]) -> tuple[int, dict[str, int]]:
+    there = {record.id: record for record in after}
+    gone = 0
+    lost: Counter[str] = Counter()
+    for record in before:
+        other = there.get(record.id)
+        if other is None:
+            gone += 1
+            continue
+        for field in fields(record):
+            value = getattr(record, field.name)
+            if value not in EMPTY and getattr(other, field.name) != value:
+                lost[field.name] += 1
+    return gone, dict(sorted(lost.items()))
+
+
+# --- Importing into the registry ---
+
+
+class Import(NamedTuple):
+    """What an import gave."""
+
+    card: Imported
+    dataset: Dataset
+    new: bool
+    """False where the same content was kept under this name and version already."""
+
+
+def import_dataset(
+    path: Path,
+    registry: Registry,
+    *,
+    clock: Clock,
+    source: Source | None = None,
+    name: str | None = None,
+    version: str | None = None,
+    replacing: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Import:
+    """Read a dataset and keep it, under another name or version if asked."""
+    if not path.exists():
+        raise InputError(f"{path} is not there", remedy="Give a dataset's file or folder.")
+    found = read_path(path, name=name, source=source or Source(), on_read=on_read)
+    if not found.cases:
+        raise NothingMeasured(f"{path} holds no cases", remedy="Give a dataset with at least one query.")
+    if bundled_path(found.name) is not None:
+        raise InputError(f"{found.name!r} is a dataset that comes with Assay", remedy="Give another --name.")
+    dataset = found if version is None else replace(found, version=version)
+    card, new = registry.add(dataset, origin=str(path.resolve()), clock=clock, replacing=replacing)
+    return Import(card, dataset, new)
+
+
+def keep_fixed(name_or_path: str, fixed: Dataset, *, registry: Registry, clock: Clock, to: Path | None) -> str:
+    """Keep a corrected copy: where it was asked for, as the next version of an imported one, or beside the files."""
+    bumped = replace(fixed, version=next_version(fixed.version))
+    if to is None and registry.path_of(name_or_path) is not None:
+        card, _ = registry.add(bumped, origin=f"{name_or_path}, corrected", clock=clock)
+        return f"{card.name}@{card.version}"
+    asked = Path(name_or_path)
+    place = to or asked.with_name(f"{asked.name.split('.')[0]}.fixed")
+    anchored = place.suffix != ".json" and all(one.anchors for one in bumped.cases)
+    return str(export_dataset(bumped, place, kind="anchored" if anchored else "golden"))

@@ -1,13 +1,13 @@
 """The gate: may this run go in?
 
-`question` what is asked and what is allowed, `verdict` what is answered, `judge` all rules over one question. Each rule
-is a module with one function from a `Question` to its verdicts: `sealed`, `coverage`, `floors`, `relative`, `latency`,
-`lost`, `guarantees`, `failures`, `diagnostic`, and `agent_memory` for the dataset of that name. `registering` is where
-they and those of packages are registered; `asked` sees to it that at least one of them spoke of quality.
+- `verdict`: what a gate is asked and what it answers.
+- `rules`: the registry of rules, `@gate_rule`, and judging a run by all of them.
+- `run_rules`: seals, coverage and floors.
+- `baseline_rules`: quality, latency and lost answers compared with the baseline.
+- `guarantee_rules`: guarantees, failure rates, uncalibrated judges and agent memory.
 """
 
-from assay.evaluation.gating.judge import judge
-from assay.evaluation.gating.question import GateOptions, Question
-from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict
+from assay.evaluation.gating.rules import judge
+from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, Verdict
 
 __all__ = ["GateOptions", "Question", "RuleVerdict", "Status", "Verdict", "judge"]

@@ -1,18 +1,44 @@
-"""What a gate answers: one sentence a rule, and one word for all of them.
+"""What a gate is asked and what it answers.
 
-One failed rule fails the gate. Without a failure, one rule that could not be decided leaves it `inconclusive`, which is
-never a pass.
+- Bounds are inclusive, with a tolerance for rounding.
+- Verdicts.
+- The question: a run, a baseline and the options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import AssayError
-from assay.records.caveats import Caveat
+from assay.errors import AssayError, BadValue
+from assay.evaluation.floors import named_floors
+from assay.evaluation.judged_scores import untrusted
+from assay.metrics.spec import MetricSpec
+from assay.records import values
+from assay.records.checked import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.evaluation.comparing import Compared
+    from assay.evaluation.readings import Reading
+    from assay.records.caveats import Caveat
+    from assay.statistics import Rules
+
+# --- Bounds are inclusive, with a tolerance for rounding ---
+
+
+def beyond(value: float, bound: float) -> bool:
+    """Whether a value is above a bound by more than rounding."""
+    return value > bound and not math.isclose(value, bound, rel_tol=1e-9, abs_tol=1e-12)
+
+
+# --- Verdicts ---
+#
+# One failed rule fails the gate. Without a failure, one rule that could not be decided leaves it `inconclusive`, which
+# is never a pass.
 
 
 class Status(StrEnum):
@@ -125,3 +151,71 @@ def refused(problem: AssayError, *, run: str, baseline: str | None) -> Verdict:
         rule="comparable", status=Status.INCONCLUSIVE, sentence=f"{problem}", evidence={"code": problem.code}
     )
     return Verdict(run=run, baseline=baseline, dataset="", rules=(one,))
+
+
+# --- The question: a run, a baseline and the options ---
+
+FAILURE_CEILINGS = {"error_rate": 0.05}
+"""In force unless floors say otherwise; errors, timeouts and empty responses together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateOptions:
+    """How much is allowed."""
+
+    drop: float = 0.05
+    """The share of its baseline value that a metric may lose."""
+    strict: bool = False
+    """Any drop beyond the allowed share fails, significant or not."""
+    latency_rise: float = 0.20
+    lost: int = 0
+    """Cases that may be lost since the baseline."""
+    unjudgeable: float = 0.05
+    """The share of cases that may have no value through no fault of the system."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What must be reached, by metric, beside what the dataset demands; what is said here counts."""
+    metric: str | None = None
+    """The one metric whose change since the baseline decides, named before the run; None: every metric, with Holm."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.metric is not None:
+            object.__setattr__(self, "metric", str(MetricSpec.parse(self.metric)))
+        require(self, values.share, "drop", "unjudgeable")
+        require(self, values.count, "lost", "seed")
+        require(self, values.flag, "strict")
+        if self.latency_rise != math.inf:  # infinite: latencies are not asked about
+            values.finite(self.latency_rise, "latency_rise")
+        if self.latency_rise < 0.0:
+            raise BadValue(
+                f"latency_rise {self.latency_rise:g} is below 0", remedy="Give a share of 0 or more, as 0.2."
+            )
+        object.__setattr__(self, "floors", named_floors(self.floors))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """One run before the gate."""
+
+    run: Reading
+    compared: Compared | None
+    """With the baseline as the control; None: there is no baseline."""
+    options: GateOptions = field(default_factory=GateOptions)
+    draws: Rules | None = None
+    """How many resamples and flips a test draws; None: as many as the cases can afford."""
+
+    @property
+    def baseline(self) -> Reading | None:
+        """What the run is held against."""
+        return None if self.compared is None else self.compared.control
+
+    @property
+    def diagnostic(self) -> frozenset[str]:
+        """Metrics that decide nothing: a judge without a current calibration gave their values."""
+        names = untrusted(self.run.subject)
+        return frozenset(one for one in self.run.metrics if MetricSpec.parse(one).name in names)
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """Everything that must be reached; for what is better when lower, a floor is a ceiling."""
+        return {**named_floors(self.run.floors), **self.options.floors}

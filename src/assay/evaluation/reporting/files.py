@@ -19,7 +19,7 @@ from assay.evaluation.readings import Reading
 from assay.evaluation.reporting.content import Line
 from assay.evaluation.reporting.judges import NOBODY, ReportedJudge, judges_of
 from assay.evaluation.results import RunResult, latency_json, rate_json
-from assay.evaluation.running.lines import manifest_json
+from assay.evaluation.running.files import manifest_json
 from assay.evaluation.waterfall import Waterfall
 from assay.private_files import make_private_folder, open_new_private
 

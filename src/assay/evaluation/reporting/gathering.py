@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from assay.errors import NothingMeasured
 from assay.evaluation.comparing import Compared, is_loss, leading, movers
 from assay.evaluation.gating import GateOptions, Verdict
-from assay.evaluation.gating.judge import answer, ask
-from assay.evaluation.gating.question import FAILURE_CEILINGS
-from assay.evaluation.gating.verdict import refused
+from assay.evaluation.gating.rules import answer, ask
+from assay.evaluation.gating.verdict import FAILURE_CEILINGS, refused
 from assay.evaluation.readings import Reading, differing, reading_of
 from assay.evaluation.recommending import Drop, Evidence, recommend
 from assay.evaluation.reporting.content import Breakdown, Changed, Mover, Part, Report

@@ -1,9 +1,26 @@
-"""The loop: ask every case that has no result yet, write each down at once, score when all are there.
+"""Run a system over a dataset, store the result, and say how small a difference it can show.
+
+- Executors: who works through the cases.
+- The loop over cases.
+- The row a store keeps of a run.
+- The use-case behind every surface.
+- The smallest difference a run can show.
+
+The loop over cases:
 
     result = run(dataset, system, RunOptions(), runs=Path(".assay/runs"))
 
 A run that was stopped, by a kill, a full disk, a budget or Ctrl-C, goes on where it stopped with `resume`: what is
 written down is never asked again, and the result has the same hash as if nothing had happened.
+
+The use-case behind every surface:
+
+    result = run_dataset(dataset, open_system, RunOptions(metrics=...), Running(runs=folder))
+    refuse_unmeasured(result)
+
+`assay run`, `assay.evaluate`, the HTTP API and MCP differ only in where dataset and options come from and in how they
+show the result. Which cases may be scored, what of that is part of the instrument, and when a run counts as having
+measured nothing is decided here, so that runs of one surface can be compared with runs of another.
 """
 
 from __future__ import annotations
@@ -11,28 +28,96 @@ from __future__ import annotations
 import itertools
 import platform
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
 
 from assay.clock import Clock, SystemClock
-from assay.errors import InputError, RunFailed
+from assay.errors import AssayError, BadValue, InputError, NothingMeasured, RunFailed
 from assay.evaluation.caveats import idle_budget_caveat
+from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.results import RunResult, with_skipped
-from assay.evaluation.running.budget import NO_LIMIT, Budget, Spending
-from assay.evaluation.running.executing import Executor, LocalExecutor, Task
-from assay.evaluation.running.folder import RunFolder, naming_the_file
-from assay.evaluation.running.journal import Journal
-from assay.evaluation.running.planning import RunOptions, guard_coverage, plan_run, tasks_of
+from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
+from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, tasks_of
 from assay.evaluation.scoring import score_run
 from assay.private_files import make_private_folder
-from assay.records.datasets import Dataset
+from assay.records.cycle_evidence import CycleEvidence, cycle_evidence, evidence_to_json
+from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.evidence import EvalResult, RunType
 from assay.records.ids import IdFactory
+from assay.records.owned_files import FileKind
+from assay.statistics import minimum_detectable_effect
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System
+
+if TYPE_CHECKING:
+    from assay.metrics.spec import MetricSpec
+    from assay.storage import Work  # needs an extra that a run without a store does not
+
+
+# --- Executors: who works through the cases ---
+#
+# An executor draws cases when it has room for one, so that whoever hands them out can stop at any time. One thread is
+# the default: cases that run side by side slow each other down, and latency would measure the crowd.
+
+
+class Task(NamedTuple):
+    """One case, to be asked once."""
+
+    case: Case
+    repeat: int
+
+
+Perform = Callable[[Task], CaseResult]
+
+
+class Executor(Protocol):
+    """Performs tasks; results come in any order."""
+
+    def run(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+        """Perform what is drawn from the tasks."""
+        ...
+
+
+class LocalExecutor:
+    """Performs tasks in this process, `threads` at a time."""
+
+    def __init__(self, threads: int = 1) -> None:
+        if threads < 1:
+            raise BadValue(f"threads {threads} is below 1", remedy="Give 1 or more.")
+        self._threads = threads
+
+    def run(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+        """In order with one thread, as they finish with more."""
+        if self._threads == 1:
+            yield from map(perform, tasks)
+        else:
+            yield from self._side_by_side(tasks, perform)
+
+    def _side_by_side(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="assay-run")
+        pending: set[Future[CaseResult]] = set()
+        try:
+            for task in tasks:
+                pending.add(pool.submit(perform, task))
+                if len(pending) >= self._threads:
+                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    yield from (one.result() for one in finished)
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                yield from (one.result() for one in finished)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+# --- The loop over cases ---
 
 OnCase = Callable[[int, int, CaseResult], None]
 """Told of each case: how many are done, of how many, and what became of it."""
@@ -196,3 +281,173 @@ class _Loop:
         self._spending.add(one)
         if self._running.on_case is not None:
             self._running.on_case(done, len(self._tasks), one)
+
+
+# --- The row a store keeps of a run ---
+
+OWN_CORPUS = 0.5
+"""The share of a dataset's documents a memory must hold for a run over it to speak for that memory."""
+COLUMNS = {
+    "mrr_at_5": "mrr@5",
+    "mrr_at_10": "mrr@10",
+    "ndcg_at_5": "ndcg@5",
+    "ndcg_at_10": "ndcg@10",
+    "ndcg_at_20": "ndcg@20",
+    "recall_at_5": "recall@5",
+    "recall_at_10": "recall@10",
+}
+"""The columns that have a metric of their own."""
+_INTERVAL_OF = "ndcg@10"
+
+
+def as_row(result: RunResult, evidence: CycleEvidence | None = None) -> EvalResult:
+    """Fixed columns where the run has their metric; everything else under `metrics_json`.
+
+    `evidence` says what the run measured of the memory that keeps the row; without it the run counts for no cycle.
+    """
+    measured = {str(spec): one for spec, one in result.aggregates.items()}
+    known: dict[str, Any] = {column: measured[name].value for column, name in COLUMNS.items() if name in measured}
+    interval = measured[_INTERVAL_OF].interval if _INTERVAL_OF in measured else None
+    return EvalResult(
+        run_id=result.run_id,
+        run_type=RunType.FULL,
+        query_count=len(result.manifest.case_ids),
+        created_at=result.manifest.started_at,
+        **known,
+        avg_latency_ms=result.latency["total"].mean,
+        confidence_interval_lower=None if interval is None else interval.low,
+        confidence_interval_upper=None if interval is None else interval.high,
+        per_query_results={str(spec): _values(result, spec) for spec in result.scores},
+        metrics_json={**_rest(result), **({} if evidence is None else evidence_to_json(evidence))},
+    )
+
+
+def _values(result: RunResult, spec: MetricSpec) -> dict[str, Any]:
+    return {case: one.kind.value if one.value is None else one.value for case, one in result.scores[spec].items()}
+
+
+def _rest(result: RunResult) -> dict[str, Any]:
+    whole = result.as_json()
+    wanted = ("name", "metrics", "latency", "rates", "counts", "caveats", "result_hash")
+    manifest = {name: of for name, of in whole["manifest"].items() if name != "case_ids"}
+    return {**{name: whole[name] for name in wanted}, "manifest": manifest}
+
+
+def share_held(work: Work, document_ids: Collection[str]) -> float:
+    """Return the share of a dataset's documents that this memory holds, by the memory's id or its source's."""
+    if not document_ids:
+        return 0.0
+    held = set(work.memories.numbers_of(sorted(document_ids))) | set(work.memories.current_hashes())
+    return sum(ident in held for ident in document_ids) / len(document_ids)
+
+
+def evidence_of_run(work: Work, result: RunResult, dataset: Dataset) -> CycleEvidence:
+    """Return what a run says for evaluation cycles: its questions, and whether they were asked of this memory.
+
+    They were when Assay itself searched, and this memory holds at least half of the dataset's documents.
+    """
+    engine = result.manifest.system.partition(":")[0] == "assay"
+    own = engine and share_held(work, [document.id for document in dataset.documents]) >= OWN_CORPUS
+    asked = set(result.manifest.case_ids)
+    return cycle_evidence((case.query for case in dataset.cases if case.id in asked), own=own)
+
+
+# --- The use-case behind every surface ---
+
+OpenSystem = Callable[[Dataset], AbstractContextManager[System]]
+"""Opens the system over the dataset as it is scored, and closes it if it was opened for the run."""
+StartRunning = Callable[[], Running]
+Writing: TypeAlias = "Callable[[], AbstractContextManager[Work]]"
+"""Begins a transaction of the store that gets a row of the run."""
+UNMEASURED = "Mend the system, or choose other metrics or another dataset."
+
+
+def run_dataset(
+    dataset: Dataset | ForScoring,
+    open_system: OpenSystem,
+    options: RunOptions | None = None,
+    running: Running | StartRunning | None = None,
+    *,
+    max_cases: int | None = None,
+) -> RunResult:
+    """Run a system over what may be scored of a dataset; cases that are left out become part of the instrument.
+
+    With `max_cases` a sample of at most that many cases is taken, the same ones every time. `running` may be a
+    function: it is called when the system is open, so that a time limit or a progress bar does not count the opening.
+    """
+    scored = dataset if isinstance(dataset, ForScoring) else for_scoring(dataset)
+    chosen = options or RunOptions()
+    chosen = replace(chosen, instrument={**chosen.instrument, **scored.instrument})
+    if max_cases is not None:
+        _check_max_cases(max_cases, chosen)
+    if max_cases is not None and len(scored.dataset.cases) > max_cases:
+        chosen = replace(chosen, sample=max_cases / len(scored.dataset.cases))
+    with open_system(scored.dataset) as system:
+        return run(scored.dataset, system, chosen, running() if callable(running) else running)
+
+
+def _check_max_cases(max_cases: int, options: RunOptions) -> None:
+    if max_cases < 1:
+        raise BadValue(f"max_cases {max_cases} is below 1", remedy="Give 1 or more.")
+    if options.sample is not None:
+        raise BadValue(
+            f"there are both a sample of {options.sample} and at most {max_cases} cases",
+            remedy="Give one of the two; a run that goes on keeps its sample.",
+        )
+
+
+def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:
+    """Write a row of the run to a store, and whose it is.
+
+    A store that cannot take it costs the note that is returned, not the run.
+    """
+    try:
+        with writing() as work:
+            work.owned_files.claim(FileKind.RUN, result.run_id)
+            work.results.add(as_row(result, evidence_of_run(work, result, dataset)))
+    except AssayError as problem:
+        return f"The store has no row of this run: {problem.message}."
+    return ""
+
+
+def refuse_unmeasured(result: RunResult, *, remedy: str = UNMEASURED) -> None:
+    """Raise `NothingMeasured` when no metric has a value for any case."""
+    if not result.aggregates or any(aggregate.scored for aggregate in result.aggregates.values()):
+        return
+    failed = next((case for case in result.cases if case.error), None)
+    why = f"; the first said: {failed.error}" if failed else ""
+    message = f"no case of {result.manifest.dataset} could be scored for {result.name}{why}"
+    raise NothingMeasured(message, remedy=remedy)
+
+
+# --- The smallest difference a run can show ---
+#
+# With two runs the answer comes from how much they differ case by case. With one it is an estimate: two systems are
+# taken to differ from case to case as much as the cases do, which is what happens when their values correlate by one
+# half.
+
+FEWEST = 2
+_ROUNDING = 1e-9
+"""Values that differ by no more than this are equal: what a sum of decimals leaves over is not a difference."""
+
+
+def detectable(runs: Sequence[RunResult], spec: MetricSpec) -> float | None:
+    """The smallest difference seen with 80 % power; None: nothing can be said of so few or so equal cases."""
+    columns = [one.per_case(spec) for one in runs[:2]]
+    cases = [case for case in columns[0] if all(case in one and one[case].value is not None for one in columns)]
+    if len(cases) < FEWEST:
+        return None
+    values = np.array([[one[case].value for case in cases] for one in columns], dtype=np.float64)
+    spread = float(np.std(values[0] - values[1] if len(columns) > 1 else values[0], ddof=1))
+    return minimum_detectable_effect(len(cases), spread) if spread > _ROUNDING else None
+
+
+def sentence(runs: Sequence[RunResult], spec: MetricSpec) -> str:
+    """The same for people."""
+    effect = detectable(runs, spec)
+    if effect is None:
+        why = "the runs differ in no case" if len(runs) > 1 else "its cases do not differ in it"
+        return f"What differences in {spec} this set can see cannot be estimated: {why}."
+    if effect > 1.0:
+        return f"This set cannot see differences in {spec}: it has too few cases."
+    return f"This set can see differences of {effect:.3f} or more in {spec} (80 % power)."

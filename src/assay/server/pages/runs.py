@@ -25,7 +25,7 @@ from assay.server.pages.kept import LastFew
 from assay.server.pages.viewing import Page, Pages, View, go_to
 
 if TYPE_CHECKING:
-    from assay.evaluation.running.folder import RunFolder
+    from assay.evaluation.running.files import RunFolder
 
 pages = Pages("runs")
 NEWEST = 100

@@ -1,4 +1,9 @@
-"""The registry of dataset formats, and `@dataset_format`, which adds one of your own.
+"""Dataset formats: the registry, `@dataset_format` to add your own, and those of Assay itself.
+
+- Registry and `@dataset_format`.
+- Formats of Assay itself.
+
+Registry and `@dataset_format`:
 
     @dataset_format("faq", endings=(".faq",))
     def read_faq(path: Path) -> Dataset: ...
@@ -16,9 +21,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.errors import AssayError, BadValue, ExtensionFailed, InputError
+from assay.formats import anchored, golden, longmemeval, parquet, ragas
 from assay.formats.strict_json import Refuse, raise_it
+from assay.formats.test_collections import read_beir, read_topics_and_qrels, read_trec, write_beir, write_trec
 from assay.records.datasets import Dataset
 from assay.registry import Registry
+
+# --- Registry and `@dataset_format` ---
 
 OnRead = Callable[[int], None]
 Reader = TypeVar("Reader", bound=Callable[[Path], Dataset])
@@ -90,7 +99,7 @@ DATASET_FORMATS: Registry[FormatEntry] = Registry(
     "dataset format",
     group="assay.dataset_formats",
     read=read_format,
-    builtin=("assay.evaluation.datasets.builtin_formats",),
+    builtin=("assay.evaluation.datasets.formats",),
 )
 """Every format, by the name that `--format` takes."""
 
@@ -181,3 +190,104 @@ def find_by_ending(path: Path) -> str | None:
         if any(path.name.endswith(ending) for ending in registered.entry.endings):
             return registered.name
     return None
+
+
+# --- Formats of Assay itself ---
+
+
+def _add(
+    name: str,
+    summary: str,
+    *,
+    read: Callable[[ReadRequest], Dataset] | None = None,
+    write: Callable[[WriteRequest], object],
+    file_name: str = "",
+) -> None:
+    """Register a format; one that is a single file is written under `file_name` where a folder was named."""
+
+    def write_dataset(request: WriteRequest) -> Path:
+        is_file = not file_name or request.path.name.removesuffix(".gz").endswith(Path(file_name).suffix)
+        path = request.path if is_file else request.path / file_name
+        write(
+            WriteRequest(
+                dataset=request.dataset,
+                path=path,
+                split=request.split,
+                encode_ids=request.encode_ids,
+                private=request.private,
+            )
+        )
+        return path
+
+    entry = FormatEntry(name=name, summary=summary, read=read, write=write_dataset)
+    DATASET_FORMATS.add(name, entry, thing=entry, origin=f"Assay itself ({name})", module=__name__)
+
+
+def _read_trec(given: ReadRequest) -> Dataset:
+    if given.path.is_dir():
+        return read_trec(given.path, name=given.name, refuse=given.refuse)
+    if given.source.qrels is None:
+        raise InputError(f"{given.path} is a file of topics alone", remedy="Give its judgments with --qrels FILE.")
+    name = given.name or given.path.name.split(".")[0]
+    return read_topics_and_qrels(given.path, given.source.qrels, name=name, refuse=given.refuse)
+
+
+_add(
+    "golden",
+    "One JSON document with documents and queries.",
+    read=lambda given: golden.read_golden(given.path, refuse=given.refuse, on_read=given.on_read),
+    write=lambda given: golden.write_golden(given.path, given.dataset, private=given.private),
+    file_name=golden.FILE_NAME,
+)
+_add(
+    "golden-files",
+    "The same as a folder of files.",
+    write=lambda given: golden.write_golden_files(given.path, given.dataset),
+)
+_add(
+    "golden-lines",
+    "The same as JSON lines.",
+    write=lambda given: golden.write_golden_lines(given.path, given.dataset, private=given.private),
+)
+_add(
+    "anchored",
+    "Questions with places in notes, one a line.",
+    read=lambda given: anchored.read_anchored(
+        given.path, name=given.name, vault=given.source.vault, refuse=given.refuse
+    ),
+    write=lambda given: anchored.write_anchored(given.path, given.dataset),
+)
+_add(
+    "beir",
+    "A BEIR folder.",
+    read=lambda given: read_beir(
+        given.path, name=given.name, split=given.source.split, refuse=given.refuse, on_read=given.on_read
+    ),
+    write=lambda given: write_beir(given.path, given.dataset, split=given.split),
+)
+_add(
+    "trec",
+    "TREC topics and qrels.",
+    read=_read_trec,
+    write=lambda given: write_trec(given.path, given.dataset, encode_ids=given.encode_ids),
+)
+_add(
+    "ragas",
+    "Ragas samples, as JSON lines, a JSON list or CSV.",
+    read=lambda given: ragas.read_ragas(given.path, name=given.name, refuse=given.refuse),
+    write=lambda given: ragas.write_ragas(given.path, given.dataset),
+    file_name=ragas.FILE_NAME,
+)
+_add(
+    "longmemeval",
+    "LongMemEval questions with their sessions.",
+    read=lambda given: longmemeval.read_longmemeval(given.path, name=given.name, refuse=given.refuse),
+    write=lambda given: longmemeval.write_longmemeval(given.path, given.dataset),
+    file_name=longmemeval.FILE_NAME,
+)
+_add(
+    "parquet",
+    "Parquet files of a corpus and its queries.",
+    read=lambda given: parquet.read_parquet(given.path, name=given.name, refuse=given.refuse, on_read=given.on_read),
+    write=lambda given: parquet.write_parquet(given.path, given.dataset),
+)

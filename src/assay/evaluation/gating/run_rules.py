@@ -1,0 +1,178 @@
+"""Rules about the run alone: seals, coverage and floors.
+
+- Seals.
+- Coverage: enough cases were judged.
+- Floors, and ceilings for what is better when lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from assay.evaluation.floors import asks_quality
+from assay.evaluation.gating.rules import gate_rule
+from assay.evaluation.gating.verdict import Question, RuleVerdict, Status, beyond
+from assay.metrics.catalog import Better
+from assay.metrics.spec import MetricSpec
+from assay.records.outcome import OutcomeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from assay.evaluation.readings import Reading
+
+
+# --- Seals ---
+#
+# Every run and baseline that Assay writes is sealed (`evaluation.running.seals`); those of version 0.1 are not.
+
+SEAL_RULE = "seal"
+
+
+@gate_rule("seal", quality=False)
+def judge_seals(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict for each side without a seal."""
+    sides = {"run": (question.run, "run it again"), "baseline": (question.baseline, "bless a run again")}
+    for side, (reading, remedy) in sides.items():
+        if reading is not None and not reading.sealed:
+            yield RuleVerdict(
+                rule=SEAL_RULE,
+                about=side,
+                status=Status.INCONCLUSIVE,
+                sentence=f"the {side} {reading.name} has no seal: whether it was edited cannot be told; {remedy}",
+            )
+
+
+# --- Coverage: enough cases were judged ---
+#
+# Cases that nobody tried (a budget, a sample, an unresolved anchor), that a judge could not judge, or that the
+# baseline has and the run does not: beyond the ceiling the run is `inconclusive`, whatever its means say.
+
+COVERAGE_RULE = "coverage"
+UNJUDGEABLE = frozenset({OutcomeKind.JUDGE_FAILED, OutcomeKind.SKIPPED})
+
+
+@gate_rule("coverage", quality=False)
+def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict."""
+    run, baseline = question.run, question.baseline
+    missing = set() if baseline is None else set(baseline.cases) - set(run.cases)
+    without = unjudgeable(run, question.diagnostic) | missing
+    whole = len(set(run.cases) | missing)
+    share = len(without) / whole
+    ceiling = question.options.unjudgeable
+    absent = f", {len(missing)} of them are in the baseline only" if missing else ""
+    undecided = _undecided(question, without)
+    yield RuleVerdict(
+        rule=COVERAGE_RULE,
+        status=Status.INCONCLUSIVE if beyond(share, ceiling) else Status.PASS,
+        sentence=f"{len(without)} of {whole} cases could not be judged{undecided and ' under metrics that decide'}: "
+        f"{share * 100:.1f} %, allowed {ceiling * 100:g} %{absent}{undecided}",
+        evidence={"cases": whole, "unjudgeable": sorted(without), "ceiling": ceiling},
+    )
+
+
+def _undecided(question: Question, counted: Collection[str]) -> str:
+    """Name the further cases that failed under metrics of a judge that no gate listens to; empty: there are none."""
+    lost = {
+        metric: len(unjudgeable(question.run, set(question.run.outcomes) - {metric}) - set(counted))
+        for metric in question.diagnostic
+        if metric in question.run.outcomes
+    }
+    told = ", ".join(f"{count} more under {metric}" for metric, count in sorted(lost.items()) if count)
+    return f"; {told}, which decides nothing" if told else ""
+
+
+def unjudgeable(run: Reading, diagnostic: Collection[str] = ()) -> set[str]:
+    """Cases that have no value for no reason of the system's, under some metric that may decide something."""
+    return {
+        case
+        for metric, cases in run.outcomes.items()
+        if metric not in diagnostic
+        for case, outcome in cases.items()
+        if outcome.kind in UNJUDGEABLE
+    }
+
+
+# --- Floors, and ceilings for what is better when lower ---
+#
+# Only what the dataset or the settings declare is in force: a floor that suits one dataset may be out of reach in
+# another, as precision@5 of 0.60 is with one gold document a query. Ceilings of failure rates are in `failures`.
+
+FLOOR_RULE = "floor"
+RATES = ("error_rate", "timeout_rate", "empty_response_rate")
+PERCENTILES = ("p50", "p95", "p99", "mean_latency")
+
+
+@gate_rule("floor", quality=lambda question, verdict: asks_quality(verdict.about, question.floors[verdict.about]))
+def judge_floors(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict for each floor that is declared."""
+    for name, floor in question.floors.items():
+        spec = MetricSpec.parse(name)
+        if spec.name not in RATES and str(spec) not in question.diagnostic:
+            yield _judge_floor(question.run, spec, floor)
+
+
+def _judge_floor(run: Reading, spec: MetricSpec, floor: float) -> RuleVerdict:
+    value, ceiling = value_of(run, spec), spec.entry.better is Better.LOWER
+    evidence = {"value": value, "floor": floor}
+    if value is None:
+        return RuleVerdict(
+            rule=FLOOR_RULE,
+            about=str(spec),
+            status=Status.INCONCLUSIVE,
+            sentence=f"{spec} was not measured, and {'at most' if ceiling else 'at least'} {floor:g} is demanded",
+            evidence=evidence,
+        )
+    missed = beyond(value, floor) if ceiling else beyond(floor, value)
+    if not missed and is_lower_bound(run, spec):
+        sentence = f"latency {spec} is at least {value:.3g} ms, since {run.latency().timed_out} cases ran out of time: "
+        return RuleVerdict(
+            rule=FLOOR_RULE,
+            about=str(spec),
+            status=Status.INCONCLUSIVE,
+            sentence=f"{sentence}whether it is within the ceiling {floor:g} ms is not known; wait longer (--timeout)",
+            evidence=evidence,
+        )
+    return RuleVerdict(
+        rule=FLOOR_RULE,
+        about=str(spec),
+        status=Status.FAIL if missed else Status.PASS,
+        sentence=_sentence(spec, value, floor, missed=missed, ceiling=ceiling),
+        evidence=evidence,
+    )
+
+
+def value_of(run: Reading, spec: MetricSpec) -> float | None:
+    """What the run reached; percentiles come from its times, other metrics of a run only where they were asked for."""
+    if spec.name not in PERCENTILES:
+        return run.of_run.get(str(spec)) if spec.is_of_run else run.mean(str(spec))
+    if spec.parameters:
+        return None
+    found: float | None = getattr(run.latency(), spec.name.removesuffix("_latency"))
+    return found
+
+
+def is_lower_bound(run: Reading, spec: MetricSpec) -> bool:
+    """Whether the value of a latency could be larger, because cases ran out of time."""
+    return spec.name in PERCENTILES and spec.name.removesuffix("_latency") in run.latency().at_least
+
+
+def _sentence(spec: MetricSpec, value: float, floor: float, *, missed: bool, ceiling: bool) -> str:
+    if spec.name in PERCENTILES:
+        shown, bound = f"latency {spec} {value:.3g} ms", f"{floor:g} ms"
+    else:
+        shown, bound = f"{spec} {_apart(value, floor)}", f"{floor:.2f}"
+    if ceiling:
+        return f"{shown} is {'over' if missed else 'within'} the ceiling {bound}"
+    return f"{shown} {'is under' if missed else 'reaches'} the floor {bound}"
+
+
+def _apart(value: float, floor: float) -> str:
+    """With two digits, or as many as show that it is not the floor."""
+    for digits in (2, 3, 4):
+        shown = f"{value:.{digits}f}"
+        if float(shown) != floor or value == floor:
+            return shown
+    return f"{value:.6g}"
