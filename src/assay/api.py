@@ -57,7 +57,7 @@ from assay.verbs import sessions as session_verbs
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
-    from assay.evaluation.comparing import RunsCompared
+    from assay.evaluation.comparison import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
     from assay.memory.importing import ImportReport
@@ -781,7 +781,7 @@ def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:
     A run is what `evaluate` gave, a run's id, name or folder, or a baseline file. Printing the result shows a table.
     Raises `NotComparable` when they were not measured alike.
     """
-    from assay.evaluation.comparing import compare_readings  # noqa: PLC0415 - numpy is loaded when something is compared
+    from assay.evaluation.comparison import compare_readings  # noqa: PLC0415 - numpy is loaded when something is compared
 
     place = wiring.lookup_of(_settings(None, {}))
     readings = [place.either(one) for one in runs]

@@ -10,8 +10,7 @@ import pytest
 from tests.evaluation.made import golden, good, level, nothing, run_of
 
 from assay.errors import NotReady
-from assay.evaluation.baselines import load_baseline, write_baseline
-from assay.evaluation.blessing import bless
+from assay.evaluation.baselines import bless, load_baseline, write_baseline
 from assay.evaluation.gating import GateOptions, judge
 from assay.evaluation.readings import Reading, reading_of
 from assay.metrics.outcomes import skipped

@@ -12,11 +12,11 @@ from tests.systems.sample import Given, dataset, grades
 
 from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
 from assay.evaluation.ci import junit, pull_request, summary
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import judge
 from assay.evaluation.measure import Measurement, Request, measure_files
 from assay.evaluation.readings import reading_of
-from assay.evaluation.reporting.gathering import gather
+from assay.evaluation.reporting.building import gather
 from assay.evaluation.reporting.markdown import markdown
 from assay.evaluation.reporting.page import html_page
 from assay.evaluation.results import RunResult, load_run

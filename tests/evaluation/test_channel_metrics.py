@@ -6,7 +6,7 @@ import pytest
 from tests.evaluation.remembered import CASES, given, measured, memory
 
 from assay.cli.run_table import channel_table, table
-from assay.evaluation.default_metrics import channel_metrics
+from assay.evaluation.run_metrics import channel_metrics
 from assay.metrics.channels import UNTOLD
 
 ONE = memory(CASES[:1])

@@ -10,11 +10,11 @@ import pytest
 from tests.evaluation.made import golden, good, manifest_of, nothing, reading, run_of
 
 from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
-from assay.evaluation.clusters import clusters_of
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import judge
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.running.planning import RunOptions, plan_run
+from assay.evaluation.scoring import clusters_of
 from assay.evaluation.self_test import self_test
 from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, SessionContext, Turn

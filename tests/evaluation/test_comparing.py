@@ -10,8 +10,7 @@ import pytest
 from tests.evaluation.made import Values, golden, good, level, nothing, poor, reading, run_of
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
-from assay.evaluation.comparing import compare_readings, compare_two, is_loss
-from assay.evaluation.pairing import latency_changes
+from assay.evaluation.comparison import compare_readings, compare_two, is_loss, latency_changes
 from assay.evaluation.readings import differing, reading_of
 from assay.metrics.outcomes import not_applicable, system_failed
 from assay.records.caveats import Caveat, CaveatKind

@@ -11,7 +11,7 @@ from tests.evaluation.made import golden, good, kept, manifest_of
 
 from assay.cli.run_table import beside_floor, table
 from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
 from assay.evaluation.gating.baseline_rules import judge_latency
 from assay.evaluation.gating.run_rules import judge_floors

@@ -14,10 +14,10 @@ from tests.judging.made import judge_of, reading_answers
 from assay.clock import Clock
 from assay.errors import NothingMeasured
 from assay.evaluation.gating import GateOptions, Status, judge
-from assay.evaluation.judged import Bench, JudgedRun, judge_run
 from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
+from assay.evaluation.run_judging import Bench, JudgedRun, judge_run
 from assay.evaluation.running.runner import Running, run
 from assay.judging.labels import question_key
 from assay.judging.protocol import Judging, judging_abstention

@@ -8,7 +8,7 @@ import pytest
 from tests.evaluation.made import golden, good, run_of
 from tests.systems.sample import Given
 
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.datasets import check_dataset
 from assay.evaluation.datasets import show as overview
 from assay.evaluation.measure import Request, measure_files

@@ -6,7 +6,7 @@ import pytest
 from tests.evaluation.remembered import CASES, DOCUMENTS, given, measured, memory
 from tests.systems.sample import dataset
 
-from assay.evaluation.default_metrics import default_metrics, leading_tier
+from assay.evaluation.run_metrics import default_metrics, leading_tier
 from assay.records.datasets import Dataset
 
 LISTS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.evaluation.reporting.samples import dataset, given, run, told
 
-from assay.evaluation.recommending import Drop, Evidence, Recommendation, advise, recommend
+from assay.evaluation.recommendations import Drop, Evidence, Recommendation, advise, recommend
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import waterfall
 from assay.metrics.spec import MetricSpec

@@ -6,8 +6,8 @@ import pytest
 from tests.systems.sample import right
 
 from assay.errors import BadValue
-from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.results import RunResult, load_run
+from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.runner import Running, run
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved

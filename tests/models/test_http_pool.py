@@ -468,7 +468,7 @@ def test_what_calls_no_service_does_not_load_the_http_client() -> None:
     """It takes as long to import as a fifth of `assay --help`."""
     program = (
         "import sys\n"
-        "import assay.api, assay.judging.panel, assay.judging.model_judge, assay.evaluation.judged\n"
+        "import assay.api, assay.judging.panel, assay.judging.model_judge, assay.evaluation.run_judging\n"
         "import assay.research.pipeline, assay.server.application\n"
         "from assay.cli.main import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"

@@ -10,8 +10,8 @@ import pytest
 from tests.judging.made import judge_of, reading_answers
 
 import assay
-from assay.evaluation.judged import Bench, judge_run
 from assay.evaluation.results import RunResult
+from assay.evaluation.run_judging import Bench, judge_run
 from assay.judging.builtin.judges import BuiltinAbstention
 from assay.judging.protocol import AnyJudge, judging_abstention
 from assay.metrics import catalog

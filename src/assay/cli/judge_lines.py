@@ -15,7 +15,7 @@ from assay.records.judging import Calibration, Usage
 from assay.records.outcome import OutcomeKind
 
 if TYPE_CHECKING:
-    from assay.evaluation.judged import JudgedRun
+    from assay.evaluation.run_judging import JudgedRun
     from assay.judging.rerun import Rerun, SpotCheck
 
 _LISTED = 10

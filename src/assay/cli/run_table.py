@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.evaluation.default_metrics import SHARES
 from assay.evaluation.gating.verdict import beyond
 from assay.evaluation.results import RunResult
+from assay.evaluation.run_metrics import SHARES
 from assay.formats.grid import grid
 from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL

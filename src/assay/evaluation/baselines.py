@@ -1,22 +1,22 @@
-"""The blessed baseline: one JSON file that people review like code, and all that a later gate needs.
+"""Baselines: one reviewed JSON file, and blessing a run as the baseline.
 
-It holds each metric's mean, every case's values and outcomes, both fingerprints, times and the host. Means are there
-for the reader of a diff; the paired test reads the cases. It is written only when somebody blesses a run, and carries a
-seal (`running.seals`): a file that was edited since is refused.
+- The baseline file.
+- Blessing a run, and the reasons not to.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline
+from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline, NotReady
 from assay.evaluation.caveats import unsealed_caveat
+from assay.evaluation.gating.rules import QUALITY_RULE as UNASKED
+from assay.evaluation.gating.rules import judge, refuse_nothing
+from assay.evaluation.gating.verdict import GateOptions, Status
 from assay.evaluation.readings import Reading
 from assay.evaluation.running import files
 from assay.formats.files import write_lines
@@ -27,6 +27,16 @@ from assay.metrics.spec import MetricSpec
 from assay.records.caveats import Caveat, CaveatKind, read_caveat
 from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.runs import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+# --- The baseline file ---
+#
+# It holds each metric's mean, every case's values and outcomes, both fingerprints, times and the host. Means are there
+# for the reader of a diff; the paired test reads the cases. It is written only when somebody blesses a run, and
+# carries a seal (`running.seals`): a file that was edited since is refused.
 
 FILE_NAME = "baseline.json"
 VERSION = 1
@@ -203,3 +213,47 @@ def _outcome(value: float | str) -> Outcome:
     if isinstance(value, str):
         return Outcome.missing(OutcomeKind(value), "as in the baseline")
     return Outcome.scored(value)
+
+
+# --- Blessing a run, and the reasons not to ---
+#
+# A run under its floors, one in which too many cases failed or were never tried, a sample, one that no seal protects
+# or that a gate could not decide would lower the bar without anybody wanting that. It is refused, unless somebody says
+# why it is blessed all the same: the reason and what was wrong are then written into the file, and every gate repeats
+# them.
+
+_NAMED = 3
+
+
+def bless(
+    reading: Reading, *, at: datetime, note: str = "", despite: str = "", options: GateOptions | None = None
+) -> Baseline:
+    """Return the baseline that a run becomes; raises `NotReady` for one that should not, unless `despite` says why."""
+    refuse_nothing(reading)
+    wrong = tuple(shortcomings(reading, options))
+    if wrong and not despite.strip():
+        more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        raise NotReady(
+            f"the run {reading.name} cannot be blessed: {'; '.join(wrong[:_NAMED])}{more}",
+            remedy='Run again, or say why it is blessed all the same: --despite "REASON" writes that into the file.',
+        )
+    return Baseline(
+        reading=reading,
+        blessed_at=at,
+        note=note,
+        despite=despite.strip() if wrong else "",
+        shortcomings=wrong,
+    )
+
+
+def shortcomings(reading: Reading, options: GateOptions | None = None) -> Iterator[str]:
+    """Why a run should not be a baseline, one sentence a reason."""
+    whole = len(reading.cases)
+    if reading.sample is not None and reading.sample < 1.0:
+        yield f"it is a sample of {reading.sample:.0%} of the cases"
+    untried = sum(CaseStatus.SKIPPED in statuses for statuses in reading.statuses.values())
+    if untried:
+        yield f"{untried:,} of {whole:,} cases were never tried"
+    for status in (Status.FAIL, Status.INCONCLUSIVE):
+        # That nothing is asked of quality yet is what a first baseline is for.
+        yield from (rule.sentence for rule in judge(reading, None, options).of(status) if rule.rule != UNASKED)

@@ -20,8 +20,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from assay.errors import AssayError, InputError
-from assay.evaluation.comparing import Compared, is_loss, leading, movers
-from assay.evaluation.differences import number
+from assay.evaluation.comparison import Compared, is_loss, leading, movers, number
 from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict, refused, told, word
 from assay.formats.files import write_lines, writing
 from assay.hashing import content_hash

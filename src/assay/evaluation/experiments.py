@@ -23,11 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.errors import BadValue, InputError, MalformedFile, NotComparable, RecordNotFound
-from assay.evaluation.comparing import Compared, leading
-from assay.evaluation.differences import comparison_json
+from assay.evaluation.comparison import Compared, comparison_json, leading, metric_changes, paired, rules_for
 from assay.evaluation.gating.rules import answer, ask, judge
 from assay.evaluation.gating.verdict import GateOptions, RuleVerdict, Status, Verdict, beyond
-from assay.evaluation.pairing import metric_changes, paired, rules_for
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from assay.evaluation.case_metrics import compute_view
 from assay.evaluation.caveats import run_metric_caveats, unscored_caveats
 from assay.evaluation.results import RunResult
+from assay.evaluation.run_metrics import compute_view
 from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
 from assay.metrics import catalog, outcomes
 from assay.metrics.aggregate import Aggregate, Scores, aggregate, breakdown, scores_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import NothingMeasured
 from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, withhold
-from assay.evaluation.pairing import rules_for
+from assay.evaluation.comparison import rules_for
 from assay.formats.trec import example_document, load_run, read_qrels, stream_run
 from assay.hashing import HASH_PREFIX
 from assay.metrics.aggregate import Aggregate, Instrument, aggregate

@@ -1,24 +1,21 @@
-"""From what a system gave to numbers: every metric of a run over every case, with counts, breakdowns and latencies.
+"""Score a run: every metric over every case, with counts, breakdowns, latencies and caveats about labels.
 
-Rankings go through `metrics.engine` all at once, anchors and answers case by case. A case that failed is
-`system_failed` under every metric, one that was not tried is `skipped`: neither is 0 and neither is dropped. With
-repeats a case's value is the mean of the repeats that were scored, and how much they vary is kept beside it.
+- Clusters of cases that belong together.
+- Caveats about the dataset's labels.
+- Scoring.
 """
 
 from __future__ import annotations
 
 import statistics as plain_statistics
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from assay.errors import NothingMeasured
 from assay.evaluation import caveats
-from assay.evaluation.case_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome
-from assay.evaluation.clusters import cluster_caveat
-from assay.evaluation.default_metrics import leading_tier
-from assay.evaluation.floors import floors_of
-from assay.evaluation.label_caveats import copy_caveats, label_caveats
+from assay.evaluation.datasets.checks import describe_weak, leaks, weak_sources
 from assay.evaluation.placement import (
     copies_in,
     copy_units,
@@ -29,6 +26,7 @@ from assay.evaluation.placement import (
     refuse_undecided,
 )
 from assay.evaluation.results import RunResult
+from assay.evaluation.run_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome, floors_of, leading_tier
 from assay.hashing import content_hash
 from assay.metrics import outcomes
 from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
@@ -38,11 +36,144 @@ from assay.metrics.engine import Measured, Rules, measure_mappings
 from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat
+from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.outcome import Outcome
 from assay.records.runs import CaseRun, CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from assay.records.datasets import Case, Dataset, Document
+    from assay.records.evaluations import CaseResult, RunManifest
+
+
+# --- Clusters of cases that belong together ---
+#
+# Cases that belong together rise and fall together, so they tell less than as many independent ones. Comparisons and
+# gates resample and flip whole clusters (`statistics.clusters`); a run carries its clusters in the manifest.
+
+TAG = "cluster:"
+"""How a tag that names a cluster begins."""
+
+
+def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
+    """The cluster of each case that shares one with another; empty: all cases stand alone."""
+    in_conversations = any(case.history for case in cases)
+    labels = {case.id: _label(case, in_conversations=in_conversations) for case in cases}
+    sizes = Counter(labels.values())
+    return {case: label for case, label in labels.items() if label and sizes[label] > 1}
+
+
+def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
+    """Say how many cases belong together, and what follows for the numbers."""
+    if not clusters:
+        return []
+    groups = len(set(clusters.values()))
+    units = cases - len(clusters) + groups
+    return [
+        Caveat(
+            kind=CaveatKind.CLUSTERS,
+            sentence=f"{len(clusters):,} of {cases:,} cases belong together in {groups:,} clusters (sessions, "
+            f"conversations, the same question again): comparisons and gates count {units:,} independent units; the "
+            "intervals of a single run take cases as independent and are too narrow.",
+            count=len(clusters),
+            of=cases,
+            figures={"clusters": groups, "units": units},
+        )
+    ]
+
+
+def _label(case: Case, *, in_conversations: bool) -> str:
+    tagged = next((tag for tag in case.tags if tag.startswith(TAG)), "")
+    if tagged:
+        return tagged
+    if case.session is not None:
+        return f"session {case.session.session_id}"
+    # A conversation is known by the words it begins with: every later question has them in its history.
+    begins = case.history[0].text if case.history else case.query
+    if in_conversations:
+        return f"conversation {content_hash(begins)[-16:]}"
+    # The same words again are the same question: thirty copies of it tell no more than one.
+    return f"question {content_hash(' '.join(case.query.casefold().split()))[-16:]}"
+
+
+# --- Caveats about the dataset's labels ---
+
+MOST_CHARACTERS = 5_000_000
+"""Searched for leaks in about a second; of larger corpora only the documents that some case judges or names."""
+_LEAKS = {
+    "query-copied": "the query is copied from a document",
+    "query-in-metadata": "the query stands in a document's metadata",
+    "answer-in-metadata": "the answer stands in a document's metadata",
+    "answer-in-query": "the query holds the answer",
+}
+
+
+def label_caveats(dataset: Dataset, cases: Sequence[Case]) -> Iterator[Caveat]:
+    """Weak labels, then leakage, of the cases that were asked."""
+    weak, judged = weak_sources(cases), sum(len(case.labels) for case in cases)
+    if weak:
+        yield Caveat(
+            kind=CaveatKind.LABELS,
+            sentence=f"{describe_weak(weak, judged)}: such labels are weak, and favour the system people used.",
+            count=sum(weak.values()),
+            of=judged,
+        )
+    leaked = _leaked_cases(dataset, cases)
+    if leaked:
+        concerned = len({case for found in leaked.values() for case in found})
+        parts = ", ".join(f"{_LEAKS.get(code, code)} ({len(found):,})" for code, found in leaked.items())
+        yield Caveat(
+            kind=CaveatKind.LABELS,
+            sentence=f"Leakage in {concerned:,} of {len(cases):,} cases: {parts}. The values may be too high; "
+            f"`assay dataset check {dataset.name}` lists the cases.",
+            count=concerned,
+            of=len(cases),
+        )
+
+
+def _leaked_cases(dataset: Dataset, cases: Sequence[Case]) -> dict[str, set[str]]:
+    """The cases that each kind of leak concerns. Saves repeat what was saved before: that is what they are for."""
+    questions = tuple(case for case in cases if case.save is None)
+    found: dict[str, set[str]] = {}
+    if questions:
+        for finding in leaks(replace(dataset, cases=questions, documents=_searched(dataset, questions))):
+            found.setdefault(finding.code, set()).add(finding.where)
+    return found
+
+
+def _searched(dataset: Dataset, cases: Sequence[Case]) -> tuple[Document, ...]:
+    if sum(len(document.text) for document in dataset.documents) <= MOST_CHARACTERS:
+        return dataset.documents
+    named = {name for case in cases for name in case.labels}
+    paths = {support.rel_path for case in cases if case.anchors for support in case.anchors.supports}
+    return tuple(one for one in dataset.documents if one.id in named or one.rel_path in paths)
+
+
+def copy_caveats(results: Sequence[CaseResult], units: Mapping[str, Mapping[str, str]]) -> Iterator[Caveat]:
+    """In how many cases the list has a document that is in the corpus several times; `units` is by case."""
+    concerned = {
+        result.case_id
+        for result in results
+        if result.retrieved is not None and not units.get(result.case_id, {}).keys().isdisjoint(result.retrieved.ids)
+    }
+    asked = len(Counter(result.case_id for result in results))
+    if concerned:
+        yield Caveat(
+            kind=CaveatKind.COPIES,
+            sentence=f"In {len(concerned):,} of {asked:,} cases the list has a judged document that is in the corpus "
+            "more than once. A copy counts as the document itself, and both together once.",
+            count=len(concerned),
+            of=asked,
+        )
+
+
+# --- Scoring ---
+#
+# Rankings go through `metrics.engine` all at once, anchors and answers case by case. A case that failed is
+# `system_failed` under every metric, one that was not tried is `skipped`: neither is 0 and neither is dropped. With
+# repeats a case's value is the mean of the repeats that were scored, and how much they vary is kept beside it.
 
 PerCase = dict[str, Outcome]
 NO_ANSWER = "the question has no answer among the documents"

@@ -17,10 +17,16 @@ from typing import Any
 import numpy as np
 
 from assay.errors import NothingMeasured
-from assay.evaluation.comparing import Compared, comparable_metrics
+from assay.evaluation.comparison import (
+    Compared,
+    MetricChange,
+    comparable_metrics,
+    latency_changes,
+    metric_changes,
+    paired,
+)
 from assay.evaluation.gating.rules import answer
 from assay.evaluation.gating.verdict import GateOptions, Question, Status, Verdict
-from assay.evaluation.pairing import MetricChange, latency_changes, metric_changes, paired
 from assay.evaluation.readings import Reading
 from assay.statistics import Interval, Rules, wilson
 

@@ -27,7 +27,7 @@ from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standi
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
-from assay.evaluation.reporting.surroundings import around
+from assay.evaluation.reporting.building import around
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.records import Scope

@@ -211,7 +211,7 @@ def show(caller: Caller, request: ShowRunRequest) -> EvalResult:
 
 def compare(caller: Caller, request: CompareRunsRequest) -> ComparisonResult:
     """Compare two finished runs of this tenant."""
-    from assay.evaluation.comparing import compare_two  # noqa: PLC0415 - numpy only when comparing
+    from assay.evaluation.comparison import compare_two  # noqa: PLC0415 - numpy only when comparing
 
     shelf = caller.shelf
     control, treatment = shelf.read_run(request.control), shelf.read_run(request.treatment)

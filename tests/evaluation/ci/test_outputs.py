@@ -13,7 +13,7 @@ from tests.evaluation.made import reading
 
 from assay.errors import InputError
 from assay.evaluation.ci import MARKER, Outputs, escaped, junit, pull_request, sarif, step_summary, summary
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import RuleVerdict, Status, Verdict
 
 EVERY = tuple(

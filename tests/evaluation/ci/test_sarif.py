@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped] # it has 
 from tests.evaluation.made import reading
 
 from assay.evaluation.ci import MOST, Outputs, case_lines, sarif
-from assay.evaluation.comparing import Compared, compare_two
+from assay.evaluation.comparison import Compared, compare_two
 from assay.evaluation.gating import Verdict
 
 LEVEL = {"enum": ["none", "note", "warning", "error"]}

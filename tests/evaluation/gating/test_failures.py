@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.evaluation.made import level, reading
 
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
 from assay.evaluation.gating.guarantee_rules import judge_failures
 from assay.evaluation.gating.run_rules import judge_coverage

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.evaluation.made import level, reading
 
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import Question, Status
 from assay.evaluation.gating.guarantee_rules import judge_guarantees
 from assay.evaluation.gating.verdict import RuleVerdict

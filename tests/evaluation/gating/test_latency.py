@@ -6,7 +6,7 @@ import json
 
 from tests.evaluation.made import level
 
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import Question, Status
 from assay.evaluation.gating.baseline_rules import judge_latency
 from assay.evaluation.gating.verdict import RuleVerdict

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.evaluation.made import reading
 
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
 from assay.evaluation.gating.baseline_rules import judge_lost, lost_cases, telling_metric
 from assay.evaluation.gating.verdict import RuleVerdict

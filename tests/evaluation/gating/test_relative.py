@@ -8,7 +8,7 @@ import pytest
 from tests.evaluation.made import level, reading
 
 from assay.errors import NotComparable, UnknownMetric
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status, judge
 from assay.evaluation.gating.baseline_rules import judge_relative, worsening
 from assay.evaluation.gating.verdict import RuleVerdict

@@ -17,14 +17,13 @@ from tests.evaluation.reporting.samples import NASTY, dataset, given, run, told
 from tests.presentation.test_templates import read
 
 from assay.errors import InputError, NotComparable, ReportFailed
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, Report, Status, gather, markdown, wording, write_report
-from assay.evaluation.reporting.charts import draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.reporting.content import Line, Mover
-from assay.evaluation.reporting.page import html_page
-from assay.evaluation.reporting.why import explain, explain_json, find_query
+from assay.evaluation.reporting.markdown import explain, explain_json, find_query
+from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency, html_page
 from assay.evaluation.results import RunResult
 from assay.presentation.charts import distinct_labels, interval_charts
 from assay.presentation.templates import plotly_script

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.systems.sample import CASES, Given, dataset
 
 from assay.errors import BadValue, NotCovered, NothingMeasured, UnknownMetric
-from assay.evaluation.default_metrics import default_metrics
+from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, sampled
 from assay.metrics.catalog import recall
 from assay.metrics.spec import parse_specs

@@ -11,8 +11,8 @@ from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.evaluation.baselines import Baseline, baseline_json, load_baseline, write_baseline
-from assay.evaluation.blessing import bless as bless_run
-from assay.evaluation.differences import number
+from assay.evaluation.baselines import bless as bless_run
+from assay.evaluation.comparison import number
 from assay.evaluation.gating import GateOptions
 from assay.formats.grid import grid
 

@@ -9,8 +9,7 @@ import typer
 
 from assay.cli.runs import RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
-from assay.evaluation.comparing import Compared, compare_readings
-from assay.evaluation.differences import number
+from assay.evaluation.comparison import Compared, compare_readings, number
 from assay.formats.grid import grid
 from assay.records.run_results import LatencyChange, OneSided
 from assay.verbs.runs import COMPARE

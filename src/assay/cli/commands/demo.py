@@ -15,10 +15,9 @@ from assay import wiring
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
-from assay.evaluation.comparing import Compared, compare_two
+from assay.evaluation.comparison import Compared, MetricChange, compare_two
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import Status, Verdict, judge
-from assay.evaluation.pairing import MetricChange
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, Report, gather, write_report
 from assay.evaluation.reporting.wording import losses

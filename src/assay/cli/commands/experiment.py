@@ -13,8 +13,8 @@ from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue
+from assay.evaluation.comparison import number
 from assay.evaluation.datasets import for_scoring, load_dataset
-from assay.evaluation.differences import number
 from assay.evaluation.experiments import EXIT_CODES, Book, Experiment, Plan, Try, count_tries, perform
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.running.files import DEFAULT_RUNS

@@ -92,7 +92,7 @@ def _register_run(group: typer.Typer) -> None:
     ) -> None:
         """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
         need_extra("judge")
-        from assay.evaluation.judged import Bench, judge_run  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.run_judging import Bench, judge_run  # noqa: PLC0415 - the extra "memory"
 
         settings = _settings(surface, allow_floating=allow_floating)
         result, dataset = _found(surface, run, runs)
@@ -224,7 +224,7 @@ def _register_spot_check(group: typer.Typer) -> None:
     ) -> None:
         """Have a second judge look at a share of the verdicts; warns when they disagree on more than 20 %."""
         need_extra("judge")
-        from assay.evaluation.judged import record_spot_check  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.run_judging import record_spot_check  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import load_judged  # noqa: PLC0415 - the extra "memory"
         from assay.judging.rerun import spot_check as look  # noqa: PLC0415 - the extra "memory"
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.surface import Surface, command
-from assay.evaluation.differences import HEAD, cells, comparison_json, number, p_head
+from assay.evaluation.comparison import HEAD, cells, comparison_json, number, p_head
 from assay.evaluation.measure import Measurement, Request, RunComparison, RunResult, measure_files
 from assay.formats.grid import grid
 from assay.metrics.aggregate import Aggregate

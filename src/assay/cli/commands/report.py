@@ -12,8 +12,8 @@ from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.evaluation.reporting import Report, gather, missing_from_page, write_report
-from assay.evaluation.reporting.surroundings import around, default_baseline
-from assay.evaluation.reporting.why import explain, explain_json, find_query
+from assay.evaluation.reporting.building import around, default_baseline
+from assay.evaluation.reporting.markdown import explain, explain_json, find_query
 from assay.evaluation.reporting.wording import losses
 from assay.records.owned_files import FileKind
 

@@ -21,8 +21,8 @@ from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
-from assay.evaluation.floors import named_floors
 from assay.evaluation.results import RunResult
+from assay.evaluation.run_metrics import named_floors
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence

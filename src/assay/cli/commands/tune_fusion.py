@@ -18,9 +18,9 @@ from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
-from assay.evaluation.default_metrics import default_metrics
 from assay.evaluation.experiments import Performed, Plan, perform
 from assay.evaluation.gating import GateOptions
+from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running

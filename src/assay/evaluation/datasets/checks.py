@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError
-from assay.evaluation.floors import floors_of
+from assay.evaluation.run_metrics import floors_of
 from assay.records.evidence import JudgmentSource
 from assay.text.terms import words
 

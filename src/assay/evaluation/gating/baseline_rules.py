@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.evaluation.comparison import FEWEST_TIMED, MetricChange, metric_changes, paired
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, beyond
-from assay.evaluation.pairing import FEWEST_TIMED, MetricChange, metric_changes, paired
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind
@@ -25,7 +25,7 @@ from assay.records.outcome import OutcomeKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assay.evaluation.comparing import Compared
+    from assay.evaluation.comparison import Compared
     from assay.records.run_results import LatencyChange
 
 # --- Quality not worse than the baseline ---

@@ -22,7 +22,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.evaluation.differences import number
+from assay.evaluation.comparison import number
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.run_rules import RATES
 from assay.evaluation.gating.verdict import FAILURE_CEILINGS, Question, RuleVerdict, Status, beyond

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from assay.errors import BadValue, NotComparable, NothingMeasured
-from assay.evaluation.comparing import compare_two
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, Verdict
 from assay.registry import Registry
 

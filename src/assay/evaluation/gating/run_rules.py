@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assay.evaluation.floors import asks_quality
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import Question, RuleVerdict, Status, beyond
+from assay.evaluation.run_metrics import asks_quality
 from assay.metrics.catalog import Better
 from assay.metrics.spec import MetricSpec
 from assay.records.outcome import OutcomeKind

@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, BadValue
-from assay.evaluation.floors import named_floors
 from assay.evaluation.judged_scores import untrusted
+from assay.evaluation.run_metrics import named_floors
 from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.checked import require
@@ -22,7 +22,7 @@ from assay.records.checked import require
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.evaluation.comparing import Compared
+    from assay.evaluation.comparison import Compared
     from assay.evaluation.readings import Reading
     from assay.records.caveats import Caveat
     from assay.statistics import Rules

@@ -1,16 +1,28 @@
-"""Reports of a run: what is said once in `content`, shown as Markdown, as one HTML file, and query by query.
+"""Reports of a run: the content once, rendered as Markdown, as one HTML file, and query by query.
 
-`gathering` makes a `Report` of a run, a dataset and a baseline (`standing` the status of each number, `per_query` the
-queries); `markdown`, `page` and `why` show it; `files` writes all of it or nothing.
+- `content`: what a report says, before it is rendered.
+- `wording`: how numbers are written.
+- `building`: a report built from a run, and its files.
+- `sections`: the status of each number, the judges, and each query.
+- `markdown`: Markdown, and one query explained on a screen.
+- `page`: the HTML file and its charts.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from assay.evaluation.reporting.building import (
+    CONFIG,
+    DEFAULT_FOLDER,
+    METRICS,
+    Around,
+    as_text,
+    default_name,
+    gather,
+    write_all,
+)
 from assay.evaluation.reporting.content import Report, Status
-from assay.evaluation.reporting.files import CONFIG, DEFAULT_FOLDER, METRICS, as_text, default_name, write_all
-from assay.evaluation.reporting.gathering import Around, gather
 from assay.evaluation.reporting.markdown import markdown
 from assay.evaluation.reporting.page import NO_CHARTS, html_page
 from assay.presentation.templates import plotly_script

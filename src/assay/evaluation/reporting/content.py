@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from assay.evaluation.recommending import Recommendation
+from assay.evaluation.recommendations import Recommendation
 from assay.evaluation.waterfall import Fate, Waterfall
 from assay.metrics.inputs import LatencySummary
 from assay.records.caveats import Caveat

@@ -1,27 +1,74 @@
-"""The report as one HTML file: everything it needs is inside, and the page itself forbids fetching anything.
+"""The report as one HTML file that fetches nothing, with its charts.
 
-`templates/report.html` says what is where, `templates/report.js` filters queries. Environment, style sheet and charts
-are those of the dashboard (`assay.presentation`). plotly's script is taken from the installed package; without it the
-page has tables alone and says so.
+- Charts.
+- The page.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from assay.evaluation.reporting import wording
-from assay.evaluation.reporting.charts import draw_breakdown, draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.reporting.content import Report
 from assay.extras import install_command
 from assay.metrics.operations import TOTAL
+from assay.presentation.charts import Figure, FunnelStep, funnel, interval_bars, interval_charts, latency_histogram
 from assay.presentation.templates import CHARTS, STYLE, environment, read_shared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jinja2 import Environment
+
+    from assay.evaluation.reporting.content import Breakdown, Report
+    from assay.evaluation.waterfall import Waterfall
+
+
+# --- Charts ---
+
+
+def draw_intervals(report: Report) -> list[Figure]:
+    """Draw the metrics that are better when higher, with their intervals; times and error rates stay in the table."""
+    return interval_charts([(line.metric, line) for line in report.lines if not line.unit and not line.lower_is_better])
+
+
+def draw_breakdown(breakdown: Breakdown) -> Figure | None:
+    """Draw the first metric of each part; None where no part has one."""
+    first = [(part.name, part.lines[0]) for part in breakdown.parts if part.lines]
+    return interval_bars(first) if first else None
+
+
+def draw_funnel(water: Waterfall) -> Figure:
+    """Draw how many gold items passed each step, and of how many that is not known."""
+    steps = [FunnelStep("gold", len(water.fates), 0)]
+    steps += [
+        FunnelStep(wording.step_name(step, water.k), water.reached(step), water.doubtful(step)) for step in water.steps
+    ]
+    return funnel(steps)
+
+
+def draw_latency(report: Report) -> Figure | None:
+    """Draw how long cases took, with the percentiles; None where nothing was timed."""
+    total = report.latency.get(TOTAL)
+    if total is None or not report.times:
+        return None
+    marks = [(name, getattr(total, name)) for name in ("p50", "p95", "p99")]
+    given = [(f"{name} {wording.number(value, 'ms')}", value) for name, value in marks if value is not None]
+    return latency_histogram(report.times, given)
+
+
+# --- The page ---
+#
+# `templates/report.html` says what is where, `templates/report.js` filters queries. Environment, style sheet and
+#   charts
+# are those of the dashboard (`assay.presentation`). plotly's script is taken from the installed package; without it
+# the page has tables alone and says so.
 
 FIRST_QUERIES = 50
 """Queries that are seen before anybody asks for more."""

@@ -14,12 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue, NotCovered, NothingMeasured
-from assay.evaluation.case_metrics import measurable
-from assay.evaluation.clusters import clusters_of
-from assay.evaluation.default_metrics import default_metrics
-from assay.evaluation.floors import floors_of
 from assay.evaluation.placement import COPIES, PLACING, copies_in
-from assay.evaluation.scoring import instrument_of
+from assay.evaluation.run_metrics import default_metrics, floors_of, measurable
+from assay.evaluation.scoring import clusters_of, instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER

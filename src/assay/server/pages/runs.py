@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, BadValue, BrokenSeal
-from assay.evaluation.comparing import Compared, compare_readings, is_loss, leading
-from assay.evaluation.recommending import advise
+from assay.evaluation.comparison import Compared, compare_readings, is_loss, leading
+from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
-from assay.evaluation.reporting.charts import draw_funnel, draw_intervals, draw_latency
-from assay.evaluation.reporting.why import find_query
+from assay.evaluation.reporting.markdown import find_query
+from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.presentation import charts
 from assay.server.pages import asking_for
 from assay.server.pages.kept import LastFew

@@ -11,12 +11,9 @@ explicit abstention of the system is believed, and only asked about where the sy
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.clock import Clock
 from assay.errors import NothingMeasured
 from assay.evaluation.judged_scores import (
     JUDGE,
@@ -27,28 +24,34 @@ from assay.evaluation.judged_scores import (
     judged_metrics,
     judged_result,
 )
-from assay.evaluation.results import RunResult
 from assay.evaluation.running.files import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
 from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
 from assay.judging.persistence import to_stored_verdict
-from assay.judging.protocol import Judging
-from assay.judging.rerun import SpotCheck
-from assay.models.budget import Prices
 from assay.models.fingerprints import alias_reason
 from assay.models.usage import costs_of
-from assay.records import Scope
-from assay.records.answers import GivenAnswer
 from assay.records.caveats import Caveat, CaveatKind
-from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import Retrieved
 from assay.records.judging import (
     Calibration,
     JudgeInput,
     RubricKind,
     StoredVerdict,
 )
-from assay.storage import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from assay.clock import Clock
+    from assay.evaluation.results import RunResult
+    from assay.judging.protocol import Judging
+    from assay.judging.rerun import SpotCheck
+    from assay.models.budget import Prices
+    from assay.records import Scope
+    from assay.records.answers import GivenAnswer
+    from assay.records.datasets import Case, Dataset
+    from assay.records.evaluations import Retrieved
+    from assay.storage import Store
 
 DISAGREEMENT = "disagreement_rate"
 """The figure by which the caveat of a spot check is known."""

@@ -1,7 +1,4 @@
-"""What to try next, from rules over what was measured. Each names its evidence; silence is an answer too.
-
-A rule is a function from `Evidence` to the recommendations that it finds reasons for. `RULES` is their order.
-"""
+"""What to try next, from rules over what was measured. Each names its evidence; silence is an answer too."""
 
 from __future__ import annotations
 
@@ -10,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from statistics import median
+from typing import TYPE_CHECKING
 
-from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import Fate, Stage, Waterfall
 from assay.metrics.operations import TOTAL
-from assay.metrics.spec import MetricSpec
 from assay.records.runs import CaseStatus
+
+if TYPE_CHECKING:
+    from assay.evaluation.results import RunResult
+    from assay.metrics.spec import MetricSpec
 
 FEWEST = 2
 """Misses of one kind that are a pattern and not an incident."""

@@ -1,30 +1,182 @@
-"""From a run to what a report says of it: the gate's findings, what changed, where evidence was lost, each query."""
+"""Build a report from a run, with its dataset and baseline, and write its files.
+
+- The files of a report.
+- From a run to the content of its report.
+- The dataset, baseline and floors a run is read with.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.errors import NothingMeasured
-from assay.evaluation.comparing import Compared, is_loss, leading, movers
+from assay.errors import NothingMeasured, ReportFailed
+from assay.evaluation.baselines import FILE_NAME
+from assay.evaluation.comparison import Compared, is_loss, leading, movers
+from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.rules import answer, ask
 from assay.evaluation.gating.verdict import FAILURE_CEILINGS, refused
 from assay.evaluation.readings import Reading, differing, reading_of
-from assay.evaluation.recommending import Drop, Evidence, recommend
-from assay.evaluation.reporting.content import Breakdown, Changed, Mover, Part, Report
-from assay.evaluation.reporting.files import config_json, metrics_json
-from assay.evaluation.reporting.judges import NOBODY, judges_of
-from assay.evaluation.reporting.per_query import queries_of
-from assay.evaluation.reporting.standing import line_of, lines_of, rulings_of, sentence_of, status_of
-from assay.evaluation.results import RunResult
+from assay.evaluation.recommendations import Drop, Evidence, recommend
+from assay.evaluation.reporting.content import Breakdown, Changed, Line, Mover, Part, Report
+from assay.evaluation.reporting.sections import (
+    NOBODY,
+    ReportedJudge,
+    judges_of,
+    line_of,
+    lines_of,
+    queries_of,
+    rulings_of,
+    sentence_of,
+    status_of,
+)
+from assay.evaluation.results import RunResult, latency_json, rate_json
+from assay.evaluation.running.files import manifest_json
 from assay.evaluation.waterfall import Waterfall, waterfall
 from assay.metrics.aggregate import UNLABELLED, Aggregate
-from assay.metrics.spec import MetricSpec
-from assay.records.datasets import Dataset
+from assay.private_files import make_private_folder, open_new_private
 from assay.records.runs import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from assay.evaluation.lookup import Lookup, Named
+    from assay.metrics.spec import MetricSpec
+    from assay.records.datasets import Dataset
+
+# --- The files of a report ---
+#
+# Each is written under a passing name first; only when every one is on the disk do they take their places. A disk that
+# refuses is named with its file.
+
+DEFAULT_FOLDER = Path("reports")
+METRICS = "metrics.json"
+CONFIG = "config.json"
+
+
+def default_name(date: str) -> str:
+    """What a report of a day is called, without its ending."""
+    return f"rag-eval-{date}"
+
+
+def as_text(value: Mapping[str, Any]) -> str:
+    """A value as a JSON file."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_all(contents: Mapping[Path, str]) -> None:
+    """Write every file, or leave everything as it was."""
+    with ExitStack() as passing:
+        staged = [(passing.enter_context(_staged(path, text)), path) for path, text in contents.items()]
+        for beside, path in staged:
+            with _naming(path):
+                beside.replace(path)
+
+
+@contextmanager
+def _staged(path: Path, text: str) -> Iterator[Path]:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _naming(path):
+            make_private_folder(path.parent)
+            with open_new_private(beside) as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        yield beside
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise ReportFailed(
+            f"cannot write {path}: {problem.strerror or problem}",
+            remedy="Make room there or give another folder with --output. The report that was there is untouched.",
+        ) from problem
+
+
+def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water: Waterfall | None) -> dict[str, Any]:
+    """`metrics.json`: every number, for machines."""
+    return {
+        "run_id": run.run_id,
+        "run": run.name,
+        "dataset": run.manifest.dataset,
+        "dataset_version": run.manifest.dataset_version,
+        "relevance_level": run.manifest.instrument.get("relevance_level"),
+        "verdict": verdict.as_json(),
+        "summary": [_line_json(line) for line in lines],
+        "metrics": {str(spec): one.as_json() for spec, one in run.aggregates.items()},
+        "latency": {stage: latency_json(one) for stage, one in run.latency.items()},
+        "rates": {name: rate_json(one) for name, one in run.rates.items()},
+        "counts": {status.value: count for status, count in run.counts.items()},
+        "caveats": [caveat.as_json() for caveat in run.caveats],
+        "waterfall": None if water is None else _waterfall_json(water),
+        **_reliability_json(judges_of(run.manifest)),
+        "result_hash": run.result_hash,
+    }
+
+
+def _reliability_json(judges: Sequence[ReportedJudge]) -> dict[str, Any]:
+    """By what was judged, how far its judge can be trusted; without a judge null, and why."""
+    return {
+        "judge_reliability": {judge.about: judge.reliability() for judge in judges} or None,
+        "judge_reliability_reason": None if judges else NOBODY,
+    }
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "metric": line.metric,
+        "value": line.value,
+        "interval": [line.low, line.high],
+        "baseline": line.baseline,
+        "paired_value": line.paired,
+        "pairs": line.pairs,
+        "change": line.change,
+        "change_beyond_chance": line.certain if line.change is not None else None,
+        "required": line.floor,
+        "unit": line.unit,
+        "status": line.status.value,
+    }
+
+
+def _waterfall_json(water: Waterfall) -> dict[str, Any]:
+    return {
+        "k": water.k,
+        "gold": len(water.fates),
+        "missed": len(water.missed),
+        "untried": water.untried,
+        "passed": {step.value: water.reached(step) for step in water.steps},
+        "not_known": {step.value: water.doubtful(step) for step in water.steps},
+        "lost": {stage.value: count for stage, count in water.lost.items()},
+    }
+
+
+def config_json(run: RunResult, baseline: Reading | None) -> dict[str, Any]:
+    """`config.json`: what was run with what, and what it was held against."""
+    against = None
+    if baseline is not None:
+        against = {"name": baseline.name, "run_id": baseline.run_id, "subject": dict(baseline.subject)}
+    return {
+        **manifest_json(run.manifest),
+        "instrument_hash": run.manifest.instrument_hash,
+        "subject_hash": run.manifest.subject_hash,
+        "judges": [judge.as_config() for judge in judges_of(run.manifest)],
+        "baseline": against,
+    }
+
+
+# --- From a run to the content of its report ---
 
 MOST_PARTS = 20
 """Values of one label that are shown; those with most queries."""
@@ -249,4 +401,55 @@ def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
         ("host", manifest.host or "-"),
         *(_judge_facts(run) or [("judge", NOBODY)]),
         ("assay", str(manifest.subject.get("assay") or "-")),
+    )
+
+
+# --- The dataset, baseline and floors a run is read with ---
+#
+# A run keeps no texts and no gold. A dataset that has changed since tells of other queries than those that were asked:
+# then the report says so and shows ids.
+
+
+def around(
+    run: RunResult,
+    place: Lookup,
+    *,
+    dataset: str | None = None,
+    baseline: Named | None = None,
+    floors: Mapping[str, float] | None = None,
+    k: int | None = None,
+) -> Around:
+    """Look up what there is. A dataset that is named must be there; one that is not named may be missing."""
+    name = run.manifest.dataset
+    found = place.dataset(name) if dataset is None else load_dataset(dataset, registry=place.registry)
+    fitting = None if found is None else measured_on(run, found)
+    return Around(
+        dataset=fitting,
+        no_dataset="" if fitting else _why(name, found),
+        baseline=None if baseline is None else place.baseline(baseline),
+        options=GateOptions(floors=dict(floors or {})),
+        k=k,
+    )
+
+
+def default_baseline() -> str | None:
+    """The blessed file of the working folder, if there is one."""
+    return FILE_NAME if Path(FILE_NAME).is_file() else None
+
+
+def measured_on(run: RunResult, dataset: Dataset) -> Dataset | None:
+    """The dataset as the run saw it, less what was excluded from scoring; None: it is another one by now."""
+    instrument = run.manifest.instrument
+    excluded = {*instrument.get("excluded_unresolved", ()), *instrument.get("excluded_unlabelled", ())}
+    kept = tuple(one for one in dataset.cases if one.id not in excluded)
+    scored = replace(dataset, cases=kept) if excluded else dataset
+    return scored if scored.content_hash == run.manifest.instrument.get("dataset") else None
+
+
+def _why(name: str, found: Dataset | None) -> str:
+    if found is None:
+        return f"The dataset {name} is not at hand, so what was expected is not known. Give it with --dataset."
+    return (
+        f"The dataset {found.name} is not the one the run was measured on (its content hash differs), so what was "
+        "expected is not known. Give the one it was with --dataset."
     )

@@ -1,0 +1,412 @@
+"""Sections of a report: the status of each number, the judges, and each query.
+
+- The judges of a run: prompts, reliability, price.
+- The status of each number, and of the whole.
+- One query at a time, worst first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assay.evaluation.gating import RuleVerdict, Verdict
+from assay.evaluation.gating import Status as Ruled
+from assay.evaluation.gating.verdict import told
+from assay.evaluation.judged_scores import CALIBRATION, FINGERPRINT, JUDGE, SPENT, SPOT_CHECK
+from assay.evaluation.readings import Reading, lower_is_better
+from assay.evaluation.reporting import wording
+from assay.evaluation.reporting.content import Given, Line, Query, Ruling, Status
+from assay.metrics.catalog import Better
+from assay.metrics.operations import TOTAL
+from assay.presentation.wording import counted as count_of
+from assay.records.runs import CaseStatus
+
+if TYPE_CHECKING:
+    from assay.evaluation.comparison import Compared
+    from assay.evaluation.results import RunResult
+    from assay.evaluation.waterfall import Fate, Waterfall
+    from assay.metrics.aggregate import Aggregate
+    from assay.records.datasets import Case, Dataset
+    from assay.records.evaluations import CaseResult, RunManifest
+    from assay.records.outcome import OutcomeKind
+
+# --- The judges of a run: prompts, reliability, price ---
+#
+# Everything comes from the manifest of the run, where `assay judge run` and `assay judge spot-check` write it. A run
+# that version 0.1 judged has the judge's name and id alone; what is not known is None and is said to be not recorded.
+
+NOBODY = "no judge was asked"
+_UNKNOWN = "not recorded"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportedJudge:
+    """One judge of a run."""
+
+    about: str
+    """What it judged, such as groundedness."""
+    name: str
+    id: str
+    fingerprint: Mapping[str, Any]
+    """Model, rubric, prompt and parameters; empty: not recorded."""
+    gates: bool
+    why: str
+    """Why no gate listens to it."""
+    calibration: Mapping[str, Any] | None
+    spot_check: Mapping[str, Any] | None
+    spent: Mapping[str, Any]
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature the model was asked with; None: no model, or not recorded."""
+        found = self.fingerprint.get("parameters", {}).get("temperature")
+        return None if found is None else float(found)
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens sent and replied, as the server counted them; None: not recorded."""
+        counted = [self.spent.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        return None if None in counted else sum(counted)  # type: ignore[arg-type] # None was just looked for
+
+    def reliability(self) -> dict[str, Any]:
+        """How far its verdicts can be trusted: agreement with people, disagreement of a second judge."""
+        calibration, check = self.calibration or {}, self.spot_check or {}
+        return {
+            "judge": self.name,
+            "judge_id": self.id,
+            "kappa": calibration.get("kappa"),
+            "kappa_interval": calibration.get("kappa_interval"),
+            "calibration_n": calibration.get("cases"),
+            "calibration_expires_at": calibration.get("expires_at"),
+            "disagreement_rate": check.get("disagreement_rate"),
+            "disagreement_interval": check.get("interval"),
+            "spot_check_n": check.get("spot_check_n"),
+            "second_judge": check.get("second"),
+            "gates_listen": self.gates,
+            "why_not": self.why,
+        }
+
+    def as_config(self) -> dict[str, Any]:
+        """Return who it is, for `config.json`: everything that moves its verdicts, and what judging took."""
+        known = self.fingerprint
+        return {
+            "about": self.about,
+            "judge": self.name,
+            "judge_id": self.id,
+            "judge_kind": known.get("judge_kind"),
+            "model": known.get("model"),
+            "model_digest": known.get("model_digest"),
+            "rubric": known.get("rubric"),
+            "prompt_version": known.get("rubric_version"),
+            "prompt_hash": known.get("prompt_hash"),
+            "parser_version": known.get("parser_version"),
+            "temperature": self.temperature,
+            "parameters": known.get("parameters"),
+            "tokens": self.tokens,
+            "spent": dict(self.spent),
+        }
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what the report lists under "How it was measured"."""
+        return [
+            (f"judge of {self.about}", f"{self.name} ({self.id})"),
+            (f"{self.about}: prompt", self._prompt()),
+            (f"{self.about}: reliability", f"{self._calibrated()}; {self._checked()}"),
+            (f"{self.about}: gates", "listen" if self.gates else f"do not listen: {self.why or _UNKNOWN}"),
+            (f"{self.about}: tokens", _UNKNOWN if self.tokens is None else self._tokens()),
+        ]
+
+    def _prompt(self) -> str:
+        known = self.fingerprint
+        if not known:
+            return _UNKNOWN
+        model = f"model {known['model']}" if known.get("model") else "no model"
+        hot = "" if self.temperature is None else f", temperature {self.temperature:g}"
+        return f"{known['rubric']} {known['rubric_version']}, {known['prompt_hash']}, {model}{hot}"
+
+    def _calibrated(self) -> str:
+        found = self.calibration
+        if found is None:
+            return "never calibrated" if self.fingerprint else f"calibration {_UNKNOWN}"
+        kappa = "no kappa" if found.get("kappa") is None else f"kappa {found['kappa']:.2f}"
+        if not found.get("passed"):
+            return f"{kappa} over {found['cases']} labels, calibration not passed"
+        return f"{kappa} over {found['cases']} labels, until {str(found['expires_at'])[:10]}"
+
+    def _checked(self) -> str:
+        found = self.spot_check
+        if found is None:
+            return "no second judge was asked"
+        share = f"{found['disagreement_rate']:.0%}"
+        return f"a second judge disagreed on {share} of {found['spot_check_n']} verdicts"
+
+    def _tokens(self) -> str:
+        cost = self.spent.get("cost_usd")
+        cached = self.spent.get("cached")
+        kept = f" (and {cached:,} replies from the cache)" if cached else ""
+        return f"{self.tokens:,}" + ("" if cost is None else f", {cost:.4f} USD") + kept
+
+
+def judges_of(manifest: RunManifest) -> tuple[ReportedJudge, ...]:
+    """Return the judges of a run by what they judged; none where nobody judged it."""
+    named = manifest.instrument.get(JUDGE) or {}
+    facts = manifest.subject.get(JUDGE) or {}
+    return tuple(
+        ReportedJudge(
+            about=about,
+            name=str(judge.get("name", "")),
+            id=str(judge.get("id", "")),
+            fingerprint=facts.get(about, {}).get(FINGERPRINT) or {},
+            gates=bool(facts.get(about, {}).get("gates")),
+            why=str(facts.get(about, {}).get("why", "")),
+            calibration=facts.get(about, {}).get(CALIBRATION),
+            spot_check=facts.get(about, {}).get(SPOT_CHECK),
+            spent=facts.get(about, {}).get(SPENT) or {},
+        )
+        for about, judge in named.items()
+    )
+
+
+# --- The status of each number, and of the whole ---
+
+PERCENTILES = ("p50", "p95", "p99")
+RATES = ("error_rate", "timeout_rate", "empty_response_rate")
+NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
+"""What a reader calls a metric whose own name says too little."""
+UNASKED = "quality"
+"""The rule that says that nothing was asked of quality."""
+_STATUS = {
+    Ruled.PASS: Status.PASS,
+    Ruled.FAIL: Status.FAIL,
+    Ruled.INCONCLUSIVE: Status.INCONCLUSIVE,
+    Ruled.NOT_APPLICABLE: Status.NOT_GATED,
+}
+
+
+def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
+    """Every rule, failures first."""
+    return tuple(Ruling(rule=one.title, status=_STATUS[one.status], sentence=one.sentence) for one in told(verdict))
+
+
+def status_of(verdict: Verdict) -> Status:
+    """The gate's word; where all that is wrong is that nothing was asked of quality, there is no verdict."""
+    unasked = {one.rule for one in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
+    return Status.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
+
+
+def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
+    """The whole in a sentence."""
+    status = status_of(verdict)
+    if status is Status.NOT_GATED:
+        said = verdict.of(Ruled.INCONCLUSIVE)[0].sentence
+        return f"{said[0].upper()}{said[1:]}."
+    if status is Status.PASS:
+        held = count_of(len(verdict.of(Ruled.PASS)), "rule")
+        return f"{held} hold{'' if held.endswith('s') else 's'}{_degraded(lines)}."
+    bad = verdict.of(Ruled.FAIL) or verdict.of(Ruled.INCONCLUSIVE)
+    if not bad:
+        return "No rule applies, so nothing is decided."
+    ends = "failed" if status is Status.FAIL else "cannot be decided"
+    decided = sum(1 for one in verdict.rules if one.status is not Ruled.NOT_APPLICABLE)
+    names = ", ".join(dict.fromkeys(one.about or one.rule for one in bad))
+    return f"{bad[0].sentence}." if len(bad) == 1 else f"{len(bad)} of {decided} rules {ends}: {names}."
+
+
+def _degraded(lines: tuple[Line, ...]) -> str:
+    worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is Status.DEGRADED]
+    return f"; worse than the baseline beyond chance, within what is allowed: {', '.join(worse)}" if worse else ""
+
+
+def lines_of(
+    run: RunResult, verdict: Verdict, compared: Compared | None, floors: Mapping[str, float]
+) -> tuple[Line, ...]:
+    """Every metric, then latencies, then failure rates."""
+    baseline = None if compared is None else compared.control
+    rules: dict[str, list[RuleVerdict]] = {}
+    for one in verdict.rules:
+        rules.setdefault(one.about, []).append(one)
+    found = [*_metrics(run, compared, floors), *_latencies(run, compared, floors), *_rates(run, baseline, floors)]
+    return tuple(_stood(line, rules.get(name, [])) for name, line in found)
+
+
+Named = Iterator[tuple[str, Line]]
+"""Each line with the name that rules know it by."""
+
+
+def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, float]) -> Named:
+    for spec, one in run.shown.items():
+        name = str(spec)
+        line = line_of(one, floor=floors.get(name))
+        change = None if compared is None else compared.metrics.get(name)
+        if change is not None and compared is not None:
+            seen = change.comparison
+            certain = seen.verdict in {"better", "worse"}
+            line = replace(line, baseline=change.before, paired=change.after, pairs=seen.n, certain=certain)
+            line = replace(line, baseline_has_more=len(compared.control.values(name)) > seen.n)
+        yield name, line
+
+
+def line_of(one: Aggregate, *, floor: float | None = None) -> Line:
+    """An aggregate as a line."""
+    limits = one.interval
+    return Line(
+        metric=str(one.spec),
+        value=one.value,
+        low=None if limits is None else limits.low,
+        high=None if limits is None else limits.high,
+        floor=floor,
+        lower_is_better=lower_is_better(str(one.spec)),
+        lowest=one.spec.entry.lowest,
+        highest=one.spec.entry.highest,
+        scored=one.scored,
+        others=wording.counted((_plain(kind), count) for kind, count in one.others.items()),
+    )
+
+
+def _plain(kind: OutcomeKind) -> str:
+    return kind.value.replace("_", " ")
+
+
+def _latencies(run: RunResult, compared: Compared | None, floors: Mapping[str, float]) -> Named:
+    """Percentiles of every timed case; the change is that of `comparing`, over the cases timed on both sides.
+
+    Times of two machines say nothing of each other: then there is no baseline and no change.
+    """
+    total = run.latency.get(TOTAL)
+    changes = (
+        {f"p{one.percent}": one for one in compared.latency} if compared is not None and compared.same_host else {}
+    )
+    for name in PERCENTILES:
+        value = None if total is None else getattr(total, name)
+        if value is None:
+            continue
+        line = _lower(name, value, None, floors.get(name), unit="ms")
+        change = changes.get(name)
+        if change is not None and compared is not None:
+            certain = change.low is not None and change.high is not None and not change.low <= 0 <= change.high
+            line = replace(line, baseline=change.before, paired=change.after, pairs=change.cases, certain=certain)
+            line = replace(line, baseline_has_more=_timed(compared.control) > change.cases)
+        yield name, line
+
+
+def _timed(reading: Reading) -> int:
+    """Return how many cases have a time, answered or given up."""
+    return sum(1 for case in reading.cases if reading.times.get(case) or reading.waited.get(case))
+
+
+def _rates(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]) -> Named:
+    failed = None if baseline is None else baseline.failures()
+    before = {} if failed is None else dict(zip(RATES, (failed.any, failed.timeout, failed.empty), strict=True))
+    for name in RATES:
+        rate = run.rates.get(name)
+        if rate is not None and (rate.hits or name == RATES[0]):
+            yield name, _lower(name, rate.value, before[name].value if before else None, floors.get(name))
+
+
+def _lower(name: str, value: float | None, baseline: float | None, floor: float | None, unit: str = "") -> Line:
+    return Line(
+        metric=NAMES.get(name, name.replace("_", " ")),
+        value=value,
+        baseline=baseline,
+        floor=floor,
+        lower_is_better=True,
+        unit=unit,
+    )
+
+
+def _stood(line: Line, rules: list[RuleVerdict]) -> Line:
+    """Give a line its status: the worst of the gate's rules about it, else whether it is worse beyond chance."""
+    ruled = {_STATUS[one.status] for one in rules}
+    for status in (Status.FAIL, Status.INCONCLUSIVE):
+        if status in ruled:
+            return replace(line, status=status)
+    if line.is_worse:
+        return replace(line, status=Status.DEGRADED)
+    return replace(line, status=Status.PASS if Status.PASS in ruled else Status.NOT_GATED)
+
+
+# --- One query at a time, worst first ---
+
+
+class _Beside(NamedTuple):
+    """What a case is looked at with."""
+
+    dataset: Dataset | None
+    cases: Mapping[str, Case]
+    baseline: Reading | None
+
+
+def queries_of(
+    run: RunResult, dataset: Dataset | None, water: Waterfall | None, baseline: Reading | None
+) -> tuple[Query, ...]:
+    """Every case that was tried, the first repeat of each."""
+    beside = _Beside(dataset, {} if dataset is None else {one.id: one for one in dataset.cases}, baseline)
+    fates: dict[str, list[Fate]] = {}
+    for fate in water.fates if water is not None else ():
+        fates.setdefault(fate.case_id, []).append(fate)
+    found = [
+        _query(run, one, tuple(fates.get(one.case_id, ())), beside)
+        for one in run.cases
+        if one.repeat == 0 and one.status is not CaseStatus.SKIPPED
+    ]
+    return tuple(sorted(found, key=_badness))
+
+
+def _badness(one: Query) -> tuple[bool, float, int, str]:
+    """Failures first, then the lowest value of the first metric, then the most missed."""
+    first = next(iter(one.values.values()), None)
+    return one.status == CaseStatus.OK, 2.0 if first is None else first, -one.missed, one.id
+
+
+def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: _Beside) -> Query:
+    case, dataset, retrieved = beside.cases.get(result.case_id), beside.dataset, result.retrieved
+    return Query(
+        id=result.case_id,
+        text="" if case is None else case.query,
+        category="" if case is None else case.category,
+        status=result.status.value,
+        values=_values(run, result.case_id),
+        before=_before(result.case_id, beside.baseline),
+        expected=fates,
+        titles=_titles(dataset, [one.item for one in fates]),
+        given=_given(result, case, dataset),
+        milliseconds=result.total_ms,
+        error=result.error,
+        notes=() if retrieved is None else retrieved.notes,
+    )
+
+
+def _values(run: RunResult, case_id: str) -> dict[str, float | None]:
+    """By metric. Those of which neither end is better, such as a channel's share, say nothing about one query."""
+    told = {spec: cases for spec, cases in run.scores.items() if spec.entry.better is not Better.NEITHER}
+    return {str(spec): cases[case_id].value for spec, cases in told.items() if case_id in cases}
+
+
+def _before(case_id: str, baseline: Reading | None) -> dict[str, float | None]:
+    if baseline is None:
+        return {}
+    return {name: cases[case_id].value for name, cases in baseline.outcomes.items() if case_id in cases}
+
+
+def _given(result: CaseResult, case: Case | None, dataset: Dataset | None) -> tuple[Given, ...]:
+    labels: Mapping[str, int] = {} if case is None else case.labels
+    level = 1 if dataset is None else dataset.relevance_level
+    ids = () if result.retrieved is None else result.retrieved.ids
+    titles = _titles(dataset, list(ids))
+    return tuple(
+        Given(
+            rank=rank,
+            id=name,
+            title=titles.get(name, ""),
+            grade=labels.get(name),
+            relevant=labels.get(name, level - 1) >= level,
+        )
+        for rank, name in enumerate(ids, start=1)
+    )
+
+
+def _titles(dataset: Dataset | None, names: list[str]) -> dict[str, str]:
+    known = {} if dataset is None else dataset.by_id
+    return {name: known[name].title for name in names if name in known and known[name].title}
