@@ -11,10 +11,22 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 MAPPED = (
     "analysis",
+    "evaluation",
+    "evaluation/datasets",
+    "evaluation/gating",
+    "evaluation/reporting",
+    "evaluation/running",
+    "evaluation/tuning",
+    "formats",
+    "formats/memory_files",
     "judging",
     "judging/builtin",
+    "metrics",
     "online",
+    "presentation",
     "research",
+    "statistics",
+    "systems",
 )
 """Packages whose map is complete."""
 

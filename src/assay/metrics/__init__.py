@@ -2,10 +2,19 @@
 
 - `spec`: `ndcg(gain=exp)@10` as a value.
 - `catalog`: what is known of each metric, the registry, `@metric`, and the reference page.
-- `inputs`: what metric functions are given; `outcomes`: what they return.
+- `inputs`: what metric functions are given.
+- `outcomes`: what metric functions return.
 - `ordering`: the order in which results count, with ties.
-- `ranking`: the kernels of ranking metrics; `ranking_metrics`: their catalog entries; `ranked_grades`: rankings joined
-  with judgments; `engine`: ranking metrics of whole runs.
-- `anchors`, `answers`, `agent_memory`, `channels`, `write_path`, `operations`, `indexing`: the other families.
+- `ranking`: the kernels of ranking metrics.
+- `ranking_metrics`: the catalog entries of ranking metrics.
+- `ranked_grades`: rankings joined with judgments.
+- `engine`: ranking metrics of whole runs.
+- `anchors`: whether the supporting places were retrieved, kept and cited.
+- `answers`: judged answers, abstention and citations.
+- `agent_memory`: what an agent must be reminded of, and cold starts.
+- `channels`: what each search channel adds.
+- `write_path`: what saves do, stale memories and lost text.
+- `operations`: latency, cost and failures.
+- `indexing`: documents and chunks that search cannot find.
 - `aggregate`: scores of many cases, means, breakdowns and fingerprints.
 """

@@ -3,7 +3,11 @@
 - `protocol`: what a system is, and hashes of its code.
 - `registry`: the registry of systems, `@system`, and names such as `assay:mode=quick` or `python:pkg.module:search`.
 - `boundary`: the only way a system is called; whatever it does or raises becomes an outcome.
-- `assay_engine`, `python_function`, `http_service`, `mcp_server`, `run_file`: the systems of Assay itself.
-- `mcp_connection`: the connection to an MCP server.
+- `assay_engine`: Assay itself, searching and saving.
+- `python_function`: a Python function.
+- `http_service`: a service over HTTP.
+- `mcp_server`: an MCP server.
+- `mcp_connection`: the connection to an MCP server, and its description file.
+- `run_file`: a TREC run file.
 - `replies`: description files, and what functions and services may return.
 """
