@@ -10,8 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 from tests.cli.telling import Run
+from tests.mcp.serving import connected, told
 
 import assay
 from assay.server import serving
@@ -46,6 +48,7 @@ def test_an_empty_list_says_what_to_do(run: Run) -> None:
         ("token", "create", "--scope", "everything"),
         ("serve", "--host", "0.0.0.0", "--port", "0"),
         ("serve", "--host", "no such host", "--port", "0"),
+        ("serve", "--mcp", "--workers", "2", "--port", "0"),
     ],
 )
 def test_wrong_use_ends_with_3_and_a_remedy(run: Run, given: tuple[str, ...]) -> None:
@@ -62,10 +65,18 @@ def test_a_port_that_is_taken_is_named(run: Run) -> None:
     assert port in told.err
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_a_server_answers_until_it_is_told_to_stop(tmp_path: Path, workers: str) -> None:
+async def _find_over_mcp(address: str, memory_id: str | None) -> None:
+    async with connected(address) as client:
+        found = await told(client, "memory_search", query="makefiles")
+    assert [hit["memory_id"] for hit in found["hits"]] == [memory_id]
+
+
+@pytest.mark.parametrize(
+    ("workers", "more"), [("1", []), ("1", ["--mcp"]), pytest.param("2", [], marks=pytest.mark.slow)]
+)
+def test_a_server_answers_until_it_is_told_to_stop(tmp_path: Path, workers: str, more: list[str]) -> None:
     own = {"ASSAY_DB": str(tmp_path / "notes.db"), "ASSAY_EMBEDDER_KIND": "none", "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "assay", "serve", "--port", "0", "--workers", workers]
+    command = [sys.executable, "-m", "assay", "serve", "--port", "0", "--workers", workers, *more]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **own}, cwd=tmp_path
     ) as server:
@@ -76,6 +87,9 @@ def test_a_server_answers_until_it_is_told_to_stop(tmp_path: Path, workers: str)
         assert client.get("/readyz")["status"] == "ok"
         saved = client.save("Tabs", "We indent Makefiles with tabs, because make refuses spaces there.")
         assert client.search("makefiles").ids == (saved.memory_id,)
+        if more:
+            assert "MCP at /mcp" in line
+            anyio.run(_find_over_mcp, f"{address}/mcp", saved.memory_id)
         server.send_signal(signal.SIGTERM)
         _, problems = server.communicate(timeout=BOUND_S)
     assert server.returncode == 0

@@ -16,6 +16,7 @@ from assay.errors import SettingError
 from assay.mcp import http
 from assay.mcp.policies import Access, Everybody, Grant, OneToken
 from assay.mcp.server import GRANT
+from assay.mcp.sessions import Sessions
 from assay.records import Scope
 from assay.settings import Settings
 from assay.testing import FixedClock
@@ -66,7 +67,9 @@ def guarded(method: str = "GET", **headers: str) -> int:
         sent.append(message)
 
     settings = Settings(mcp_allowed_origins=("http://localhost:6274",))
-    guard = http.Guard(inside, Everybody(ADMIN), http.gates_of(settings, ["memory.example"], FixedClock()))
+    clock = FixedClock()
+    front = http.front_of(settings, ["memory.example"], clock)
+    guard = http.Guard(inside, Everybody(ADMIN), front, Sessions(clock, 1))
     given = [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
 
     async def main() -> None:
@@ -290,7 +293,7 @@ def test_a_read_only_server_has_no_tool_that_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "memory.example"])
 def test_beyond_loopback_a_token_is_needed(host: str) -> None:
     with pytest.raises(SettingError, match="no token") as problem:
-        http.need_token(host, None)
+        http.need_token(host, None, variable="ASSAY_MCP_TOKEN")
     assert "ASSAY_MCP_TOKEN" in problem.value.remedy
     http.need_token(host, TOKEN)
 

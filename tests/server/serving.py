@@ -72,9 +72,11 @@ def cookie_secret(services: Services, token: str) -> str:
 
 
 @contextmanager
-def served(services: Services, *, local: bool = True, pages: bool = False, quick: bool | None = None) -> Iterator[str]:
+def served(
+    services: Services, *, local: bool = True, pages: bool = False, quick: bool | None = None, **more: Any
+) -> Iterator[str]:
     """A real server at a free port of this machine, by its address; `quick`: which parser reads HTTP."""
-    app = build(services, open_to_this_machine=local, pages=pages)
+    app = build(services, open_to_this_machine=local, pages=pages, **more)
     with serving.listen("127.0.0.1", 0) as at:
         how = configured(app, services.settings, goodbye_s=serving.GOODBYE_S, quick=quick)
         running = serving.Server(how, services.streams.stop)

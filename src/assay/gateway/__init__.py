@@ -1,5 +1,6 @@
-"""What both HTTP servers (`assay serve`, `assay mcp --http`) do before they know who calls.
+"""What stands in front of both HTTP servers (`assay serve`, `assay mcp --http`), so that one policy holds for both.
 
+- `front`: the checks in their order, from the first byte to a caller that is known and a body that is read.
 - `connections`: how many there may be, and how long each may keep the server waiting.
 - `protocol`, `plain_protocol`, `quick_protocol`: tell `connections` what the HTTP parser sees on each connection.
 - `serving`: sockets, open files, and how uvicorn is set up.

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from assay.clock import SystemClock
 from assay.errors import SettingError
 from assay.gateway.connections import ConnectionLimits, Connections, raise_file_limit, within_files
+from assay.gateway.hosts import is_loopback
 from assay.gateway.plain_protocol import H11Bounded
 from assay.gateway.protocol import LONGEST_HEAD
 from assay.gateway.proxies import Proxies
@@ -19,6 +20,8 @@ from assay.settings import Settings
 
 BACKLOG = 4_096
 """Connections that the kernel keeps until they are taken on."""
+SHORTEST_TOKEN = 16
+"""Characters of a token that somebody chose."""
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
@@ -90,6 +93,23 @@ def configured(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool 
         backlog=BACKLOG,
         timeout_keep_alive=limits.idle_s,  # type: ignore[arg-type] # a float does as well
     )
+
+
+def need_token(host: str, token: str | None = None, *, stored: bool = False, variable: str = "") -> None:
+    """Refuse to serve beyond this machine when nobody could come in, or by a token that can be guessed.
+
+    `stored`: the store keeps tokens. `token` came from the environment variable `variable`.
+    """
+    if token is None and not stored and not is_loopback(host):
+        or_set = f", or set {variable}" if variable else ""
+        raise SettingError(
+            f"{host} is reached from other machines, and there is no token",
+            remedy=f"Make one with `assay token create --scope admin`{or_set}, or bind to 127.0.0.1.",
+        )
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise SettingError(
+            f"the token has {len(token)} characters, too few", remedy=f"Give {variable} {SHORTEST_TOKEN} or more."
+        )
 
 
 def address_of(at: socket.socket) -> str:

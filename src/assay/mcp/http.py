@@ -1,16 +1,19 @@
 """The protocol over streamable HTTP: a guard in front of everything, and the address it is served at.
 
-The guard looks at every request, whatever its path and wherever the server is bound: the Host it was sent to, the
-Origin it came from, the token, its size, and how often the caller asks. All of that is the same code as in front of
-`assay serve` (`assay.gateway`). A session belongs to whoever began it, and each principal has a share of them.
+The guard looks at every request, whatever its path and wherever the server is bound. Host, Origin, token, size and
+rate are checked by `gateway.front`, as for the API; here are the rules of the transport alone: refusals are errors of
+JSON-RPC, a session belongs to whoever began it, and each principal has a share of them. It is served by itself
+(`assay mcp --http`) or within the server of the API (`assay serve --mcp`), with the API's own front.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import mcp_types as types
@@ -24,16 +27,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.clock import Clock, SystemClock
-from assay.errors import SettingError
 from assay.gateway import serving
-from assay.gateway.bodies import LONGEST_BODY, BodyReader, BodyRoom, replayed
-from assay.gateway.framing import check_framing
-from assay.gateway.hosts import Headers, Hosts, is_loopback
-from assay.gateway.protocol import note_known
-from assay.gateway.proxies import Peer, Proxies, key_of
-from assay.gateway.rates import Failures, Rates
+from assay.gateway.bodies import LONGEST_BODY, replayed
+from assay.gateway.front import Arrival, Front, Shown, bearer_token, decode_headers
+from assay.gateway.hosts import Headers, is_loopback
 from assay.gateway.refusal import Refused
-from assay.gateway.serving import listen
+from assay.gateway.serving import listen, need_token
 from assay.mcp.policies import Authoriser, Grant
 from assay.mcp.server import GRANT
 from assay.mcp.sessions import SESSIONS, Session, Sessions
@@ -42,7 +41,6 @@ from assay.settings import Settings
 __all__ = ["LONGEST_BODY", "PATH", "Guard", "address_of", "guarded", "is_loopback", "listen", "need_token", "serve"]
 
 PATH = "/mcp"
-SHORTEST_TOKEN = 16
 GOODBYE_S = 5
 """How long calls under way may go on after the server was told to stop."""
 LOOKING_UP = 4
@@ -53,76 +51,74 @@ OPENING = b'"initialize"'
 """What stands in the request that opens a session."""
 
 
-class Gates(NamedTuple):
-    """What the guard asks."""
+class _Caller(NamedTuple):
+    """Who calls."""
 
-    hosts: Hosts
-    proxies: Proxies
-    rates: Rates
-    failures: Failures
-    room: BodyRoom
-    sessions: Sessions
+    grant: Grant
+    token: str | None
 
 
 class Guard:
     """Lets through what may come in, with the caller's grant."""
 
-    def __init__(self, app: ASGIApp, authoriser: Authoriser, gates: Gates) -> None:
+    path = PATH
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        authoriser: Authoriser,
+        front: Front,
+        sessions: Sessions,
+        lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+    ) -> None:
         self._app = app
         self._authoriser = authoriser
-        self._gates = gates
+        self._front = front
+        self._sessions = sessions
         self._looking_up: CapacityLimiter | None = None
+        self.lifespan = lifespan
+        """What has to be around the requests where another server has the beginning and the end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the application's own beginning and end."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            given = _decoded(scope["headers"])
+            scope = dict(scope)
             try:
-                grant = await self._admit(scope, given)
-                await self._pass_on({**scope, GRANT: grant, "user": _user(_owner(grant))}, given, receive, send)
+                arrival, caller = await self._admit(scope)
+                await self._pass_on(scope, arrival, caller, receive, send)
             except Refused as problem:
                 await _refuse(problem, send)
 
-    async def _admit(self, scope: Scope, given: Headers) -> Grant:
-        """What the caller may do; raises what a request is refused with."""
-        check_framing(given)
-        client = scope.get("client")
-        peer = self._gates.proxies.peer(client[0] if client else None, scope["scheme"], given)
-        self._gates.hosts.check(scope["method"], given, peer.scheme)
-        token = _token(given)
-        grant = await self._grant(token, peer)
-        if grant is None:
-            if token is not None:
-                self._gates.failures.count(key_of(peer.address), token)
-            raise Refused(
-                401,
-                "unknown_caller",
-                "no token of this server was shown",
-                remedy="Send the token of this server: Authorization: Bearer TOKEN",
-                headers={"WWW-Authenticate": 'Bearer realm="assay"'},
-            )
-        note_known(scope)
-        self._gates.rates.spend(token or key_of(peer.address))
-        return grant._replace(scope=replace(grant.scope, via=f"mcp {peer.address}"))
+    async def _admit(self, scope: Scope) -> tuple[Arrival, _Caller]:
+        """Who calls, with the grant left in the scope; raises what a request is refused with."""
+        arrival = self._front.receive(scope)
+        shown = bearer_token(arrival.headers) or Shown(None)
+        caller = await self._front.identify(scope, arrival, shown, self._find_caller)
+        assert caller is not None, "only public addresses have callers that are not known"  # noqa: S101
+        self._front.spend(arrival, caller)
+        grant = caller.grant._replace(scope=replace(caller.grant.scope, via=f"mcp {arrival.peer.address}"))
+        scope.update({GRANT: grant, "user": _user(_owner(grant))})
+        return arrival, caller
 
-    async def _grant(self, token: str | None, peer: Peer) -> Grant | None:
-        if token is None:
-            # Whoever came through a proxy does not sit at this machine.
-            return None if peer.forwarded else self._authoriser.grant(None)
+    async def _find_caller(self, shown: Shown) -> _Caller | None:
         if self._looking_up is None:
             self._looking_up = CapacityLimiter(LOOKING_UP)
-        # It may have to be looked up in the store.
-        return await to_thread.run_sync(self._authoriser.grant, token, limiter=self._looking_up)
+        if shown.token is None:
+            grant = self._authoriser.grant(None)
+        else:
+            # It may have to be looked up in the store.
+            grant = await to_thread.run_sync(self._authoriser.grant, shown.token, limiter=self._looking_up)
+        return None if grant is None else _Caller(grant, shown.token)
 
-    async def _pass_on(self, scope: Scope, given: Headers, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, arrival: Arrival, caller: _Caller, receive: Receive, send: Send) -> None:
         """Read the body, and let the application answer."""
-        owner = _owner(scope[GRANT])
+        given = arrival.headers
         if scope["method"] != "POST":
             await self._in_session(scope, given, receive, send)
             return
-        reader = BodyReader(self._gates.room, owner, LONGEST_BODY)
+        reader = self._front.body_reader(arrival, caller)
         try:
             body = await reader.read(given, receive)
             again = replayed(body, receive)
@@ -136,18 +132,18 @@ class Guard:
     async def _in_session(self, scope: Scope, given: Headers, receive: Receive, send: Send) -> None:
         """A request of a session that is there, or of none."""
         session_id = _first(given, SESSION)
-        session = None if session_id is None else self._gates.sessions.find(session_id, _owner(scope[GRANT]))
+        session = None if session_id is None else self._sessions.find(session_id, _owner(scope[GRANT]))
         if session is None:
             await self._app(scope, receive, send)
             return
         watched = _Watched(send)
-        self._gates.sessions.begin(session)
+        self._sessions.begin(session)
         try:
             await self._app(scope, receive, watched.send)
         finally:
-            self._gates.sessions.finish(session)
+            self._sessions.finish(session)
             if watched.status == 404 or (scope["method"] == "DELETE" and watched.status < 400):
-                self._gates.sessions.forget(session)
+                self._sessions.forget(session)
 
     async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A request that asks for a new session."""
@@ -155,14 +151,14 @@ class Guard:
         async def end(session: Session) -> None:
             await self._end_session(session, scope)
 
-        session = await self._gates.sessions.open(_owner(scope[GRANT]), end)
+        session = await self._sessions.open(_owner(scope[GRANT]), end)
         watched = _Watched(send, session)
         try:
             await self._app(scope, receive, watched.send)
         finally:
-            self._gates.sessions.finish(session)
+            self._sessions.finish(session)
             if session.session_id is None:
-                self._gates.sessions.forget(session)
+                self._sessions.forget(session)
 
     async def _end_session(self, session: Session, scope: Scope) -> None:
         """End a session as its own client would: with DELETE."""
@@ -193,12 +189,8 @@ class _Watched:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self._opening is not None and self.status < 400:
-                self._opening.session_id = _first(_decoded(message["headers"]), SESSION)
+                self._opening.session_id = _first(decode_headers(message["headers"]), SESSION)
         await self._send(message)
-
-
-def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
 
 
 def _first(headers: Headers, wanted: str) -> str | None:
@@ -209,15 +201,6 @@ def _keeps_sessions(headers: Headers) -> bool:
     """Whether the SDK answers this version of the protocol within a session; newer ones have none."""
     version = _first(headers, VERSION)
     return version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
-
-
-def _token(headers: Headers) -> str | None:
-    """The token a request shows; None: none. One that cannot be read is one that opens nothing."""
-    shown = [value for name, value in headers if name == "authorization"]
-    if not shown:
-        return None
-    kind, _, token = shown[0].partition(" ")
-    return token.strip() if len(shown) == 1 and kind.lower() == "bearer" else ""
 
 
 def _owner(grant: Grant) -> str:
@@ -240,29 +223,9 @@ async def _refuse(problem: Refused, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def need_token(host: str, token: str | None, *, stored: bool = False) -> None:
-    """Refuse to serve beyond this machine without a token, or with one that can be guessed; `stored`: some are kept."""
-    if token is None and not stored and not is_loopback(host):
-        raise SettingError(
-            f"{host} is reached from other machines, and there is no token",
-            remedy="Make one with `assay token create`, or set ASSAY_MCP_TOKEN, or bind to 127.0.0.1.",
-        )
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise SettingError(
-            f"the token has {len(token)} characters, too few", remedy=f"Give ASSAY_MCP_TOKEN {SHORTEST_TOKEN} or more."
-        )
-
-
-def gates_of(settings: Settings, names: Collection[str], clock: Clock) -> Gates:
-    """What a guard asks, as the settings say; it answers to this machine's own names and these."""
-    return Gates(
-        hosts=Hosts(names, settings.mcp_allowed_origins),
-        proxies=Proxies(settings.server_trusted_proxies),
-        rates=Rates(clock, settings.server_requests_per_minute),
-        failures=Failures(clock),
-        room=BodyRoom(),
-        sessions=Sessions(clock, settings.mcp_sessions_per_principal),
-    )
+def front_of(settings: Settings, names: Collection[str], clock: Clock) -> Front:
+    """The checks in front of a server that speaks MCP alone; it answers to this machine's own names and these."""
+    return Front.of(settings, names, clock, origins=settings.mcp_allowed_origins)
 
 
 def guarded(
@@ -272,8 +235,13 @@ def guarded(
     *,
     names: Collection[str] = (),
     clock: Clock | None = None,
+    front: Front | None = None,
 ) -> Guard:
-    """The application to serve: it answers to this machine's own names and those given."""
+    """The application to serve: it answers to this machine's own names and those given.
+
+    `front` is that of the server it is mounted in; without one it has its own.
+    """
+    clock = clock or SystemClock()
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=LONGEST_BODY,
@@ -282,7 +250,12 @@ def guarded(
         # The guard has looked at Host and Origin before anything else did.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(app, authoriser, gates_of(settings, names, clock or SystemClock()))
+    if front is None:
+        front = front_of(settings, names, clock)
+    else:
+        front = front.for_origins(names, settings.mcp_allowed_origins)
+    sessions = Sessions(clock, settings.mcp_sessions_per_principal)
+    return Guard(app, authoriser, front, sessions, partial(app.router.lifespan_context, app))
 
 
 def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:

@@ -7,20 +7,18 @@ application, and whatever is added later without a policy is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.access import Access, Grant, acts
-from assay.gateway.bodies import BodyRoom
-from assay.gateway.hosts import Hosts
-from assay.gateway.proxies import Proxies
-from assay.gateway.rates import Rates
+from assay.gateway.front import Front
 from assay.server import errors
 from assay.server.idempotency import Repeats
 from assay.server.lifespan import lifespan
@@ -40,6 +38,28 @@ DESCRIPTION = (
     "Measure, explain and safely improve what an agent remembers and what a RAG system retrieves. Every error has one "
     "shape; every write takes an `Idempotency-Key`; long lists come in pages, each with the cursor of the next."
 )
+
+
+class Mounted(Protocol):
+    """Another protocol, served at an address of its own by the same process."""
+
+    @property
+    def path(self) -> str:
+        """Its address."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, which nothing has looked at yet."""
+        ...
+
+    @property
+    def lifespan(self) -> Callable[[], AbstractAsyncContextManager[Any]]:
+        """What it needs around it while the server runs."""
+        ...
+
+
+Mount = Callable[[Services, Front, Grant | None], Mounted]
+"""Makes a `Mounted` behind the checks of a `Front`; the grant is that of a caller of this machine without a token."""
 
 
 def application(services: Services, *, pages: bool = True) -> FastAPI:
@@ -78,27 +98,46 @@ def build(
     names: Collection[str] = (),
     pages: bool = True,
     secret: bytes | None = None,
+    mount: Mount | None = None,
 ) -> ASGIApp:
     """What is served. `open_to_this_machine`: who reaches it needs no token, since only this machine's users do.
 
-    `secret` is for processes that serve together: a form of one is taken by the others.
+    `secret` is for processes that serve together: a form of one is taken by the others. `mount` makes another protocol
+    to be served at an address of its own, behind the same checks.
     """
     app = application(services, pages=pages)
     local = Grant(services.own_scope, Access.OPERATOR) if open_to_this_machine else None
     clock = services.clock
+    front = Front.of(services.settings, names, clock, failures=services.failures)
     gates = Gates(
-        hosts=Hosts(names),
+        front=front,
         callers=Callers(services.stored_tokens, services.sign_ins, local),
-        rates=Rates(clock, services.settings.server_requests_per_minute),
-        failures=services.failures,
-        proxies=Proxies(services.settings.server_trusted_proxies),
-        room=BodyRoom(),
         csrf=Csrf(secret),
         repeats=Repeats(services.engine.store, clock),
         metrics=services.metrics,
         error_page=errors.page_of(app),
     )
-    return Guard(app, Table(app.routes), services, gates)
+    guard = Guard(app, Table(app.routes), services, gates)
+    if mount is None:
+        return guard
+    mounted = mount(services, front, local)
+    services.alongside.append(mounted.lifespan)
+    return _Beside(guard, mounted)
+
+
+class _Beside:
+    """Sends requests for the address of a mounted protocol there, and all others to the guard of the API."""
+
+    def __init__(self, guard: Guard, mounted: Mounted) -> None:
+        self._guard = guard
+        self._mounted = mounted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, or the beginning and end of both: the API's own includes the other's."""
+        if scope["type"] == "http" and scope["path"] == self._mounted.path:
+            await self._mounted(scope, receive, send)
+        else:
+            await self._guard(scope, receive, send)
 
 
 def _describe(app: FastAPI, generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as held:
         if services.live.peers is not None:
             await held.enter_async_context(services.live.peers.answering(partial(services.live.tell, services.streams)))
+        for enter in services.alongside:
+            await held.enter_async_context(enter())
         yield
     left = await services.finish(FINISH_S)
     services.interrupted += [("", "streamed work")] * left

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -89,6 +90,8 @@ class Services:
         """Requests being answered: method and route by the request's id."""
         self.interrupted: list[tuple[str, str]] = []
         """Requests that the end of the server cut off."""
+        self.alongside: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
+        """What lasts as long as the server does, such as another protocol that it serves."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
             Lane.SHORT: Crew(threads, waiting, cpu_s=settings.server_request_cpu_s),

@@ -11,25 +11,14 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
-from assay.errors import SettingError
 from assay.gateway import serving
-from assay.gateway.hosts import is_loopback
-from assay.gateway.serving import address_of, listen
+from assay.gateway.serving import address_of, listen, need_token
 from assay.settings import Settings
 
 __all__ = ["Server", "address_of", "configured", "listen", "listen_together", "need_token", "run", "serve"]
 
 GOODBYE_S = 10
 """How long requests under way may go on after the server was told to stop."""
-
-
-def need_token(host: str, *, stored: bool) -> None:
-    """Refuse to serve beyond this machine when nobody could come in."""
-    if not stored and not is_loopback(host):
-        raise SettingError(
-            f"{host} is reached from other machines, and there is no token",
-            remedy="Make one with `assay token create --scope admin`, or bind to 127.0.0.1.",
-        )
 
 
 def listen_together(host: str, port: int, count: int) -> list[socket.socket]:

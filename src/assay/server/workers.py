@@ -27,7 +27,7 @@ from typing import NamedTuple
 from assay import wiring
 from assay.errors import RunFailed
 from assay.server import serving
-from assay.server.application import build
+from assay.server.application import Mount, build
 from assay.server.peers import Peers
 from assay.server.services import Services
 from assay.settings import Settings
@@ -52,6 +52,8 @@ class Serving(NamedTuple):
     secret: bytes | None = None
     peers: Peers | None = None
     """The other processes, where several serve together."""
+    mount: Mount | None = None
+    """Another protocol to serve; only by one process, since its sessions live in one."""
 
 
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
@@ -61,7 +63,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
         services = Services(engine, how.settings, threads=how.settings.server_threads, peers=how.peers)
         if not how.open_here:
             serving.need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
-        app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret)
+        app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret, mount=how.mount)
         _leave_what_stays()
         begun()
         serving.run(app, how.settings, at, services.streams.stop)

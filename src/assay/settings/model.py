@@ -330,10 +330,10 @@ class Settings(BaseSettings):
         "server.long_request_cpu_s", "The same for what takes long: evaluations, researched answers, analyses.", 900.0
     )
     mcp_allowed_origins: Texts = _setting(
-        "mcp.allowed_origins", "Origins of other pages that may use assay mcp --http: http://localhost:6274.", ()
+        "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()
     )
     mcp_sessions_per_principal: Count = _setting(
-        "mcp.sessions_per_principal", "Of 200 sessions of assay mcp --http, how many one principal may have.", 100
+        "mcp.sessions_per_principal", "Of 200 sessions of MCP over HTTP, how many one principal may have.", 100
     )
     server_session_hours: Amount = _setting(
         "server.session_hours", "Hours after which a browser has to sign in again, however much it is used.", 12.0

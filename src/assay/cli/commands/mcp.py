@@ -79,7 +79,7 @@ def _over_http(surface: Surface, address: str, port: int, names: list[str], *, r
     token = os.environ.get(TOKEN) or None
     with _serving(surface, read_only=read_only) as (host, grant), http.listen(address, port) as at:
         stored = StoredTokens(host.engine.store, host.engine.clock)
-        http.need_token(address, token, stored=stored.exist())
+        http.need_token(address, token, stored=stored.exist(), variable=TOKEN)
         # Behind a proxy everybody seems to be on this machine.
         alone = http.is_loopback(address) and not surface.settings.server_trusted_proxies
         here = Everybody(grant) if token is None and alone else None

@@ -6,16 +6,23 @@ import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from assay import wiring
+from assay.access import Everybody
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
 from assay.gateway.hosts import is_loopback
 from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.access import Grant
+    from assay.gateway.front import Front
+    from assay.server.application import Mount, Mounted
+    from assay.server.services import Services
 
 DEFAULT_PORT = 8710
 
@@ -31,6 +38,7 @@ TokenOption = Annotated[bool, typer.Option("--require-token", help="Ask for a to
 WorkersOption = Annotated[
     int, typer.Option("--workers", min=1, max=64, help="Processes that serve; one uses about one core.")
 ]
+McpOption = Annotated[bool, typer.Option("--mcp", help="Also serve MCP, at /mcp, with the same tokens and limits.")]
 DemoOption = Annotated[bool, typer.Option("--demo", help="Serve a store filled by really running what comes along.")]
 FolderOption = Annotated[
     Path | None, typer.Option("--demo-folder", metavar="FOLDER", help="Where --demo keeps what it makes.")
@@ -48,6 +56,7 @@ def register(app: typer.Typer) -> None:
         allow_host: AllowOption = [],  # noqa: B006 - typer reads the default, nobody changes it
         require_token: TokenOption = False,
         workers: WorkersOption = 1,
+        mcp: McpOption = False,
         demo: DemoOption = False,
         demo_folder: FolderOption = None,
     ) -> None:
@@ -55,11 +64,18 @@ def register(app: typer.Typer) -> None:
         need_extra("serve")
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
+        if mcp:
+            need_extra("mcp")
+            if workers > 1:
+                raise InputError(
+                    "MCP cannot be served by several processes, since its sessions live in one",
+                    remedy="Leave out --mcp or --workers, or start `assay mcp --http` beside it.",
+                )
         settings = _demo_settings(surface.settings, demo_folder) if demo else surface.settings
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if demo:
             _fill(surface, settings)
-        _serve(surface, settings, _Where(host, port, tuple(allow_host), require_token, workers))
+        _serve(surface, settings, _Where(host, port, tuple(allow_host), require_token, workers, mcp))
 
 
 class _Where(NamedTuple):
@@ -70,6 +86,7 @@ class _Where(NamedTuple):
     names: tuple[str, ...]
     require_token: bool
     workers: int
+    mcp: bool
 
 
 def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
@@ -77,15 +94,32 @@ def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
 
     # Behind a proxy everybody seems to be on this machine.
     open_here = is_loopback(where.host) and not where.require_token and not settings.server_trusted_proxies
-    how = workers.Serving(settings=settings, open_here=open_here, names=(where.host, *where.names))
+    names = (where.host, *where.names)
+    mount = mcp_mount(names) if where.mcp else None
+    how = workers.Serving(settings=settings, open_here=open_here, names=names, mount=mount)
     with ExitStack() as held:
         at = [held.enter_context(one) for one in serving.listen_together(where.host, where.port, where.workers)]
         access = "open to this machine" if open_here else "a token is needed"
-        told = f"Serving at {serving.address_of(at[0])} ({access}); end it with Ctrl-C."
+        also = " and MCP at /mcp" if where.mcp else ""
+        told = f"Serving at {serving.address_of(at[0])}{also} ({access}); end it with Ctrl-C."
         if where.workers == 1:
             workers.serve_here(how, at[0], lambda: surface.note(told))
         else:
             workers.serve_together(how, at, lambda: surface.note(told))
+
+
+def mcp_mount(names: tuple[str, ...]) -> Mount:
+    """What serves MCP within the server of the API, to the same callers."""
+    from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
+    from assay.mcp.host import Host  # noqa: PLC0415 - the same
+    from assay.mcp.server import build_server  # noqa: PLC0415 - the same
+
+    def mount(services: Services, front: Front, local: Grant | None) -> Mounted:
+        authoriser = services.stored_tokens.or_else(None if local is None else Everybody(local))
+        server = build_server(Host(services.engine, services.settings))
+        return http.guarded(server, authoriser, services.settings, names=names, clock=services.clock, front=front)
+
+    return mount
 
 
 def _demo_settings(settings: Settings, folder: Path | None) -> Settings:

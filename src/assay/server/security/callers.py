@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assay.access import Authoriser, Grant, SignIns
+from assay.gateway.front import Shown, bearer_token
 from assay.gateway.hosts import Headers
 from assay.settings import Settings
 
@@ -19,13 +20,6 @@ COOKIE = "assay_session"
 """The cookie of a browser that signed in; it holds the secret of a sign-in, never a token."""
 SECURE_COOKIE = "__Host-assay_session"
 """The same over HTTPS. Browsers take a cookie of such a name from this host alone, and only over HTTPS."""
-
-
-class Shown(NamedTuple):
-    """What a request shows of its caller."""
-
-    token: str | None
-    by_cookie: bool
 
 
 class Caller(NamedTuple):
@@ -79,10 +73,9 @@ def shown_by(headers: Headers, *, secure: bool = False) -> Shown:
 
     `secure`: the browser came over HTTPS, where only the cookie counts that another host cannot have set.
     """
-    given = [value for name, value in headers if name == "authorization"]
-    if given:
-        kind, _, token = given[0].partition(" ")
-        return Shown(token.strip() if len(given) == 1 and kind.lower() == "bearer" else "", by_cookie=False)
+    given = bearer_token(headers)
+    if given is not None:
+        return given
     kept = find_cookie(headers, SECURE_COOKIE if secure else COOKIE)
     return Shown(kept, by_cookie=kept is not None)
 

@@ -1,9 +1,9 @@
 """The one way in: every request is looked at here before any route, page or asset sees it.
 
-In turn: is it meant for us (421), from one of our pages (403), is there such a route (404), who calls (401), may they
-(403), how often (429), is the body sound (413, 415, 422), is a form ours (403), was it done before. A route without a
-policy is refused whoever asks. What goes wrong here and behind is told in the one shape that errors have, or to a
-browser on a page.
+`gateway.front` asks first, as it does before MCP: is it meant for us, from one of our pages, who calls, how often, how
+long is the body. In between and after: is there such a route (404), may they (403), is the body sound (415, 422), is a
+form ours (403), was it done before. A route without a policy is refused whoever asks. What goes wrong here and behind
+is told in the one shape that errors have, or to a browser on a page.
 """
 
 from __future__ import annotations
@@ -20,12 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.access import Access
 from assay.errors import AssayError
-from assay.gateway.bodies import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, replayed
-from assay.gateway.framing import check_framing
-from assay.gateway.hosts import SAFE, Headers, Hosts
-from assay.gateway.protocol import note_known
-from assay.gateway.proxies import UNKNOWN, Peer, Proxies, key_of
-from assay.gateway.rates import Failures, Rates
+from assay.gateway.bodies import BodyReader, replayed
+from assay.gateway.front import Arrival, Front, Shown
+from assay.gateway.hosts import SAFE
 from assay.gateway.refusal import Refused
 from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
@@ -39,8 +36,6 @@ from assay.server.security.policies import PUBLIC, Found, Table
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Services
 
 LOGIN = "/login"
-LONGEST_QUERY = 16_384
-"""Bytes after the question mark."""
 QUICKLY_READ = 65_536
 """Bytes of a body that are checked on the event loop: a millisecond or two."""
 
@@ -51,12 +46,8 @@ _log = logging.getLogger(__name__)
 class Gates(NamedTuple):
     """What the guard asks."""
 
-    hosts: Hosts
+    front: Front
     callers: Callers
-    rates: Rates
-    failures: Failures
-    proxies: Proxies
-    room: BodyRoom
     csrf: Csrf
     repeats: Repeats
     metrics: ServerMetrics
@@ -96,15 +87,13 @@ class Guard:
 
     async def admit(self, scope: Scope, receive: Receive, found: Found | None) -> _Way:
         """Where a request goes; raises what it is refused with."""
-        given = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-        check_framing(given)
-        scope["headers"] = keep_own_cookies(scope["headers"], given)
-        peer = self._note_peer(scope, given)
-        self._gates.hosts.check(scope["method"], given, peer.scheme)
-        if len(scope["query_string"]) > LONGEST_QUERY:
-            raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
-        caller = await self._caller(scope, given, found, peer)
-        grant = None if caller is None else caller.seen_from(peer.address)
+        front = self._gates.front
+        arrival = front.receive(scope)
+        scope["headers"] = keep_own_cookies(scope["headers"], arrival.headers)
+        public = found is not None and found.policy is PUBLIC
+        shown = shown_by(arrival.headers, secure=is_secure(scope, self._services.settings))
+        caller = await front.identify(scope, arrival, shown, self._find_caller, public=public)
+        grant = None if caller is None else caller.seen_from(arrival.peer.address)
         signed_in = caller is not None and caller.signed_in
         scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
@@ -114,57 +103,33 @@ class Guard:
         if found.takes_method:
             _may(caller, found)
         if caller is not None:
-            self._gates.rates.spend(caller.token or key_of(peer.address))
-        return await self._with_body(scope, receive, given, caller, found)
+            front.spend(arrival, caller)
+        return await self._with_body(scope, receive, arrival, caller, found)
 
-    def _note_peer(self, scope: Scope, given: Headers) -> Peer:
-        """Who really asks; left in the scope, as everybody behind reads it there."""
-        client = scope.get("client")
-        peer = self._gates.proxies.peer(client[0] if client else None, scope["scheme"], given)
-        if self._gates.proxies:
-            scope.update(client=(peer.address, 0), scheme=peer.scheme)
-        return peer
-
-    async def _caller(self, scope: Scope, given: Headers, found: Found | None, peer: Peer) -> Caller | None:
-        """The caller; a good token is let in however many others failed from the same address."""
-        public = found is not None and found.policy is PUBLIC
-        shown = shown_by(given, secure=is_secure(scope, self._services.settings))
+    async def _find_caller(self, shown: Shown) -> Caller | None:
         find = partial(self._gates.callers.find, shown)
-        caller = find() if shown.token is None else await self._services.run(find)
-        if caller is not None and caller.token is None and peer.forwarded:
-            # Whoever came through a proxy does not sit at this machine.
-            caller = None
-        if caller is None and shown.token is not None and not public:
-            self._gates.failures.count(key_of(peer.address), shown.token)
-        if caller is None and not public:
-            raise _unknown()
-        if caller is not None:
-            note_known(scope)
-        return caller
+        # A token may have to be looked up in the store.
+        return find() if shown.token is None else await self._services.run(find)
 
     async def _with_body(
-        self, scope: Scope, receive: Receive, given: Headers, caller: Caller | None, found: Found
+        self, scope: Scope, receive: Receive, arrival: Arrival, caller: Caller | None, found: Found
     ) -> _Way:
         if scope["method"] in SAFE:
             return _Way(scope, receive)
-        reader = self._reader(scope, caller, found)
+        # At an address for everybody nobody is asked who they are: a small body, whoever sends it.
+        reader = self._gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
         try:
-            body = await reader.read(given, receive)
+            body = await reader.read(arrival.headers, receive)
             way = _Way(scope, replayed(body, receive), reader=reader)
-            return await self._with_read_body(way, body, given, caller, found)
+            return await self._with_read_body(way, body, arrival, caller, found)
         except BaseException:
             reader.release()
             raise
 
-    def _reader(self, scope: Scope, caller: Caller | None, found: Found) -> BodyReader:
-        """What reads a body: a small one until the caller is known, and for addresses that ask nobody who they are."""
-        if caller is None or found.policy is PUBLIC:
-            return BodyReader(self._gates.room, address_key(scope), LONGEST_UNKNOWN_BODY)
-        return BodyReader(self._gates.room, caller.token or address_key(scope), LONGEST_BODY)
-
     async def _with_read_body(
-        self, way: _Way, body: bytes, given: Headers, caller: Caller | None, found: Found
+        self, way: _Way, body: bytes, arrival: Arrival, caller: Caller | None, found: Found
     ) -> _Way:
+        given = arrival.headers
         scope, kind = way.scope, limits.kind_of(given)
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
         # A long body would keep the event loop, and everybody, waiting.
@@ -305,19 +270,3 @@ def _may(caller: Caller | None, found: Found) -> None:
 def _name(caller: Caller | None) -> str:
     """What stands for the caller in forms and keys; public routes have no caller, and read no key."""
     return "" if caller is None else caller.token or "local"
-
-
-def _unknown() -> Refused:
-    return Refused(
-        401,
-        "unknown_caller",
-        "no token of this server was shown",
-        remedy="Send Authorization: Bearer TOKEN; `assay token create` makes one.",
-        headers={"WWW-Authenticate": 'Bearer realm="assay"'},
-    )
-
-
-def address_key(scope: Any) -> str:
-    """The name under which requests from the caller's address are counted."""
-    client = scope.get("client")
-    return key_of(client[0] if client else UNKNOWN)

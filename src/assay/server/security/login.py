@@ -18,11 +18,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.access import acts
 from assay.access.sign_ins import NewSignIn
+from assay.gateway.front import address_key
 from assay.presentation.templates import STYLE, environment, read_shared
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
 from assay.server.security.csrf import token_of
-from assay.server.security.guard import LOGIN, address_key
+from assay.server.security.guard import LOGIN
 from assay.server.services import services_of
 
 LOGOUT = "/logout"
