@@ -102,17 +102,17 @@ class GoldAnchors:
     def __post_init__(self) -> None:
         require(self, values.flag, "answerable")
         allow(self, one_of(ConflictRule), "recency_conflict_rule")
-        for field in ("required_support_groups", "equivalent"):
-            for group in getattr(self, field):
-                self._check_group(field, group)
+        for name in ("required_support_groups", "equivalent"):
+            for group in getattr(self, name):
+                self._check_group(name, group)
         members = [position for group in self.equivalent for position in group]
         if len(members) != len(set(members)):
             raise BadValue(f"equivalent {self.equivalent} names a support twice", remedy="Join the two classes.")
 
-    def _check_group(self, field: str, group: tuple[int, ...]) -> None:
+    def _check_group(self, name: str, group: tuple[int, ...]) -> None:
         if not group or not all(0 <= position < len(self.supports) for position in group):
             raise BadValue(
-                f"{field} has the group {list(group)} over {len(self.supports)} supports",
+                f"{name} has the group {list(group)} over {len(self.supports)} supports",
                 remedy="Name one or more supports by position, from 0.",
             )
 

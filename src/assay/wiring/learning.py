@@ -9,7 +9,7 @@ from assay.errors import BadValue, SettingError
 from assay.settings import Settings
 
 if TYPE_CHECKING:
-    from assay.memory.learning import Policy
+    from assay.memory.learning.policy import Policy
 
 
 def learning_policy(settings: Settings) -> Policy:

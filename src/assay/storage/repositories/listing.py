@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import Column, Select, Table, select
 
 from assay.records import LoggedQuery, Origin
-from assay.records.evidence import Judgment, JudgmentSource
+from assay.records import Judgment
+from assay.records.evidence import JudgmentSource
 from assay.records.run_results import ListedRun
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row
