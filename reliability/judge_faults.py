@@ -22,9 +22,9 @@ from assay.clock import SystemClock
 from assay.judging.injection import InjectionGuard
 from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.rubric import load_rubric
+from assay.models.chat import digest_of
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat
-from assay.models.fingerprints import digest_of
 from assay.network import ANYWHERE
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind
 from assay.testing.fault_server import FAULTS, Act, FaultService, refusing, replying, serving

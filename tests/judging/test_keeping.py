@@ -14,8 +14,7 @@ from assay.errors import BudgetExhausted, InputError, NothingMeasured, RecordNot
 from assay.judging.persistence import StoredReplies, StoredSpending, account_of, guard_of, to_stored_verdict
 from assay.judging.rerun import load_judged, rerun, spot_check
 from assay.models.budget import Cost, Limits
-from assay.models.cached import CachedModel
-from assay.models.chat import ChatRequest, Message
+from assay.models.chat import CachedModel, ChatRequest, Message
 from assay.records import Scope
 from assay.records.judging import Calibration, RubricKind
 from assay.storage import Store

@@ -13,9 +13,15 @@ from tests.judging.test_calibration import OPTIONS, graded, labels, told
 
 from assay.errors import BadValue
 from assay.judging.calibration import CalibrationOptions, calibrate, cases_of, overlap
-from assay.models.cached import CachedModel, RepliesInMemory
-from assay.models.chat import ChatModel, ChatReply, ChatRequest, ModelFingerprint
-from assay.models.fingerprints import alias_reason
+from assay.models.chat import (
+    CachedModel,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    ModelFingerprint,
+    RepliesInMemory,
+    alias_reason,
+)
 from assay.records.judging import Calibration
 from assay.testing import FixedClock, ScriptedModel
 

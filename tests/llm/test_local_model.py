@@ -18,11 +18,9 @@ from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.persistence import StoredReplies, StoredSpending
 from assay.judging.rubric import load_rubric
 from assay.models.budget import BudgetedModel, Limits, Prices
-from assay.models.cached import CachedModel
-from assay.models.chat import ChatModel, ChatRequest, Message
+from assay.models.chat import CachedModel, ChatModel, ChatRequest, Message, digest_of
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.endpoint_chat import EndpointChat
-from assay.models.fingerprints import digest_of
 from assay.network import ANYWHERE
 from assay.records import Scope
 from assay.records.judging import GroundednessVerdict, JudgeInput, RubricKind, VerdictOutcome

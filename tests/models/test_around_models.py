@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 from assay.clock import SystemClock
 from assay.errors import BudgetExhausted, EndpointUnavailable
 from assay.models.budget import BudgetedModel, Cost, Limits, Prices, SpendingInMemory, most_of
-from assay.models.cached import CachedModel, RepliesInMemory, reply_key
-from assay.models.chat import ChatReply, ChatRequest, Message, ModelFingerprint
-from assay.models.limited import LimitedModel, side_by_side
+from assay.models.chat import (
+    CachedModel,
+    ChatReply,
+    ChatRequest,
+    LimitedModel,
+    Message,
+    ModelFingerprint,
+    RepliesInMemory,
+    reply_key,
+    side_by_side,
+)
 from assay.testing import ScriptedModel
 
 ASKED = ChatRequest(messages=(Message(role="user", content="Well?"),), max_tokens=10, attempts=1)

@@ -9,7 +9,7 @@ from tests.models.service import endpoint
 from tests.storage.waiting import until
 
 from assay.errors import SettingError
-from assay.models.fingerprints import digest_of, is_floating, refuse_floating
+from assay.models.chat import digest_of, is_floating, refuse_floating
 from assay.testing.fault_server import FAULTS, Act, Handler, sending, serving
 
 

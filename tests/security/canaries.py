@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.security.asgi import Asgi
 
-from assay.access.sign_ins import NewSignIn
+from assay.access.tokens import NewSignIn
 from assay.records import Draft, EdgeKind, Scope
 from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade

@@ -11,12 +11,11 @@ from assay.access.policies import Authoriser, Everybody, Grant, OneToken, Policy
 from assay.records.access import Access
 
 if TYPE_CHECKING:
-    from assay.access.sign_ins import SignIns
-    from assay.access.tokens import NewToken, StoredTokens, Tokens
+    from assay.access.tokens import NewToken, SignIns, StoredTokens, Tokens
 
 _IN_STORE = {
     "NewToken": "assay.access.tokens",
-    "SignIns": "assay.access.sign_ins",
+    "SignIns": "assay.access.tokens",
     "StoredTokens": "assay.access.tokens",
     "Tokens": "assay.access.tokens",
 }

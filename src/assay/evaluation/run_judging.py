@@ -28,8 +28,8 @@ from assay.evaluation.running.files import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
 from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
 from assay.judging.persistence import to_stored_verdict
-from assay.models.fingerprints import alias_reason
-from assay.models.usage import costs_of
+from assay.models.budget import costs_of
+from assay.models.chat import alias_reason
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.judging import (
     Calibration,

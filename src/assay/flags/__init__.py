@@ -5,9 +5,8 @@ with store.reading(scope) as work:
     states.enabled("mmr", identity=session_id)
 """
 
-from assay.flags.registry import FLAGS, known
+from assay.flags.registry import FLAGS, Override, known, overrides_from, percent_of
 from assay.flags.state import Flags, FlagStates, explain_hold
-from assay.flags.values import Override, overrides_from, percent_of
 from assay.records.flags import Flag, FlagState
 
 __all__ = [

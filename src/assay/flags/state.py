@@ -15,8 +15,7 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import AssayError, CheckpointFailed, InputError, SettingError
-from assay.flags.registry import FLAGS, known
-from assay.flags.values import Override, percent_of
+from assay.flags.registry import FLAGS, Override, known, percent_of
 from assay.records import Scope
 from assay.records.flags import Flag, FlagState
 from assay.storage import Store, Work

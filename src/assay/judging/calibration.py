@@ -17,8 +17,7 @@ import numpy as np
 from assay.errors import BadValue, NothingMeasured
 from assay.judging.canaries import canaries, void_reason
 from assay.judging.labels import LabelledCase, Labels, case_key, question_key
-from assay.models.fingerprints import alias_reason
-from assay.models.limited import side_by_side
+from assay.models.chat import alias_reason, side_by_side
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
 from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
 from assay.statistics.calibration import FEW_LABELS, ppi_mean

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.models.limited import side_by_side
+from assay.models.chat import side_by_side
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind, Usage, VerdictOutcome, no_verdict
 
 if TYPE_CHECKING:

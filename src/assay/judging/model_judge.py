@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 from assay.errors import BudgetExhausted, ModelError
 from assay.judging.injection import InjectionGuard, clean, enclose, find_orders, remove_orders
 from assay.judging.rubric import PARSER_VERSION, Rubric, read_verdict
+from assay.models.budget import usage_of_failure
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.models.structured import Structured, ask_structured
-from assay.models.usage import usage_of_failure
 from assay.records.judging import (
     AbstentionVerdict,
     CorrectnessVerdict,

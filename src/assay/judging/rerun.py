@@ -14,7 +14,7 @@ import numpy as np
 from assay.errors import BadValue, InputError, NothingMeasured
 from assay.judging.canaries import judge_with_canaries
 from assay.judging.model_judge import differ
-from assay.models.limited import side_by_side
+from assay.models.chat import side_by_side
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind, StoredVerdict
 from assay.statistics.agreement import Agreement, Weights, cohen_kappa
 from assay.statistics.intervals import wilson

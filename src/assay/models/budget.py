@@ -1,9 +1,7 @@
-"""A budget that cannot be overshot: the most a call can cost is set aside before it is made, the rest given back after.
+"""Budgets that cannot be overdrawn, and the usage of calls.
 
-Counted in whole tokens and in billionths of a dollar, so that nothing is lost in rounding. The most a call can cost is
-known beforehand: a prompt has no more tokens than bytes, a reply no more than it may have, and each try may be paid. A
-call whose end nobody saw keeps all that was set aside: it may have been paid for. Where the sums are kept is up to
-`Spending`; `SpendingInMemory` forgets with its process, the store's does not.
+- Budgets: reserve before a call, give back after it.
+- Tokens of a request.
 """
 
 from __future__ import annotations
@@ -16,6 +14,15 @@ from typing import NamedTuple, Protocol
 
 from assay.errors import BudgetExhausted, ModelError
 from assay.models.chat import ChatModel, ChatReply, ChatRequest, ModelFingerprint
+from assay.records.judging import Usage
+
+# --- Budgets: reserve before a call, give back after it ---
+#
+# Counted in whole tokens and in billionths of a dollar, so that nothing is lost in rounding. The most a call can cost
+# is known beforehand: a prompt has no more tokens than bytes, a reply no more than it may have, and each try may be
+# paid. A call whose end nobody saw keeps all that was set aside: it may have been paid for. Where the sums are kept is
+# up to
+# `Spending`; `SpendingInMemory` forgets with its process, the store's does not.
 
 NANO = 1_000_000_000
 """Billionths in a dollar."""
@@ -169,3 +176,55 @@ def _refuse(spent: int, wanted: int, limit: int | None, unit: str, one: int) -> 
             f"{shown[0]} of {shown[1]} {unit} are spent or set aside, and this call could cost {shown[2]}",
             remedy="Raise the budget (model.budget_usd, model.budget_tokens), or wait for its next period.",
         )
+
+
+# --- Tokens of a request ---
+#
+# `ask_structured` adds up the requests of one question. A try that failed brings no count, so what it may have used is
+# bounded the way the budget does it: no tokenizer makes more tokens than there are bytes.
+
+_FREE = Prices(prompt=0, completion=0)
+
+
+def usage_of_reply(request: ChatRequest, reply: ChatReply) -> Usage:
+    """Return what a reply took, its failed tries included."""
+    if reply.cached:
+        return Usage(cached=1)
+    counted = reply.prompt_tokens is not None and reply.completion_tokens is not None
+    lost = reply.worked_on + (not counted)
+    return Usage(
+        requests=reply.tries,
+        failed=max(reply.tries - 1, 0),
+        unmetered=int(not counted),
+        prompt_tokens=(reply.prompt_tokens or 0) if counted else 0,
+        completion_tokens=(reply.completion_tokens or 0) if counted else 0,
+        most_prompt_tokens=lost * most_prompt_tokens(request),
+        most_completion_tokens=lost * request.max_tokens,
+    )
+
+
+def usage_of_failure(request: ChatRequest, problem: ModelError) -> Usage:
+    """Return what a question took that got no reply at all."""
+    return Usage(
+        requests=problem.tries,
+        failed=problem.tries,
+        most_prompt_tokens=problem.worked_on * most_prompt_tokens(request),
+        most_completion_tokens=problem.worked_on * request.max_tokens,
+    )
+
+
+def costs_of(usage: Usage, prices: Prices | None) -> tuple[float | None, float | None]:
+    """Return the dollars that were paid, and the most that can have been paid with failed requests included.
+
+    Both are None without prices; the first is None where a server did not count, since the rest is not the whole.
+    """
+    if prices is None:
+        return None, None
+    paid = prices.cost(usage.prompt_tokens, usage.completion_tokens)
+    most = paid.plus(prices.cost(usage.most_prompt_tokens, usage.most_completion_tokens))
+    return (None if usage.unmetered else paid.nano_usd / NANO), most.nano_usd / NANO
+
+
+def most_prompt_tokens(request: ChatRequest) -> int:
+    """Return the most tokens that sending a request once can take."""
+    return most_of(request, _FREE).tokens - request.max_tokens

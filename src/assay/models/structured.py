@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, NoReturn, TypeVar
 
 from assay.errors import ModelError
+from assay.models.budget import usage_of_failure, usage_of_reply
 from assay.models.chat import ChatModel, ChatReply, ChatRequest, Message
-from assay.models.usage import usage_of_failure, usage_of_reply
 from assay.records.judging import Usage
 
 T = TypeVar("T")

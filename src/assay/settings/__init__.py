@@ -6,14 +6,18 @@ them a project's file may not set by itself, `files` finds the settings files an
 
 from __future__ import annotations
 
-from assay.settings.approvals import APPROVALS, Approval, ApprovedFile, ApprovedFiles, is_loopback
 from assay.settings.files import (
+    APPROVALS,
     CONFIG_VARIABLE,
     FILE_NAME,
+    Approval,
+    ApprovedFile,
+    ApprovedFiles,
     default_cache,
     default_db,
     find_file,
     fit_to_show,
+    is_loopback,
     users_file,
 )
 from assay.settings.loading import LoadedSettings, load_settings, read_requests

@@ -1,19 +1,31 @@
-"""Where settings files and the user's folders are, and how a value is shown.
+"""Settings files: where they are, how values are shown, and which need the user's approval.
 
-The settings file is the one that `--config` or ASSAY_CONFIG names, else the first `assay.toml` found from the working
-folder upwards (not beyond the home folder), else the one in the user's configuration folder. A file that was found and
-belongs to another user of the machine is refused.
+- Places of settings files and user folders.
+- Approval of settings files found in a project.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from assay.errors import SettingError
+from assay.hashing import content_hash
+from assay.private_files import make_private_folder, open_new_private
+
+# --- Places of settings files and user folders ---
+#
+# The settings file is the one that `--config` or ASSAY_CONFIG names, else the first `assay.toml` found from the
+# working folder upwards (not beyond the home folder), else the one in the user's configuration folder. A file that was
+# found and belongs to another user of the machine is refused.
 
 FILE_NAME = "assay.toml"
 CONFIG_VARIABLE = "ASSAY_CONFIG"
@@ -110,3 +122,264 @@ def _refuse_foreign(file: Path, user: int | None) -> None:
             remedy=f"If you mean this file, name it: --config {file} or {CONFIG_VARIABLE}={file}. "
             "Otherwise work in another folder.",
         )
+
+
+# --- Approval of settings files found in a project ---
+#
+# A settings file that lies in or above the working folder may come from somebody else: a cloned repository, an
+# unpacked archive, a shared folder. Such a file may not name addresses, environment variables that hold keys, or
+# programs until the user approves it with `assay trust`.
+#
+# `APPROVALS` says it for every setting. `find_requests` lists what a file asks for, `ApprovedFiles` keeps what was
+# approved: path and a hash of those requests, so that a file that changes them has to be approved again.
+
+APPROVED_FILE = "approved-settings.json"
+LOCAL_NAMES = frozenset({"localhost", "localhost."})
+
+
+class Approval(StrEnum):
+    """When a setting in a project's file needs the user's approval."""
+
+    NEVER = "never"
+    """It sends nothing anywhere and runs nothing."""
+    BEYOND_LOOPBACK = "unless it is on this machine"
+    """It is an address. One on this machine needs no approval, unless a key would be sent there."""
+    ADDRESS = "if it is an address"
+    """It is a path, which needs none, or the address of a server, which always does."""
+    ALWAYS = "always"
+    """It names a key, a program, or a model file that native code loads."""
+
+
+_PLAIN = (
+    "tenant",
+    "principal",
+    "store.lock_timeout_s",
+    "store.readers",
+    "log.flush_interval_s",
+    "log.capacity",
+    "checkpoints.folder",
+    "archives.folder",
+    "retention.query_days",
+    "retention.shadow_days",
+    "postgres.schema",
+    "embedder.kind",
+    "embedder.model",
+    "embedder.dimension",
+    "embedder.threads",
+    "similarity.duplicate",
+    "similarity.merge",
+    "similarity.related",
+    "save.copies_per_day",
+    "save.alike_per_day",
+    "index.folder",
+    "index.exact_below",
+    "search.k",
+    "search.fusion",
+    "search.rrf_k",
+    "search.coefficient",
+    "search.weights.vector",
+    "search.weights.fts5",
+    "search.weights.bm25",
+    "search.weights.graph",
+    "search.weights.trigger",
+    "chunking.max_tokens",
+    "model.name",
+    "model.deadline_s",
+    "model.concurrency",
+    "model.max_tokens",
+    "model.price_in",
+    "model.price_out",
+    "model.budget_usd",
+    "model.budget_tokens",
+    "model.budget_period",
+    "model.allow_floating",
+    "judge.model",
+    "judge.second_model",
+    "judge.calibration_days",
+    "judge.floor",
+    "gate.metric",
+    "learning.shadow_days",
+    "otel.exporter",
+    "otel.texts",
+    "server.threads",
+    "server.own_core",
+    "server.requests_per_minute",
+    "server.connections",
+    "server.connections_per_address",
+    "server.head_s",
+    "server.body_s",
+    "server.idle_s",
+    "server.stalled_s",
+    "server.request_cpu_s",
+    "server.long_request_cpu_s",
+    "mcp.sessions_per_principal",
+    "shadow.percent",
+    "datasets.folder",
+    "runs.folder",
+    # A file can switch it on for its project. It cannot switch off what the user's own file switched on.
+    "network.offline",
+)
+
+APPROVALS: Mapping[str, Approval] = {
+    **dict.fromkeys(_PLAIN, Approval.NEVER),
+    "db": Approval.ADDRESS,
+    "postgres.programs": Approval.ALWAYS,
+    "embedder.folder": Approval.ALWAYS,
+    "embedder.url": Approval.BEYOND_LOOPBACK,
+    "embedder.key_variable": Approval.ALWAYS,
+    "model.url": Approval.BEYOND_LOOPBACK,
+    "model.key_variable": Approval.ALWAYS,
+    "otel.endpoint": Approval.BEYOND_LOOPBACK,
+    "network.allow": Approval.ALWAYS,
+    # Whose word about callers is believed, and whose pages may use a server.
+    "server.trusted_proxies": Approval.ALWAYS,
+    "mcp.allowed_origins": Approval.ALWAYS,
+    # How long a browser stays signed in, and whether its cookie may travel without HTTPS.
+    "server.session_hours": Approval.ALWAYS,
+    "server.session_idle_minutes": Approval.ALWAYS,
+    "server.behind_https": Approval.ALWAYS,
+}
+"""Every setting by its key. A new setting has to be added here: a key that is missing counts as `ALWAYS`."""
+
+KEY_OF = {"model.url": "model.key_variable", "embedder.url": "embedder.key_variable"}
+"""The setting that names the key sent to an address."""
+
+
+def find_requests(flat: Mapping[str, Any], research: Mapping[str, Any]) -> dict[str, str]:
+    """List what a file asks for that may need approval, by key: addresses, key variables and programs.
+
+    `flat` are the file's settings by dotted key, `research` is its table `[research]`, whose custom dimensions may name
+    Python functions.
+    """
+    asked = {key: str(value) for key, value in flat.items() if _is_request(key, str(value))}
+    custom = research.get("custom")
+    for name, dimension in custom.items() if isinstance(custom, dict) else ():
+        if isinstance(dimension, dict) and "python" in dimension:
+            asked[f"research.custom.{name}.python"] = str(dimension["python"])
+    return asked
+
+
+def _is_request(key: str, value: str) -> bool:
+    approval = APPROVALS.get(key, Approval.ALWAYS)
+    return "://" in value if approval is Approval.ADDRESS else approval is not Approval.NEVER
+
+
+def find_withheld(asked: Mapping[str, str], elsewhere: Mapping[str, Any]) -> list[str]:
+    """List the keys of a file nobody approved that must not take effect.
+
+    `elsewhere` are the settings that the environment and options give: they win over the file, so what the file says of
+    them does not matter, and a key variable given there makes even a loopback address a matter for approval.
+    """
+    return [
+        key for key, value in asked.items() if key not in elsewhere and not _is_harmless(key, value, asked, elsewhere)
+    ]
+
+
+def _is_harmless(key: str, value: str, asked: Mapping[str, str], elsewhere: Mapping[str, Any]) -> bool:
+    if APPROVALS.get(key) is not Approval.BEYOND_LOOPBACK or not is_loopback(value):
+        return False
+    key_variable = KEY_OF.get(key, "")
+    return not elsewhere.get(key_variable, asked.get(key_variable, ""))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an http or https address names this machine, without a doubt about how it is read."""
+    if any(letter in url for letter in "\\@ \t\r\n"):
+        return False
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https"):
+        return False
+    if host in LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Withheld:
+    """A setting of a file that nobody approved; it has no effect, and what needs it refuses."""
+
+    file: str
+    changed: bool = False
+    """Whether the file was approved once and asks for something else now."""
+
+
+class ApprovedFile(NamedTuple):
+    """One settings file the user approved."""
+
+    path: str
+    fingerprint: str
+    """The hash of what it asked for."""
+    asked: Mapping[str, str]
+    approved_at: str
+
+
+def fingerprint_of(asked: Mapping[str, str]) -> str:
+    """The hash that an approval is tied to."""
+    return content_hash(dict(asked))
+
+
+class ApprovedFiles:
+    """The list of approved files, kept in the user's configuration folder, readable by the user alone."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.place = user_folder(environment, "XDG_CONFIG_HOME", ".config") / "assay" / APPROVED_FILE
+
+    def all(self) -> list[ApprovedFile]:
+        """Every approved file, by path."""
+        if not self.place.is_file():
+            return []
+        try:
+            content = json.loads(self.place.read_text(encoding="utf-8"))
+            return [
+                ApprovedFile(path, entry["fingerprint"], dict(entry["asked"]), entry["approved_at"])
+                for path, entry in sorted(content["files"].items())
+            ]
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise SettingError(
+                f"cannot read {self.place}: {type(problem).__name__}: {problem}",
+                remedy="Repair or delete it; then approve files again with `assay trust`.",
+            ) from problem
+
+    def find(self, file: Path) -> ApprovedFile | None:
+        """The approval of a file, whether or not it still asks for the same."""
+        path = str(file.resolve())
+        return next((entry for entry in self.all() if entry.path == path), None)
+
+    def add(self, file: Path, asked: Mapping[str, str], *, now: datetime) -> ApprovedFile:
+        """Approve what a file asks for now."""
+        # The hash is of everything; what is kept to be read has no passwords.
+        shown = {key: fit_to_show(value) for key, value in asked.items()}
+        entry = ApprovedFile(str(file.resolve()), fingerprint_of(asked), shown, now.isoformat())
+        self._write([*(other for other in self.all() if other.path != entry.path), entry])
+        return entry
+
+    def remove(self, file: Path) -> bool:
+        """Take an approval back; whether there was one."""
+        entries, path = self.all(), str(file.resolve())
+        kept = [entry for entry in entries if entry.path != path]
+        if len(kept) == len(entries):
+            return False
+        self._write(kept)
+        return True
+
+    def _write(self, entries: Collection[ApprovedFile]) -> None:
+        files = {
+            entry.path: {
+                "fingerprint": entry.fingerprint,
+                "asked": dict(entry.asked),
+                "approved_at": entry.approved_at,
+            }
+            for entry in entries
+        }
+        make_private_folder(self.place.parent)
+        beside = self.place.with_name(f".{self.place.name}.{os.getpid()}")
+        with open_new_private(beside) as stream:
+            stream.write(json.dumps({"version": 1, "files": files}, indent=1) + "\n")
+        beside.replace(self.place)

@@ -24,8 +24,19 @@ from pydantic_settings import PydanticBaseSettingsSource
 
 from assay.errors import BadValue, SettingError
 from assay.records import values
-from assay.settings.approvals import ApprovedFiles, Withheld, find_requests, find_withheld, fingerprint_of
-from assay.settings.files import CONFIG_VARIABLE, default_db, find_file, fit_to_show, named_file, users_file
+from assay.settings.files import (
+    CONFIG_VARIABLE,
+    ApprovedFiles,
+    Withheld,
+    default_db,
+    find_file,
+    find_requests,
+    find_withheld,
+    fingerprint_of,
+    fit_to_show,
+    named_file,
+    users_file,
+)
 from assay.settings.model import KNOWN, PREFIX, Origin, Settings, explain, unknown_setting
 
 FLAG_PREFIX = "ASSAY_FLAG_"

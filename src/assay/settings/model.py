@@ -30,7 +30,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from assay.errors import BadValue, SettingError, SettingNotApproved
 from assay.records import DEFAULT_TENANT, values
-from assay.settings.approvals import Withheld
+from assay.settings.files import Withheld
 
 PREFIX = "ASSAY_"
 """What the names of settings begin with in the environment."""

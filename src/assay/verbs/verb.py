@@ -28,8 +28,7 @@ from assay.records.access import Access
 from assay.verbs.faults import refuse
 
 if TYPE_CHECKING:
-    from assay.access.sign_ins import SignIns
-    from assay.access.tokens import Tokens
+    from assay.access.tokens import SignIns, Tokens
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.research.custom import CustomDimension

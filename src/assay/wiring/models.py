@@ -19,11 +19,9 @@ from assay.judging.model_judge import JudgeOptions, LlmJudge
 from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.judging.rubric import load_rubric
 from assay.models.budget import NANO, BudgetedModel, Limits, Prices
-from assay.models.cached import CachedModel
+from assay.models.chat import CachedModel, LimitedModel, digest_of, refuse_floating
 from assay.models.endpoint import Endpoint, EndpointOptions, key_from
 from assay.models.endpoint_chat import EndpointChat
-from assay.models.fingerprints import digest_of, refuse_floating
-from assay.models.limited import LimitedModel
 from assay.settings import Settings
 from assay.wiring.key_hosts import hold_to_host
 from assay.wiring.network import gatekeeper_of

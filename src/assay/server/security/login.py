@@ -1,6 +1,6 @@
 """How a browser comes in beyond loopback: a page that takes a token, and a cookie that stands for it.
 
-The cookie holds the secret of a sign-in (`assay.access.sign_ins`), a new one at each login, and never the token. No
+The cookie holds the secret of a sign-in (`assay.access.tokens`), a new one at each login, and never the token. No
 script can read it, and no other site's page makes the browser send it. Over HTTPS it is `Secure`, and its name begins
 with `__Host-`. Signing out ends it on the server.
 """
@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.access import acts
-from assay.access.sign_ins import NewSignIn
+from assay.access.tokens import NewSignIn
 from assay.gateway.front import address_key
 from assay.presentation.templates import STYLE, environment, read_shared
 from assay.server.routing import with_act
