@@ -26,9 +26,9 @@ from assay.judging.builtin.support import Evidence
 from assay.metrics.answers import risk_coverage
 from assay.records.answers import AnsweredCase, GivenAnswer, RubricVerdict
 from assay.statistics.calibration import calibration_error
-from assay.text.sentences import sentences
+from assay.text.claims import sentences
 from assay.text.terms import stems
-from assay.text.vocabulary import FUNCTION_WORDS
+from assay.text.wording import FUNCTION_WORDS
 from bench.labelled import Judged, load
 from bench.remembered import RememberedEmbedder
 

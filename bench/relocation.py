@@ -30,7 +30,7 @@ from assay.formats.anchored import read_notes
 from assay.formats.grid import grid
 from assay.records.anchors import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
-from assay.text.markdown import Section, sections
+from assay.text.sections import Section, markdown_sections
 
 MOVED, RENAMED, REWORDED, REMOVED, EDITED = 0.5, 0.5, 0.4, 0.05, 0.3
 DRAWN = 300
@@ -105,11 +105,11 @@ def _expected(support: GoldSupport, truth: Truth) -> Place | None:
 
 
 def _rewritten(text: str, rng: np.random.Generator) -> tuple[str, list[tuple[str, str | None]]]:
-    found = sections(text)
+    found = markdown_sections(text)
     kept = [not (_leaf(found, at) and rng.random() < REMOVED) for at in range(len(found))]
     parts = [_section(one, rng) for one, stays in zip(found, kept, strict=True) if stays]
     whole = "".join(parts)
-    after = sections(whole)
+    after = markdown_sections(whole)
     if len(after) != len(parts):
         return text, [(one.heading_path, one.heading_path) for one in found]
     paths: Iterator[str] = iter([one.heading_path for one in after])
@@ -171,7 +171,7 @@ def _moved(path: str, rng: np.random.Generator) -> str:
 
 def drawn(name: str, documents: tuple[Document, ...], rng: np.random.Generator) -> Dataset:
     """Anchors to sections of notes, drawn at random; half of them with a snippet."""
-    places = [(one.rel_path, each) for one in documents for each in sections(one.text) if each.heading_path]
+    places = [(one.rel_path, each) for one in documents for each in markdown_sections(one.text) if each.heading_path]
     usable = [(path, each) for path, each in places if len(each.text[each.opening :].split()) > 8]
     chosen = rng.choice(len(usable), size=min(DRAWN, len(usable)), replace=False)
     cases = []

@@ -19,7 +19,7 @@ from assay.memory.saving.agreement import TOO_LONG, compare
 from assay.metrics.spec import parse_specs
 from assay.records.toml_text import read_toml_text
 from assay.text.chunking import Chunker
-from assay.text.secrets.providers import PREFIXED, SHAPED
+from assay.text.secrets.formats import PREFIXED, SHAPED
 
 SIZE = 4_000
 """Characters of the first look: a quadratic pattern needs 8 ms or more for them, a linear one a millisecond."""

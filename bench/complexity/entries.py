@@ -73,12 +73,11 @@ from assay.server.security.callers import keep_own_cookies, shown_by
 from assay.server.security.csrf import shown_in
 from assay.storage.marks import Marks
 from assay.testing import HashedEmbedder
-from assay.text import markdown, restructured
+from assay.text import sections
 from assay.text.chunking import Chunker
-from assay.text.claims import claims
-from assay.text.flattening import blocks
+from assay.text.claims import claims, sentences
 from assay.text.questions import read_question
-from assay.text.sentences import sentences
+from assay.text.sections import blocks
 from assay.text.terms import stems, words
 from assay.text.wording import Wording
 from bench.complexity.growth import Work
@@ -294,8 +293,8 @@ def _many_topics(text: str) -> str:
 _SCOPE = Scope(principal="a")
 
 _TEXTS: dict[str, tuple[Work, int]] = {
-    "find the sections of Markdown": (markdown.sections, BODY),
-    "find the sections of reStructuredText": (restructured.sections, FILE),
+    "find the sections of Markdown": (sections.markdown_sections, BODY),
+    "find the sections of reStructuredText": (sections.restructured_sections, FILE),
     "read JSON as lines of text": (blocks, BODY),
     "find words and stems": (stems, BODY),
     "find sentences": (sentences, BODY),

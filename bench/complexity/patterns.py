@@ -152,9 +152,9 @@ def _compiled(*patterns: str, flags: int = 0) -> Callable[[], Iterable[re.Patter
 
 def _secret_rules() -> Iterator[re.Pattern[Any]]:
     """The patterns of the rules for secrets, which are compiled when a text first needs them."""
+    from assay.text.secrets.formats import PREFIXED  # noqa: PLC0415
     from assay.text.secrets.masking import RULES  # noqa: PLC0415 - only the fuzz needs it
-    from assay.text.secrets.providers import PREFIXED  # noqa: PLC0415
-    from assay.text.secrets.rule import compiled  # noqa: PLC0415
+    from assay.text.secrets.rules import compiled  # noqa: PLC0415
 
     yield from (compiled(rule.pattern, 0) for rule in PREFIXED)
     yield from (compiled(rule.pattern, rule.flags) for rule in RULES)
@@ -165,8 +165,8 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/intent.py:_opens": _of("assay.memory.searching.intent", "CUES"),
     "memory/searching/intent.py:_shaped": _of("assay.memory.searching.intent", "CUES"),
     "memory/saving/order_cues.py:_cue": _of("assay.memory.saving.order_cues", "_CUES"),
-    "text/secrets/documents.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
-    "text/secrets/rule.py:compiled": lambda: list(_secret_rules()),
+    "text/secrets/addresses.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
+    "text/secrets/rules.py:compiled": lambda: list(_secret_rules()),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
     "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
@@ -184,7 +184,7 @@ OWN: Mapping[str, str] = {
 
 _OF_SECRET_VALUES = (
     *(
-        f"text/secrets/placeholders.py:{name}"
+        f"text/secrets/rules.py:{name}"
         for name in (
             *("_VARIABLE", "_PUBLIC", "_HIDDEN", "_STAND_IN", "_ENDS_LIKE_PROSE", "_IDENTIFIER", "_NUMBER", "_DATE"),
             *("_PATH", "_URL", "_UUID", "_MARK", "_TYPE", "_VERSION", "_ALGORITHM", "_DIGEST", "_HEX", "_PASSPHRASE"),
@@ -218,9 +218,9 @@ BOUNDED: Mapping[str, str] = {
     "text/questions.py:_KINDS": "read a question",
     "text/questions.py:_OF": "read a question",
     "text/questions.py:_SIDES": "read a question",
-    "text/secrets/rule.py:compiled": "mask secrets",
-    "text/restructured.py:_ROLE": "find the sections of reStructuredText",
-    "text/restructured.py:_TARGET": "find the sections of reStructuredText",
+    "text/secrets/rules.py:compiled": "mask secrets",
+    "text/sections.py:_ROLE": "find the sections of reStructuredText",
+    "text/sections.py:_TARGET": "find the sections of reStructuredText",
     "text/wording.py:_day_month_year": "take a text apart for comparing",
     **dict.fromkeys(_OF_SECRET_VALUES, "mask secrets"),
 }

@@ -8,14 +8,14 @@ import numpy as np
 from bench.relocation import repaired, tamper
 
 from assay.evaluation.datasets import load_dataset
-from assay.text.markdown import sections
+from assay.text.sections import markdown_sections
 
 
 def test_tampering_knows_where_every_section_went() -> None:
     notes = {one.rel_path: one.text for one in load_dataset("vault").documents}
     tampered = tamper(notes, np.random.default_rng(1))
     assert tampered == tamper(notes, np.random.default_rng(1))
-    there = {(path, one.heading_path) for path, text in tampered.notes.items() for one in sections(text)}
+    there = {(path, one.heading_path) for path, text in tampered.notes.items() for one in markdown_sections(text)}
     went = [place for place in tampered.truth.values() if place is not None and place[1]]
     assert all(place in there for place in went)
     assert None in tampered.truth.values()

@@ -20,7 +20,7 @@ from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSup
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case, Dataset, Document
 from assay.text.chunking import Chunker
-from assay.text.markdown import sections
+from assay.text.sections import markdown_sections
 from assay.text.terms import words
 
 VAULT = Path(str(files("assay"))) / "datasets" / "vault"
@@ -52,7 +52,7 @@ def places(vault: Dataset) -> dict[str, list[RetrievedChunk]]:
     return {
         one.rel_path: [
             RetrievedChunk(rel_path=one.rel_path, heading_path=part.heading_path, text=part.text)
-            for part in sections(one.text)
+            for part in markdown_sections(one.text)
         ]
         for one in vault.documents
     }

@@ -18,7 +18,7 @@ from assay.records import Format
 from assay.records.heading_path import lies_under
 from assay.testing import HashedEmbedder
 from assay.text.chunking import MAX_CONTEXT, Chunker, _split, embedded_text
-from assay.text.markdown import sections
+from assay.text.sections import markdown_sections
 
 WORDS = HashedEmbedder()
 LINES = st.sampled_from(
@@ -123,7 +123,7 @@ def test_a_short_section_is_left_alone_when_both_do_not_fit() -> None:
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 40)), max_size=12))
 def test_a_chunk_lies_under_every_heading_whose_text_it_holds(outline: list[tuple[int, int]]) -> None:
     body = "".join(f"{'#' * level} h{at}\n" + f"t{at} " * words + "\n" for at, (level, words) in enumerate(outline))
-    paths = {section.heading_path.split(" > ")[-1]: section.heading_path for section in sections(body)}
+    paths = {section.heading_path.split(" > ")[-1]: section.heading_path for section in markdown_sections(body)}
     for piece in by_words(60).chunk("T", body).pieces:
         for at in set(re.findall(r"\bt(\d+)", piece.text)):
             assert lies_under(piece.heading_path, paths[f"h{at}"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.text.flattening import blocks
+from assay.text.sections import blocks
 
 LEAVES = st.none() | st.booleans() | st.integers(-99, 99) | st.text(st.characters(codec="ascii", categories=["L"]))
 VALUES = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from assay.records import heading_path
-from assay.text.markdown import MAX_HEADING, front_matter_end, sections
+from assay.text.sections import MAX_HEADING, front_matter_end, markdown_sections
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -38,12 +38,12 @@ MARKDOWN = st.lists(
 
 
 def paths(body: str) -> list[str]:
-    return [section.heading_path for section in sections(body)]
+    return [section.heading_path for section in markdown_sections(body)]
 
 
 @given(MARKDOWN | st.text(max_size=60))
 def test_the_sections_joined_are_the_body(body: str) -> None:
-    found = sections(body)
+    found = markdown_sections(body)
     assert "".join(section.text for section in found) == body
     for section in found:
         assert body.startswith(section.text, section.start)
@@ -64,7 +64,7 @@ def test_headings_of_both_kinds_count() -> None:
 
 
 def test_the_same_heading_twice_is_two_sections() -> None:
-    assert [(one.heading_path, one.start) for one in sections("# A\nx\n# A\ny\n")] == [("A", 0), ("A", 6)]
+    assert [(one.heading_path, one.start) for one in markdown_sections("# A\nx\n# A\ny\n")] == [("A", 0), ("A", 6)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_heading_without_a_name_adds_nothing_to_the_path() -> None:
 
 def test_front_matter_is_text_and_its_end_no_heading() -> None:
     body = "---\ntitle: x\n# no heading\n---\n# A\n"
-    assert [(one.heading_path, one.text) for one in sections(body)] == [
+    assert [(one.heading_path, one.text) for one in markdown_sections(body)] == [
         ("", "---\ntitle: x\n# no heading\n---\n"),
         ("A", "# A\n"),
     ]
@@ -115,8 +115,8 @@ def test_front_matter_may_end_in_several_ways(body: str) -> None:
 
 
 def test_a_section_knows_whether_anything_stands_under_its_heading() -> None:
-    assert [one.is_bare for one in sections("# A\n\n## B\ntext\n## C\n")] == [True, False, True]
-    assert [one.is_bare for one in sections("\n \n# A\nx")] == [True, False]
+    assert [one.is_bare for one in markdown_sections("# A\n\n## B\ntext\n## C\n")] == [True, False, True]
+    assert [one.is_bare for one in markdown_sections("\n \n# A\nx")] == [True, False]
 
 
 LINES = st.sampled_from(
@@ -152,7 +152,7 @@ def test_rules_that_a_text_does_not_need_change_no_section(lines: list[str], new
     tokens = MarkdownIt("commonmark").parse(body[front:])
     levels = {starts[token.map[0]]: token for token in tokens if token.type == "heading_open" and token.map}
     expected = [start for start, token in levels.items() if token.level == 0]
-    assert [section.start for section in sections(body) if section.opening] == expected
+    assert [section.start for section in markdown_sections(body) if section.opening] == expected
 
 
 def _line_starts(text: str) -> list[int]:
@@ -163,6 +163,6 @@ def _line_starts(text: str) -> list[int]:
     "name", ["Plain words", "One", "With *marks*", "a_b_c", "Two  spaces", "Zahl 3", "a & b", "x_y"]
 )
 def test_a_heading_of_plain_words_is_named_as_any_other(name: str) -> None:
-    [section] = sections(f"# {name}\n")
+    [section] = markdown_sections(f"# {name}\n")
     children = MarkdownIt("commonmark").parseInline(name)[0].children or []
     assert section.heading_path == heading_path.normalise("".join(child.content for child in children))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text.sentences import LONGEST, sentences
+from assay.text.claims import LONGEST, sentences
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from assay.records.research import QuestionKind
 from assay.statistics.independent_samples import LowerMean
 from assay.text.questions import LONGEST, NEW_WORDS, read_question
 from assay.text.terms import stems_of, words
-from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, words_of
+from assay.text.wording import FUNCTION_WORDS, NEGATORS, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -29,7 +29,7 @@ from assay.records.checked import allow, one_of, require
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evidence import HIGHEST_GRADE, JudgmentSource
 from assay.statistics import Agreement, cohen_kappa, krippendorff_alpha
-from assay.text.sectioning import document_sections
+from assay.text.sections import document_sections
 
 if TYPE_CHECKING:
     from pathlib import Path

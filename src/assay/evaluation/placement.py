@@ -37,7 +37,7 @@ from assay.metrics.anchors import is_unplaced
 from assay.records.anchors import GoldSupport, PlacedChunk, RetrievedChunk, Spot
 from assay.records.caveats import Caveat, CaveatKind
 from assay.records.heading_path import SEPARATOR, lies_under
-from assay.text.sectioning import document_sections
+from assay.text.sections import document_sections
 
 if TYPE_CHECKING:
     from assay.metrics.spec import MetricSpec

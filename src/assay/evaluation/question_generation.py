@@ -24,7 +24,7 @@ from assay.records import heading_path
 from assay.records.anchors import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.document_kinds import KINDS, count_by_kind, kind_of
-from assay.text.sectioning import document_sections
+from assay.text.sections import document_sections
 from assay.text.terms import words
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from assay.errors import BadValue
 from assay.records import Format, heading_path
-from assay.text.flattening import blocks
-from assay.text.markdown import MAX_HEADING, Section, sections
+from assay.text.sections import MAX_HEADING, Section, blocks, markdown_sections
 
 CHUNKER_VERSION = "2"
 """Changes whenever the same text would be cut otherwise or embedded with another context."""
@@ -129,7 +128,7 @@ class Chunker:
 
     def _parts(self, title: str, body: str, kind: Format) -> Iterator[Section]:
         if kind is Format.MARKDOWN:
-            yield from self._join_sections(title, sections(body))
+            yield from self._join_sections(title, markdown_sections(body))
         elif kind is Format.JSON:
             for block in blocks(body):
                 yield Section(heading_path.normalise(block.key[:MAX_HEADING]), 0, block.text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay.records.research import QuestionKind
 from assay.text.terms import stems_of, words
-from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, words_of
+from assay.text.wording import FUNCTION_WORDS, NEGATORS, words_of
 
 LONGEST = 4_000
 """Characters of a question that are read; a longer one is mostly material, not question."""

@@ -22,7 +22,7 @@ from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.protocol import System
 from assay.systems.replies import read_reply
-from assay.text.markdown import sections
+from assay.text.sections import markdown_sections
 
 CONCEPTS = Path(__file__).parents[3] / "docs" / "concepts"
 METRICS = "recall_any@5,anchor_precision@5,anchor_mrr,recall_any@10"
@@ -50,7 +50,7 @@ def chunks(golden: Dataset) -> list[Chunk]:
 
 def windows(path: str, text: str) -> list[Chunk]:
     words = [(found.start(), found.end()) for found in re.finditer(r"\S+", text)]
-    starts = [(section.start, section.heading_path) for section in sections(text)]
+    starts = [(section.start, section.heading_path) for section in markdown_sections(text)]
     cut = [words[at : at + WINDOW] for at in range(0, len(words), WINDOW)]
     spans = [(part[0][0], part[-1][1]) for part in cut]
     return [Chunk(path, [name for at, name in starts if at <= begin][-1], text[begin:end]) for begin, end in spans]

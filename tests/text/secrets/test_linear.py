@@ -8,7 +8,7 @@ import time
 import pytest
 
 from assay.text.secrets import find_secrets
-from assay.text.secrets.providers import PREFIXED
+from assay.text.secrets.formats import PREFIXED
 
 UNITS = (
     *(

@@ -10,13 +10,7 @@ from tests.text.secrets.samples import lookalikes, secrets
 
 from assay.records import Mask
 from assay.text.secrets import KINDS, find_secrets, mask_json, mask_text
-from assay.text.secrets.checksums import (
-    passes_base58_check,
-    passes_bech32,
-    passes_luhn,
-    passes_ripple,
-    passes_stellar,
-)
+from assay.text.secrets.formats import passes_base58_check, passes_bech32, passes_luhn, passes_ripple, passes_stellar
 
 
 def masked(text: str) -> str:

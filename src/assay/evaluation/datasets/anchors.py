@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.formats.anchored import read_notes
 from assay.records.heading_path import SEPARATOR, lies_under
-from assay.text.sectioning import document_sections
+from assay.text.sections import document_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from assay.records.anchors import GoldSupport
     from assay.records.datasets import Case, Dataset, Document
-    from assay.text.markdown import Section
+    from assay.text.sections import Section
 
 # --- Where the words of a section are today ---
 #

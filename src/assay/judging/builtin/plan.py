@@ -25,8 +25,7 @@ from assay.text.questions import (
     time_words,
 )
 from assay.text.terms import stems, stems_of, words
-from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, OPPOSITES
-from assay.text.wording import wording
+from assay.text.wording import FUNCTION_WORDS, NEGATORS, OPPOSITES, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

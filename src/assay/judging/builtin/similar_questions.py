@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.text.questions import NEW_WORDS, OLD_WORDS, read_question
 from assay.text.terms import stems_of, words
-from assay.text.vocabulary import NEGATORS, OPPOSITES
-from assay.text.wording import wording
+from assay.text.wording import NEGATORS, OPPOSITES, wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

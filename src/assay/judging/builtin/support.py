@@ -19,10 +19,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.text.sentences import sentences
+from assay.text.claims import sentences
 from assay.text.terms import stems_of, words
-from assay.text.vocabulary import FILLERS, FUNCTION_WORDS, NEGATORS, OPPOSITES_OF, RESTRICTORS, words_of
-from assay.text.wording import Fact, Token, wording
+from assay.text.wording import (
+    FILLERS,
+    FUNCTION_WORDS,
+    NEGATORS,
+    OPPOSITES_OF,
+    RESTRICTORS,
+    Fact,
+    Token,
+    wording,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -31,7 +31,7 @@ from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
 from assay.records.memory import INGESTED_WITH
 from assay.records.saving import INHERITED
 from assay.regular_files import open_regular
-from assay.text import restructured
+from assay.text import sections
 
 LIMIT = 16_000_000
 """Bytes of one document: as many characters as a memory's body may have."""
@@ -127,7 +127,7 @@ def _format(file: FoundFile) -> Format:
 def _title(file: FoundFile, body: str) -> str:
     """The first heading of reStructuredText; else the file's name."""
     if markup_of(file.rel_path, _format(file)) is Markup.RESTRUCTURED_TEXT:
-        headed = next((one.heading_path for one in restructured.sections(body) if one.heading_path), "")
+        headed = next((one.heading_path for one in sections.restructured_sections(body) if one.heading_path), "")
         return headed[:500] or file.path.stem
     return file.path.stem
 

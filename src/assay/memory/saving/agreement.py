@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import product
 
-from assay.text.vocabulary import (
+from assay.text.wording import (
     CHANGE_SIGNS,
     FUNCTION_WORDS,
     NEGATING_PREFIXES,
@@ -24,8 +24,11 @@ from assay.text.vocabulary import (
     RESTRICTORS,
     UNITS,
     VERBS,
+    Fact,
+    Sentence,
+    Wording,
+    wording,
 )
-from assay.text.wording import Fact, Sentence, Wording, wording
 
 ALIGNED = 0.3
 """Sentences that share less of their words do not correspond."""

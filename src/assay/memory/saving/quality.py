@@ -17,8 +17,7 @@ import re
 from assay.memory.saving.subject import GENERIC
 from assay.records import Draft, Quality, QualityPart
 from assay.text.terms import normalised_phrase, stems_of, words
-from assay.text.vocabulary import words_of
-from assay.text.wording import wording
+from assay.text.wording import wording, words_of
 
 REJECT_BELOW = 0.4
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain, compress, pairwise
 from operator import itemgetter
 
-from assay.text.vocabulary import words_of
+from assay.text.wording import words_of
 
 WINDOW, STEP = 80, 40
 """Words looked at together, and how far apart."""

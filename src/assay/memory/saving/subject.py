@@ -14,8 +14,17 @@ from itertools import islice
 
 from assay.memory.saving.agreement import Agreement
 from assay.text.terms import normalised_phrase
-from assay.text.vocabulary import FUNCTION_WORDS, NEGATORS, SUBJECT_PREPOSITIONS, VALUE_PREPOSITIONS, words_of
-from assay.text.wording import Sentence, Wording, first_verb, wording
+from assay.text.wording import (
+    FUNCTION_WORDS,
+    NEGATORS,
+    SUBJECT_PREPOSITIONS,
+    VALUE_PREPOSITIONS,
+    Sentence,
+    Wording,
+    first_verb,
+    wording,
+    words_of,
+)
 
 COVERED = 0.5
 """A text that has less than this share of the other's content says something else."""

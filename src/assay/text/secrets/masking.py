@@ -11,30 +11,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from assay.records import Mask
-from assay.text.secrets import addresses, documents, keys, named, numbers, providers, surroundings
-from assay.text.secrets.rule import NAMED_SECRET, Finding, lower_in_place
+from assay.text.secrets import addresses, formats, named, surroundings
+from assay.text.secrets import addresses as documents
+from assay.text.secrets.rules import NAMED_SECRET, Finding, lower_in_place
 
 _PLAIN = re.compile(r"[A-Za-z]{0,14}(?:[ ,?!'][ ]?[A-Za-z]{0,14}){0,10}")
 """A few words without digits or marks, as most searches are: only a name could give a secret away in it."""
 _MARK = re.compile(r"\[masked: [^\]\n]{1,60}\]")
 RULES = (
-    *providers.SHAPED,
-    *keys.OTHER_KEYS,
+    *formats.SHAPED,
+    *formats.OTHER_KEYS,
     *surroundings.IN_SURROUNDINGS,
     *addresses.IN_ADDRESSES,
 )
 KINDS = tuple(
     dict.fromkeys(
         (
-            keys.PRIVATE_KEY,
+            formats.PRIVATE_KEY,
             "PuTTY private key",
             "JSON web token",
             "JSON web key",
-            keys.SEED_PHRASE,
-            *(kind for kind, *_ in keys.WALLETS),
-            *(rule.kind for rule in providers.PREFIXED),
+            formats.SEED_PHRASE,
+            *(kind for kind, *_ in formats.WALLETS),
+            *(rule.kind for rule in formats.PREFIXED),
             *(rule.kind for rule in RULES if rule.kind != addresses.SECRET_IN_ADDRESS),
-            numbers.CARD,
+            formats.CARD,
             addresses.PASSWORD_IN_ADDRESS,
             addresses.TOKEN_IN_ADDRESS,
             addresses.SIGNATURE_IN_ADDRESS,
@@ -132,20 +133,20 @@ def _look_through(text: str) -> list[Finding]:
 
 def _every(text: str) -> Iterator[Finding]:
     lower = lower_in_place(text)
-    for rule in providers.PREFIXED:
+    for rule in formats.PREFIXED:
         if rule.prefix in text:
             yield from rule.find(text)
     for place in sorted({place for anchor, places in _RULES_BY_ANCHOR.items() if anchor in lower for place in places}):
         yield from RULES[place].find(text, lower)
     for find in (
-        keys.find_blocks,
-        keys.find_putty,
-        keys.find_encoded_blocks,
-        keys.find_web_tokens,
-        keys.find_key_sets,
-        keys.find_wallets,
-        keys.find_seed_phrases,
-        numbers.find_cards,
+        formats.find_blocks,
+        formats.find_putty,
+        formats.find_encoded_blocks,
+        formats.find_web_tokens,
+        formats.find_key_sets,
+        formats.find_wallets,
+        formats.find_seed_phrases,
+        formats.find_cards,
         addresses.find_in_addresses,
         documents.find_cookies,
         documents.find_kubernetes_secrets,

@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.text.secrets.placeholders import (
+from assay.text.secrets.rules import (
+    NAMED_SECRET,
+    Finding,
     is_hash_or_uuid,
     is_placeholder,
     looks_random,
     looks_secret,
     says_nothing,
     trim,
+    words,
 )
-from assay.text.secrets.rule import NAMED_SECRET, Finding, words
 
 _STRONG = (
     r"pass[-_ ]?words?|passwd|pass[-_ ]?phrase|pass[-_ ]?code|passkey|passw(?:ort|örter)|passord(?:et)?|pass(?![a-z])"

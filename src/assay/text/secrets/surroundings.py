@@ -8,8 +8,15 @@ import base64
 import binascii
 import re
 
-from assay.text.secrets.placeholders import is_placeholder, looks_random, looks_secret, may_be_password, trim
-from assay.text.secrets.rule import Searched, searched
+from assay.text.secrets.rules import (
+    Searched,
+    is_placeholder,
+    looks_random,
+    looks_secret,
+    may_be_password,
+    searched,
+    trim,
+)
 
 _V = r"[^\s\"'`<>]"
 """A character of a value that ends at white space, a quote or a tag."""

@@ -13,7 +13,7 @@ from assay.memory.learning.denylist import DENYLIST
 from assay.memory.searching.channels.ask import Ask
 from assay.memory.searching.options import SearchOptions
 from assay.text.terms import stems_of
-from assay.text.vocabulary import FUNCTION_WORDS
+from assay.text.wording import FUNCTION_WORDS
 
 MOST_JOINING = 3
 """Words of a phrase that stand together by chance when none of them has a content of its own."""

@@ -1,17 +1,109 @@
-"""Tokens of services that begin with a text of their own, as one table: kind, prefix, what follows, check.
+"""Secrets with a format of their own: service tokens, private keys, payment cards.
 
-Lengths are lower bounds where a service has changed them before. Account names, publishable keys and other ids that
-the services call public are left out.
+- Checksums that tell a real number or key from one that only looks like it.
+- Service tokens by prefix: kind, prefix, what follows, check.
+- Payment cards, by brand, length and check digit.
+- Private keys: armoured blocks, web tokens, key sets, wallets, seed phrases.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import NamedTuple
 
-from assay.text.secrets.checksums import passes_base58_check, passes_bech32
-from assay.text.secrets.rule import Prefixed, Searched, searched
+from assay.text.secrets.rules import Finding, Prefixed, Searched, searched
+
+# --- Checksums that tell a real number or key from one that only looks like it ---
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_RIPPLE_TO_BITCOIN = str.maketrans("rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz", _BASE58)
+_BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+
+
+def passes_luhn(digits: str) -> bool:
+    """Whether the last digit is the Luhn check digit of the others."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (2 if place % 2 else 1)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def passes_base58_check(text: str) -> bool:
+    """Whether a Base58 text ends in the double SHA-256 checksum of Bitcoin keys."""
+    number = 0
+    for letter in text:
+        place = _BASE58.find(letter)
+        if place < 0:
+            return False
+        number = number * 58 + place
+    leading = len(text) - len(text.lstrip("1"))
+    payload = b"\0" * leading + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return len(payload) > 4 and _double_sha256(payload[:-4])[:4] == payload[-4:]
+
+
+def passes_ripple(text: str) -> bool:
+    """Whether a Ripple family seed, which has an alphabet of its own, ends in its checksum."""
+    return passes_base58_check(text.translate(_RIPPLE_TO_BITCOIN))
+
+
+def passes_bech32(text: str) -> bool:
+    """Whether a text with a human-readable part is sound Bech32 or Bech32m."""
+    text = text.lower()
+    prefix, _, data = text.rpartition("1")
+    if not prefix or any(letter not in _BECH32 for letter in data):
+        return False
+    values = [ord(letter) >> 5 for letter in prefix] + [0] + [ord(letter) & 31 for letter in prefix]
+    return _bech32_remainder(values + [_BECH32.index(letter) for letter in data]) in {1, 0x2BC830A3}
+
+
+def passes_stellar(text: str) -> bool:
+    """Whether a Stellar seed ends in its CRC-16 checksum."""
+    number = 0
+    for letter in text:
+        place = _BASE32.find(letter)
+        if place < 0:
+            return False
+        number = number << 5 | place
+    payload = number.to_bytes(len(text) * 5 // 8, "big")
+    return _crc16(payload[:-2]) == int.from_bytes(payload[-2:], "little")
+
+
+def _double_sha256(data: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(data).digest()).digest()
+
+
+def _bech32_remainder(values: Sequence[int]) -> int:
+    generators = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+    remainder = 1
+    for value in values:
+        top = remainder >> 25
+        remainder = (remainder & 0x1FFFFFF) << 5 ^ value
+        for place, generator in enumerate(generators):
+            if top >> place & 1:
+                remainder ^= generator
+    return remainder
+
+
+def _crc16(data: bytes) -> int:
+    remainder = 0
+    for byte in data:
+        remainder ^= byte << 8
+        for _ in range(8):
+            remainder = (remainder << 1 ^ 0x1021 if remainder & 0x8000 else remainder << 1) & 0xFFFF
+    return remainder
+
+
+# --- Service tokens by prefix: kind, prefix, what follows, check ---
+#
+# Lengths are lower bounds where a service has changed them before. Account names, publishable keys and other ids that
+# the services call public are left out.
 
 _ALNUM = "[A-Za-z0-9]"
 _WORD = "[A-Za-z0-9_-]"
@@ -280,3 +372,216 @@ SHAPED: tuple[Searched, ...] = (
     ),
 )
 """Tokens that begin with no fixed text and have a shape of their own."""
+
+
+# --- Payment cards, by brand, length and check digit ---
+
+CARD = "card number"
+_GROUPED = r"\d{4}([ .-])\d{4}\1\d{4}\1\d{1,7}|3[47]\d{2}([ .-])\d{6}\2\d{5}|3[0689]\d{2}([ .-])\d{6}\3\d{4}"
+_NUMBER = re.compile(rf"(?<![\w.])(?<![\w.]-)(?:{_GROUPED}|\d{{14,19}})(?![\w-]|[.,]\d)")
+_BRANDS = re.compile(
+    r"4\d{15}|4\d{18}"  # Visa
+    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|6(?:011|5\d\d|4[4-9]\d)\d{12}(?:\d{3})?"  # Discover
+    r"|3(?:0[0-5]|09|[689]\d)\d{11}"  # Diners Club
+    r"|35(?:2[89]|[3-8]\d)\d{12}"  # JCB
+    r"|62\d{14,17}|81\d{14}"  # UnionPay
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}"  # Maestro
+    r"|220[0-4]\d{12,15}|(?:60|65|81|82|508)\d{12,14}"  # Mir, RuPay
+)
+_OTHER_NUMBER = re.compile(
+    r"order|tracking|invoice|serial|isbn|imei|iccid|phone|ticket|parcel|shipment|transaction id|trace|request"
+    r"|timestamp|account id|user id|"
+    r"snowflake|ean|gtin|sku|barcode|reference|bestell|rechnung|id\W{0,3}$",
+    re.IGNORECASE,
+)
+
+
+def find_cards(text: str) -> Iterator[Finding]:
+    """Find numbers of payment cards."""
+    for match in _NUMBER.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        if not _BRANDS.fullmatch(digits) or not passes_luhn(digits) or len(set(digits)) < 2:
+            continue
+        if match[0].isdigit() and _OTHER_NUMBER.search(text, max(0, match.start() - 30), match.start()):
+            continue
+        yield Finding(match.start(), match.end(), CARD)
+
+
+# --- Private keys: armoured blocks, web tokens, key sets, wallets, seed phrases ---
+
+PRIVATE_KEY = "private key"
+SEED_PHRASE = "seed phrase"
+_LONGEST_KEY = 20_000
+_BEGIN = re.compile(
+    r"-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|[A-Z ]{0,20}SECRET KEY) ?-{4,5}"
+)
+_BLOCK_END = re.compile(
+    r"-{4,5} ?END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|[A-Z ]{0,20}SECRET KEY) ?-{4,5}"
+)
+_CUT_OFF = re.compile(r"(?:[\s\\>|*#\"'nr]{0,12}[A-Za-z0-9+/=]{16,100}){1,400}")
+"""What follows a header whose end was cut off."""
+
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{4,80}\s{0,4}){1,400})")
+_PUTTY_MAC = re.compile(r"Private-MAC: ([0-9a-fA-F]{32,64})")
+
+_LETTERS_RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{29,60}+(?![A-Za-z0-9])")
+WALLETS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
+    ("Bitcoin private key", re.compile(r"5[HJK]\w{49}|[KLc9]\w{50,51}"), passes_base58_check),
+    ("encrypted Bitcoin key", re.compile(r"6P\w{56}"), passes_base58_check),
+    ("Stellar seed", re.compile(r"S[A-Z2-7]{55}"), passes_stellar),
+    ("Ripple seed", re.compile(r"s\w{28}"), passes_ripple),
+)
+
+_SEED_RUN = re.compile(
+    r"(?<![A-Za-z])[A-Za-z]{3,8}(?:[\s,;|\"'`]{1,4}(?:\d{1,2}[.):]?\s{0,2}|[\"'`-]\s?)?[A-Za-z]{3,8}(?![A-Za-z])){11,}+"
+)
+_SEED_WORD = re.compile(r"[A-Za-z]{3,8}")
+_SEED_LABEL = re.compile(
+    r"\bseed\b|mnemonic|metamask|ledger|trezor|wallet|(?:recovery|backup|secret)[- ]?(?:phrase|words)", re.IGNORECASE
+)
+_SEED_LENGTHS = (12, 15, 18, 21, 24)
+"""Words of a seed phrase, as BIP-39 has it."""
+_LABEL_REACH = 80
+"""Characters before a phrase in which something must say what it is."""
+
+_BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,40000}={0,2}")
+
+OTHER_KEYS = (
+    searched(
+        "WireGuard key", "privatekey presharedkey", r"(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)"
+    ),
+    searched(
+        "Ethereum private key",
+        "private secret signing priv wallet deployer signer pk",
+        r"(?:private|secret|signing|deployer|signer|wallet|priv|\bpk)[\w \-]{0,30}[\"'`]?\s{0,3}(?:[:=]|is|->"
+        r"|=>)?\s{0,3}"
+        r"[\"'`]?((?:0x)?[0-9a-f]{64})(?![0-9a-z])",
+        needs=r"[0-9a-fA-F]{64}",
+        begins=True,
+        stride=40,
+    ),
+    searched(
+        "Solana private key",
+        "solana phantom keypair secret private",
+        r"(?:solana|phantom|keypair|secret|private)[^\n]{0,60}?((?<![A-Za-z0-9])[A-Za-z0-9]{86,89}(?![A-Za-z0-9]))",
+        needs=r"[A-Za-z0-9]{86}",
+        begins=True,
+        stride=40,
+    ),
+    searched("Solana private key", "[", r"\[\s?(\d{1,3}(?:\s?,\s?\d{1,3}){63})\s?\]"),
+    searched(
+        "minisign key", "minisign", r"untrusted comment: (?:minisign|rsign) encrypted secret key\s{1,3}(\S{60,400})"
+    ),
+    searched("signify key", "signify", r"untrusted comment: signify secret key\s{1,3}(\S{60,400})"),
+    searched(
+        "XML private key",
+        "rsakeyvalue dsakeyvalue",
+        r"<(?:D|P|Q|DP|DQ|InverseQ|X)>([A-Za-z0-9+/=\s]{16,2000})</",
+        flags=0,
+    ),
+)
+
+
+def find_blocks(text: str) -> Iterator[Finding]:
+    """Find armoured private keys, also on one line with written line ends, and those whose end is missing."""
+    if "BEGIN" not in text:
+        return
+    begins = list(_BEGIN.finditer(text))
+    ends = _BLOCK_END.finditer(text)
+    end = next(ends, None)
+    for begin, following in pairwise([*begins, None]):
+        if begin is None:
+            continue
+        while end is not None and end.start() < begin.end():
+            end = next(ends, None)
+        before = len(text) if following is None else following.start()
+        if end is not None and end.start() < min(before, begin.end() + _LONGEST_KEY):
+            yield Finding(begin.start(), end.end(), PRIVATE_KEY)
+        elif (rest := _CUT_OFF.match(text, begin.end(), before)) is not None:
+            yield Finding(begin.start(), rest.end(), PRIVATE_KEY)
+
+
+def find_putty(text: str) -> Iterator[Finding]:
+    """Find the private part of PuTTY key files."""
+    if "Private-Lines" in text or "Private-MAC" in text:
+        for pattern in (_PUTTY, _PUTTY_MAC):
+            for match in pattern.finditer(text):
+                yield Finding(match.start(1), match.start(1) + len(match[1].rstrip()), "PuTTY private key")
+
+
+def find_encoded_blocks(text: str) -> Iterator[Finding]:
+    """Find armoured private keys that were encoded once more, as Kubernetes keeps them; certificates are left alone."""
+    place = text.find(_BASE64_OF_BEGIN)
+    while place >= 0:
+        match = _BASE64_RUN.match(text, place)
+        if match is not None and b"PRIVATE KEY" in _decode_start(match[0]):
+            yield Finding(match.start(), match.end(), PRIVATE_KEY)
+        place = text.find(_BASE64_OF_BEGIN, match.end() if match is not None else place + 1)
+
+
+_WEB_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,8000}+\.(?:eyJ)?[A-Za-z0-9_-]{8,16000}+(?:\.[A-Za-z0-9_-]{0,16000}+){0,3}"
+)
+_ESCAPED_WEB_TOKEN = re.compile(
+    r"(?<=\\[nrt])eyJ[A-Za-z0-9_-]{8,8000}+\.eyJ[A-Za-z0-9_-]{8,16000}+(?:\.[A-Za-z0-9_-]{0,16000}+)?"
+)
+
+
+def find_web_tokens(text: str) -> Iterator[Finding]:
+    """Find JSON web tokens, signed or encrypted: the first part must be a JSON header that names an algorithm."""
+    if "eyJ" not in text:
+        return
+    for pattern in (_WEB_TOKEN, _ESCAPED_WEB_TOKEN):
+        for match in pattern.finditer(text):
+            head = _decode_start(match[0].split(".", 1)[0])
+            if b'"alg' in head or b'"typ' in head or b'"enc' in head or b'"kid' in head or ".eyJ" in match[0]:
+                yield Finding(match.start(), match.end(), "JSON web token")
+
+
+_JWK = re.compile(r"[\"']kty[\"']\s?:\s?[\"'](RSA|EC|OKP|oct)[\"']")
+_JWK_PARTS = {
+    True: re.compile(r"[\"']k[\"']\s?:\s?[\"']([A-Za-z0-9_-]{16,2000})[\"']"),
+    False: re.compile(r"[\"'](?:d|p|q|dp|dq|qi)[\"']\s?:\s?[\"']([A-Za-z0-9_-]{16,2000})[\"']"),
+}
+
+
+def find_key_sets(text: str) -> Iterator[Finding]:
+    """Find the private members of JSON web keys; public keys have none."""
+    if "kty" not in text:
+        return
+    kinds = {match[1] for match in _JWK.finditer(text)}
+    for symmetric in sorted({kind == "oct" for kind in kinds}):
+        for match in _JWK_PARTS[symmetric].finditer(text):
+            yield Finding(match.start(1), match.end(1), "JSON web key")
+
+
+def find_wallets(text: str) -> Iterator[Finding]:
+    """Find keys of wallets whose checksum holds."""
+    for match in _LETTERS_RUN.finditer(text):
+        for kind, shape, passes in WALLETS:
+            if shape.fullmatch(match[0]) and passes(match[0]):
+                yield Finding(match.start(), match.end(), kind)
+
+
+def find_seed_phrases(text: str) -> Iterator[Finding]:
+    """Find seed phrases: as many short words in a row as such a phrase has, after words that say what it is.
+
+    Where the sentence goes on behind the phrase, some of its words are masked with it: better than one word too few.
+    """
+    for run in _SEED_RUN.finditer(text):
+        if not _SEED_LABEL.search(text, max(0, run.start() - _LABEL_REACH), run.start()):
+            continue
+        words = list(islice(_SEED_WORD.finditer(text, run.start(), run.end()), max(_SEED_LENGTHS)))
+        length = max(length for length in _SEED_LENGTHS if length <= len(words))
+        yield Finding(words[0].start(), words[length - 1].end(), SEED_PHRASE)
+
+
+def _decode_start(encoded: str) -> bytes:
+    start = encoded[:80].replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(start[: len(start) // 4 * 4])
+    except (ValueError, binascii.Error):
+        return b""
