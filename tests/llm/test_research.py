@@ -38,7 +38,7 @@ from assay.research.checkpoints import CheckpointEvaluator
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research
 from assay.wiring.models import open_model
-from assay.wiring.research_options import research_options
+from assay.wiring.research import research_options
 
 URL = os.environ.get("LOCAL_MODEL_URL", "")
 NAME = os.environ.get("LOCAL_MODEL_NAME", "")

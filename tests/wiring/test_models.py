@@ -19,9 +19,9 @@ from assay.settings import Settings
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
 from assay.testing.fault_server import Handler, replying, sending, serving
-from assay.wiring.embedders import load_embedder
-from assay.wiring.key_hosts import hold_to_host
+from assay.wiring.engines import load_embedder
 from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model, server_root
+from assay.wiring.network import hold_to_host
 
 CANARY = "sk-canary-0f9e8d7c6b5a"
 ASKED = ChatRequest(messages=(Message(role="user", content="Well?"),))

@@ -26,8 +26,7 @@ from assay.research.search import MemorySearch, SearchLimits
 from assay.settings import Settings, load_settings
 from assay.testing.fault_server import FAULTS, serving
 from assay.wiring import open_engine, open_research
-from assay.wiring.research import Choice
-from assay.wiring.research_options import research_options
+from assay.wiring.research import Choice, research_options
 
 SCOPE = Scope()
 QUESTION = "How long does the session cookie live?"

@@ -18,7 +18,7 @@ from assay.research.checkpoints import TAKEN_OVER
 from assay.settings import Settings
 from assay.testing import FixedClock
 from assay.wiring import open_engine, open_research
-from assay.wiring.research_learning import GOOD_FOR, PATTERNS, SIMILAR, THRESHOLDS, lessons_of
+from assay.wiring.research import GOOD_FOR, PATTERNS, SIMILAR, THRESHOLDS, lessons_of
 
 SCOPE = Scope()
 NEWEST = "What is the latest rule to rotate tokens for Anna?"

@@ -1,12 +1,19 @@
 """The only place that builds concrete objects from settings, one module for each kind of thing built.
 
-`stores` opens stores, `embedders` what makes vectors, `engines` the memory, `systems` what is evaluated, `tuning` what
-is tuned, `keeping` how long what is kept, `online` what runs beside a memory in use, `tracing` spans of what it does,
-`server` a memory that serves others, `shelves` the files that a caller may see, `research` what answers questions.
+- `stores`: open stores and checkpoints.
+- `engines`: the memory with its embedder, and an engine for measuring saves.
+- `models`: chat models and judges; `judge_kinds` registers the judges that Assay has itself.
+- `research`: the pipeline that answers questions.
+- `systems`: systems, datasets and runs; `system_kinds` registers the kinds of system that Assay has itself.
+- `experiments`: simulations and tuning.
+- `retention`: how long rows are kept, and archives.
+- `server`: what runs beside a memory that serves others. `tracing`: its OpenTelemetry spans.
+- `network`: which hosts may be contacted, with which key.
+- `extensions`: parts of installed packages that Assay cannot use.
 
-A name is loaded with its module when it is first used. `keeping`, `online`, `research` with its parts, `server`,
-`simulating` and `tuning` need the extra "memory" and import at their top. The others serve the base install too, or a
-search that should not wait: they import what is optional or heavy inside the function that needs it.
+A name is loaded with its module when it is first used. `retention`, `research`, `server` and `experiments` need the
+extra "memory" and import at their top. The others serve the base install too, or a search that should not wait: they
+import what is optional or heavy inside the function that needs it.
 """
 
 from __future__ import annotations
@@ -17,15 +24,12 @@ from typing import TYPE_CHECKING, Any
 from assay.extras import missing_extra
 
 if TYPE_CHECKING:
-    from assay.wiring.embedders import configured_embedder, load_embedder
-    from assay.wiring.engines import flags_of, open_engine
-    from assay.wiring.keeping import run_retention
+    from assay.wiring.engines import configured_embedder, flags_of, load_embedder, open_engine
+    from assay.wiring.experiments import open_simulation, open_tunable
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
-    from assay.wiring.online import interleaved_search, ladder_of, shadow_of, treatment_of
     from assay.wiring.research import open_research
-    from assay.wiring.server import serving
-    from assay.wiring.shelves import claim_files, shelf_of
-    from assay.wiring.simulating import open_simulation
+    from assay.wiring.retention import run_retention
+    from assay.wiring.server import interleaved_search, ladder_of, serving, shadow_of, treatment_of
     from assay.wiring.stores import (
         list_checkpoints,
         open_store,
@@ -34,42 +38,41 @@ if TYPE_CHECKING:
         sign_ins_of,
         store_options,
     )
-    from assay.wiring.systems import corpus_settings, lookup_of, open_system, registry_of
+    from assay.wiring.systems import claim_files, corpus_settings, lookup_of, open_system, registry_of, shelf_of
     from assay.wiring.tracing import trace
-    from assay.wiring.tuning import open_tunable
 
 _HOME = {
     "JudgeChoice": "models",
-    "claim_files": "shelves",
-    "configured_embedder": "embedders",
+    "claim_files": "systems",
+    "configured_embedder": "engines",
     "corpus_settings": "systems",
     "flags_of": "engines",
     "has_model": "models",
-    "interleaved_search": "online",
-    "ladder_of": "online",
+    "interleaved_search": "server",
+    "ladder_of": "server",
     "list_checkpoints": "stores",
-    "load_embedder": "embedders",
+    "load_embedder": "engines",
     "lookup_of": "systems",
     "open_engine": "engines",
     "open_judge": "models",
     "open_judging": "models",
     "open_model": "models",
     "open_research": "research",
-    "open_simulation": "simulating",
+    "open_simulation": "experiments",
     "open_store": "stores",
     "open_system": "systems",
-    "open_tunable": "tuning",
+    "open_tunable": "experiments",
     "registry_of": "systems",
     "restore_checkpoint": "stores",
-    "run_retention": "keeping",
+    "run_retention": "retention",
     "scope_of": "stores",
     "serving": "server",
-    "shadow_of": "online",
-    "shelf_of": "shelves",
+    "shadow_of": "server",
+    "shelf_of": "systems",
     "sign_ins_of": "stores",
     "store_options": "stores",
     "trace": "tracing",
-    "treatment_of": "online",
+    "treatment_of": "server",
 }
 """The module of each name."""
 

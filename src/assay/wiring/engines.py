@@ -1,29 +1,178 @@
-"""The memory engine the settings name: store, indexes, flags, embedder, search and saving together."""
+"""The memory engine of the settings: embedder, learning, engine, and an engine for measuring saves.
+
+- Embedders with their similarity scale and chunk length.
+- Options of learning from use.
+- Engines: store, indexes, flags, embedder, search and saving.
+- Assay as a system that saves, over a temporary store.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.clock import Clock, SystemClock
+from assay.errors import BadValue, SettingError
 from assay.extras import need_extra
-from assay.records import FusionMethod
+from assay.records import FusionMethod, Scope
 from assay.settings import Settings
-from assay.wiring.embedders import chunker_of, on_demand_embedder
-from assay.wiring.learning import learning_policy
+from assay.wiring.network import gatekeeper_of, hold_to_host
 from assay.wiring.stores import open_store, short_hash
 
 if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder
+    from assay.embedding.protocol import Embedder, SimilarityProfile
     from assay.flags import Flags
     from assay.index import Indexes
     from assay.memory.engine import Engine
     from assay.memory.ingesting import MakeSaver
     from assay.memory.ingesting.metering import Meter
+    from assay.memory.learning.policy import Policy
     from assay.memory.on_demand import OnDemandEmbedder
     from assay.memory.saving import Saver
     from assay.memory.searching import SearchOptions
+    from assay.records.datasets import Dataset
     from assay.storage import Store
+    from assay.systems.assay_engine import OnDocument
+    from assay.systems.protocol import System
+    from assay.systems.registry import Configuration
+    from assay.text.chunking import Chunker
+
+
+# --- Embedders with their similarity scale and chunk length ---
+
+T = TypeVar("T")
+
+LEAST_CHUNK = 64
+"""Tokens; with fewer, a title and its headings leave no room for the text under them."""
+_KEYS = {"remote": ("embedder.url", "embedder.key_variable"), "local": ("embedder.folder",)}
+"""Settings that say where texts are sent, or which model file is loaded, by kind of embedder."""
+WORDS_WITHOUT_EMBEDDER = 200
+"""How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
+
+
+def configured_embedder(settings: Settings) -> Embedder:
+    """The embedder the settings name, with the thresholds they name; loaded when first asked."""
+    found = on_demand_embedder(settings, None, run_once=False)
+    if found is None:
+        raise SettingError("the setting embedder.kind is none", remedy="Set it to minilm, for example.")
+    return found
+
+
+def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
+    """The embedder the settings name, ready for work."""
+    threads = settings.embedder_threads or 0
+    settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
+    if settings.embedder == "static":
+        from assay.embedding.static import load_static  # noqa: PLC0415 - see the package's docstring
+
+        return load_static()
+    if settings.embedder == "remote":
+        return _remote(settings)
+    if settings.embedder == "local":
+        from assay.embedding.local import load_local  # noqa: PLC0415 - see the package's docstring
+        from assay.embedding.onnx import OnnxOptions  # noqa: PLC0415 - the same
+
+        folder = _require(settings.embedder_folder, "embedder.folder", "local")
+        return load_local(folder, options=OnnxOptions(threads=threads, run_once=run_once))
+    from assay.embedding.bundled import load_bundled  # noqa: PLC0415 - see the package's docstring
+
+    return load_bundled(threads=threads, run_once=run_once)
+
+
+def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: bool) -> OnDemandEmbedder | None:
+    """The embedder the settings name, or the one given, loaded when first needed; None where they ask for none."""
+    if given is None and settings.embedder == "none":
+        return None
+    if given is None:
+        # Now, and not when it is first asked: a search goes on without an embedder that cannot be loaded.
+        settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
+    from assay.memory.on_demand import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
+
+    def load() -> Embedder:
+        return given or load_embedder(settings, run_once=run_once)
+
+    return OnDemandEmbedder(load, profile=lambda loaded: _profile(settings, loaded))
+
+
+def _remote(settings: Settings) -> Embedder:
+    import numpy as np  # noqa: PLC0415 - see the package's docstring
+
+    from assay.embedding.remote import RemoteEmbedder  # noqa: PLC0415 - the same
+    from assay.models.endpoint import Endpoint, EndpointOptions, key_from  # noqa: PLC0415 - the same
+
+    url = _require(settings.embedder_url, "embedder.url", "remote")
+    name = _require(settings.embedder_model, "embedder.model", "remote")
+    key = key_from(os.environ, settings.embedder_key_variable)
+    if key:
+        hold_to_host(settings.embedder_key_variable, url, os.environ)
+    options = EndpointOptions(url=url, key=key)
+    gate = gatekeeper_of(settings)
+    endpoint = Endpoint(options, gate=gate, clock=SystemClock(), rng=np.random.default_rng())
+    if settings.embedder_dimension is None:
+        return RemoteEmbedder.connect(endpoint, name=name)
+    return RemoteEmbedder(endpoint, name=name, dimension=settings.embedder_dimension)
+
+
+def _require(value: T | None, key: str, kind: str) -> T:
+    if not value:
+        raise SettingError(
+            f"the embedder {kind} needs the setting {key}", remedy=f"Set {key}, or another embedder.kind."
+        )
+    return value
+
+
+def _profile(settings: Settings, embedder: Embedder) -> SimilarityProfile:
+    """What similarities mean: as the settings say, else as the embedder does."""
+    own = {
+        "duplicate": settings.similarity_duplicate,
+        "merge": settings.similarity_merge,
+        "related": settings.similarity_related,
+    }
+    return replace(embedder.profile, **{name: value for name, value in own.items() if value is not None})
+
+
+def chunker_of(embedder: OnDemandEmbedder | None, *, most: int | None = None) -> Chunker:
+    """Chunks as long as the embedder reads; without one, of as many words as the bundled one would read tokens.
+
+    `most` makes them shorter, never longer: what an embedder does not read cannot be found by it.
+    """
+    from assay.text.chunking import Chunker  # noqa: PLC0415 - see the package's docstring
+    from assay.text.terms import words  # noqa: PLC0415 - the same
+
+    if embedder is None:
+        return Chunker(lambda text: len(words(text)), _limit(WORDS_WITHOUT_EMBEDDER, most))
+    return Chunker(embedder.count_tokens, _limit(embedder.token_limit, most))
+
+
+def _limit(reads: int, most: int | None) -> int:
+    if most is not None and not LEAST_CHUNK <= most <= reads:
+        raise SettingError(
+            f"chunking.max_tokens {most} is not from {LEAST_CHUNK} to {reads}, which is as much as is read",
+            remedy=f"Give {LEAST_CHUNK} to {reads}, or leave it out.",
+        )
+    return reads if most is None else most
+
+
+# --- Options of learning from use ---
+
+
+def learning_policy(settings: Settings) -> Policy:
+    """The safeguards, with the shadow period of the settings."""
+    from assay.memory.learning.policy import Limits, Policy  # noqa: PLC0415 - see the package's docstring
+
+    try:
+        return Policy(limits=Limits(shadow=timedelta(days=settings.learning_shadow_days)))
+    except BadValue as problem:
+        raise SettingError(
+            f"the setting learning.shadow_days is {settings.learning_shadow_days}, below 7", remedy=problem.remedy
+        ) from problem
+
+
+# --- Engines: store, indexes, flags, embedder, search and saving ---
 
 ENGINE_MODULES = ("sqlalchemy", "alembic", "tantivy", "usearch", "semantic_text_splitter")
 """What the engine cannot work without; it does without an embedder."""
@@ -134,3 +283,70 @@ def _index_folder(settings: Settings, store: Store) -> Path:
     if settings.index_folder is None:
         return default_folder(store)
     return settings.index_folder / short_hash(store.place)
+
+
+# --- Assay as a system that saves, over a temporary store ---
+
+GATE = "save_quality_gate"
+WARNED = timedelta(days=30)
+"""How long ago the gate was switched on in such a store: longer than it only warns."""
+
+
+class Earlier:
+    """A clock that is behind another by a fixed time."""
+
+    def __init__(self, clock: Clock, by: timedelta) -> None:
+        self._clock = clock
+        self._by = by
+
+    def now(self) -> datetime:
+        """The moment that long ago."""
+        return self._clock.now() - self._by
+
+    def monotonic(self) -> float:
+        """As the other clock has it."""
+        return self._clock.monotonic()
+
+
+def open_saves(  # noqa: PLR0917 - everything a system is made of
+    settings: Settings,
+    configuration: Configuration,
+    dataset: Dataset,
+    name: str,
+    made_of: dict[str, Any],
+    on_document: OnDocument | None,
+) -> System:
+    """A system that saves what a dataset's cases give; closing it removes everything that was saved."""
+    from assay.systems.assay_engine import AssaySaves  # noqa: PLC0415 - see the package's docstring
+
+    folder = tempfile.TemporaryDirectory(prefix="assay-saves-")
+    try:
+        engine = open_engine(settings.change(db=str(Path(folder.name) / "assay.db")))
+    except BaseException:
+        folder.cleanup()
+        raise
+
+    earlier = flags_of(settings, clock=Earlier(engine.clock, WARNED))
+
+    def enforce(scope: Scope) -> None:
+        if earlier.activate(engine.store, scope, GATE).on:
+            engine.flags.review(engine.store, scope, GATE)
+
+    def close() -> None:
+        engine.close()
+        folder.cleanup()
+
+    try:
+        return AssaySaves(
+            engine,
+            dataset,
+            configuration,
+            enforce=enforce,
+            name=name,
+            made_of=made_of,
+            close=close,
+            on_document=on_document,
+        )
+    except BaseException:
+        close()
+        raise

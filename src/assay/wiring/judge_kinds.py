@@ -6,7 +6,7 @@ from assay.judging.builtin.judges import BuiltinAbstention, BuiltinGroundedness
 from assay.judging.protocol import Judging, judging_abstention, judging_groundedness
 from assay.judging.registry import JudgeRequest, add_builtin
 from assay.records.judging import RubricKind
-from assay.wiring.embedders import configured_embedder
+from assay.wiring.engines import configured_embedder
 from assay.wiring.models import BUILTIN_JUDGE, open_judge
 
 

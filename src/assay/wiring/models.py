@@ -23,8 +23,7 @@ from assay.models.chat import CachedModel, LimitedModel, digest_of, refuse_float
 from assay.models.endpoint import Endpoint, EndpointOptions, key_from
 from assay.models.endpoint_chat import EndpointChat
 from assay.settings import Settings
-from assay.wiring.key_hosts import hold_to_host
-from assay.wiring.network import gatekeeper_of
+from assay.wiring.network import gatekeeper_of, hold_to_host
 
 if TYPE_CHECKING:
     from assay.judging.protocol import Judging

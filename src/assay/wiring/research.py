@@ -1,45 +1,315 @@
-"""The research pipeline the settings name: planner, panel and synthesiser, by models or by rules.
+"""The research pipeline of the settings: options, learning from earlier questions, and the parts themselves.
 
-The table `[research]` of the settings file holds what a question may take and how it is judged:
-
-    [research]                 evaluate = "auto" | "builtin" | "model" | "off", and fields of `ResearchOptions`
-    [research.plan]            timeout_s, enabled, fail_action; so [research.retrieval] and [research.answer]
-    [research.weights]         by dimension; so [research.bars]; [research.thresholds] by checkpoint
-    [research.escalation]      sure_from, most_apart, borderline, quorum
-    [research.models]          by role, and planner, synthesiser, escalation; unset: model.name
-    [research.custom.NAME]     checkpoint, weight, bar, and python = "module:function" or rubric = "file.toml"
+- The table `[research]` of the settings file.
+- What a pipeline takes from earlier questions.
+- Planner, panel and synthesiser.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import difflib
+import importlib
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
 
-from assay.errors import SettingError
+from assay.analysis.offline import newest
+from assay.analysis.patterns import Caution, cautions_of, find_patterns, issues_for
+from assay.analysis.thresholds import RatedSession, tune
+from assay.errors import BadValue, SettingError
+from assay.flags import FlagStates
+from assay.judging.builtin.similar_questions import AlikeQuestions
 from assay.judging.builtin.support import Evidence
 from assay.judging.panel import ModelReviewer, Panel
+from assay.judging.panel_options import PanelOptions
 from assay.judging.persistence import guard_of
-from assay.judging.prompts import PLANNER, REVIEWER, SYNTHESISER, Dealt, dealt
+from assay.judging.prompts import PLANNER, REVIEWER, SYNTHESISER, Dealt, dealt, parse_prompt
 from assay.judging.roles import builtin_members, model_members
 from assay.memory.engine import Engine
 from assay.models.chat import ChatModel
 from assay.records import Scope
-from assay.records.research import Checkpoint, Role
+from assay.records.research import Checkpoint, Dimension, Role
 from assay.records.research_log import EvaluatedBy
-from assay.research.checkpoints import CheckpointEvaluator
+from assay.research.checkpoints import CheckpointEvaluator, SimilarEvaluations
 from assay.research.custom import CustomDimension, with_custom
 from assay.research.options import ResearchOptions
 from assay.research.pipeline import ResearchPipeline
-from assay.research.planner import ModelPlanner, RulePlanner
+from assay.research.planner import ModelPlanner, PatternPlanner, Planner, RulePlanner
+from assay.research.rating import rating_of
 from assay.research.run import PipelineParts
 from assay.research.search import MemorySearch
 from assay.research.synthesiser import ExtractiveSynthesiser, ModelSynthesiser
 from assay.settings import Settings
+from assay.storage import Work
 from assay.wiring.models import has_model, open_model
-from assay.wiring.research_learning import lessons_of
-from assay.wiring.research_options import DEFAULT_MODELS, custom_dimensions, evaluated_how, research_options, table
 from assay.wiring.tracing import research_observer
+
+# --- The table `[research]` of the settings file ---
+#
+# A key that does not exist is an error with the nearest name, as everywhere in the settings.
+
+CheckedOption = TypeVar("CheckedOption")
+
+DEFAULT_MODELS = {
+    "planner": "qwen3:14b",
+    "synthesiser": "qwen3:14b",
+    "intent_analyst": "llama3.1:8b",
+    "coverage_checker": "qwen3:14b",
+    "faithfulness_judge": "llama3.1:8b",
+    "quality_assessor": "qwen3:14b",
+    "fact_checker": "qwen3:14b",
+    "custom": "qwen3:14b",
+    "escalation": "qwen3:30b",
+}
+"""Who speaks where neither `[research.models]` nor `model.name` says."""
+EVALUATE = ("auto", "builtin", "model", "off")
+_TABLES = ("plan", "retrieval", "answer", "weights", "bars", "thresholds", "escalation", "models", "custom")
+_REMEDY = "See docs/concepts/research.md for what [research] holds."
+
+
+def research_options(settings: Settings) -> ResearchOptions:
+    """The options the settings file gives, over the defaults; a key that does not exist is an error."""
+    given, own = settings.research, ResearchOptions()
+    plain = [one.name for one in fields(own) if one.name not in ("panel", "checkpoints")]
+    _refuse_unknown(given, ("evaluate", *plain, *_TABLES), "research")
+    _refuse_unknown(table(settings, "models"), tuple(DEFAULT_MODELS), "research.models")
+    checkpoints = {one: _over(own.checkpoints[one], table(settings, one.value), one.value) for one in Checkpoint}
+    simple = {name: given[name] for name in plain if name in given}
+    panel = _check(partial(_panel, settings, own), "research")
+    return _check(partial(replace, own, panel=panel, checkpoints=checkpoints, **simple), "research")
+
+
+def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
+    known = tuple(one.value for one in Dimension)
+    for name in ("weights", "bars"):
+        _refuse_unknown(table(settings, name), known, f"research.{name}")
+    _refuse_unknown(table(settings, "thresholds"), tuple(one.value for one in Checkpoint), "research.thresholds")
+    numbers = ("sure_from", "most_apart", "borderline", "quorum")
+    escalation = table(settings, "escalation")
+    _refuse_unknown(escalation, numbers, "research.escalation")
+    panel = own.panel
+    thresholds = {Checkpoint(name): value for name, value in table(settings, "thresholds").items()}
+    return replace(
+        panel,
+        weights={**panel.weights, **table(settings, "weights")},
+        bars={**panel.bars, **table(settings, "bars")},
+        thresholds={**panel.thresholds, **thresholds},
+        **escalation,
+    )
+
+
+def custom_dimensions(settings: Settings) -> tuple[CustomDimension, ...]:
+    """The dimensions that `[research.custom.NAME]` describes."""
+    settings.refuse_withheld("research.custom.")
+    return tuple(_custom(name, one) for name, one in table(settings, "custom").items())
+
+
+def _custom(name: str, given: Any) -> CustomDimension:
+    where = f"research.custom.{name}"
+    if not isinstance(given, Mapping):
+        raise SettingError(f"{where} is no table", remedy=_REMEDY)
+    _refuse_unknown(given, ("checkpoint", "weight", "bar", "python", "rubric"), where)
+    simple = {key: given[key] for key in ("checkpoint", "weight", "bar") if key in given}
+    score = _function(given["python"], where) if "python" in given else None
+    prompt = parse_prompt(name, _rubric(given["rubric"], where)) if "rubric" in given else None
+    simple = {"checkpoint": "answer", "weight": 0.1, **simple}
+    return _check(lambda: CustomDimension(name=name, score=score, prompt=prompt, **simple), where)
+
+
+def _function(named: Any, where: str) -> Callable[..., Any]:
+    module, _, name = str(named).partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as problem:
+        raise SettingError(f"{where}.python {named!r}: {problem}", remedy='Write it as "module:function".') from problem
+    if not callable(found):
+        raise SettingError(f"{where}.python {named!r} cannot be called", remedy="Name a function.")
+    made: Callable[..., Any] = found
+    return made
+
+
+def _rubric(named: Any, where: str) -> str:
+    try:
+        return Path(str(named)).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingError(f"{where}.rubric {named!r}: {problem}", remedy="Give the path of a TOML file.") from problem
+
+
+def evaluated_how(settings: Settings) -> str:
+    """`auto`, `builtin`, `model` or `off`."""
+    chosen = settings.research.get("evaluate", "auto")
+    if chosen not in EVALUATE:
+        raise SettingError(f"research.evaluate {chosen!r} is not known", remedy=f"Give one of {', '.join(EVALUATE)}.")
+    return str(chosen)
+
+
+def _over(own: Any, given: Mapping[str, Any], name: str) -> Any:
+    _refuse_unknown(given, tuple(one.name for one in fields(own)), f"research.{name}")
+    return _check(lambda: replace(own, **given), f"research.{name}")
+
+
+def _check(make: Callable[[], CheckedOption], where: str) -> CheckedOption:
+    try:
+        return make()
+    except BadValue as problem:
+        raise SettingError(f"{where}: {problem.message}", remedy=problem.remedy) from problem
+    except TypeError as problem:
+        raise SettingError(f"{where}: a value is of the wrong kind ({problem})", remedy=_REMEDY) from problem
+
+
+def table(settings: Settings, name: str) -> Mapping[str, Any]:
+    """One table of `[research]`; empty when it is not there."""
+    found = settings.research.get(name, {})
+    if not isinstance(found, Mapping):
+        raise SettingError(f"research.{name} is no table", remedy=f"Write [research.{name}] above it.")
+    return found
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise SettingError(f"{where} has the key {name!r}, which is no setting", remedy=f"{hint}{_REMEDY}")
+
+
+# --- What a pipeline takes from earlier questions ---
+#
+# `threshold_tuning` and `pattern_planning` look at the newest sessions of the tenant; the question that comes first
+#   waits
+# for it, and what was found is good for an hour. `similar_evaluations` remembers evaluations. All of it is kept in
+# this process with its engine and nowhere else, so that nothing has to be erased. Whatever fails here is logged, and
+# the pipeline works as if the flag were off.
+
+THRESHOLDS, PATTERNS, SIMILAR = "threshold_tuning", "pattern_planning", "similar_evaluations"
+"""The flags."""
+GOOD_FOR = timedelta(hours=1)
+RATED, LOOKED_AT = 500, 2_000
+"""Sessions that ratings and patterns are looked for in, the newest first."""
+_log = logging.getLogger("assay.research")
+_SIMILAR: WeakKeyDictionary[Engine, dict[str, SimilarEvaluations]] = WeakKeyDictionary()
+"""By engine and tenant."""
+_FOUND: WeakKeyDictionary[Engine, dict[tuple[Any, ...], tuple[datetime, Any]]] = WeakKeyDictionary()
+"""By engine, then by tenant and what it was found from: when, and what."""
+Lesson = TypeVar("Lesson")
+
+
+class Lessons(NamedTuple):
+    """The flags as they stand for whoever asks, and over what."""
+
+    engine: Engine
+    scope: Scope
+    states: FlagStates | None
+    """None: they could not be read."""
+
+    def on(self, flag: str) -> bool:
+        """Whether this principal sees a flag."""
+        return self.states is not None and self.states.enabled(flag, self.scope.principal)
+
+    def options(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
+        """The options with thresholds that people's ratings confirm; those of another kind of evaluator say nothing."""
+        if not self.on(THRESHOLDS):
+            return own
+        return self._safely(THRESHOLDS, partial(self._tune_options, own, by), own)
+
+    def planner(self, inner: Planner) -> Planner:
+        """The planner, told of known weaknesses."""
+        if not self.on(PATTERNS):
+            return inner
+        return self._safely(PATTERNS, partial(self._add_patterns, inner), inner)
+
+    def similar(self) -> SimilarEvaluations | None:
+        """Evaluations of earlier questions of the tenant; None: nothing is taken over."""
+        if not self.on(SIMILAR):
+            return None
+        by_tenant = _SIMILAR.setdefault(self.engine, {})
+        return by_tenant.setdefault(self.scope.tenant, SimilarEvaluations(AlikeQuestions(self.engine.embedder)))
+
+    def _tune_options(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
+        configured = own.panel.thresholds
+        moved = self._find_within_hour(
+            (THRESHOLDS, by, *configured.values()), partial(_find_moved, configured=configured, by=by)
+        )
+        return replace(own, panel=replace(own.panel, thresholds={**configured, **moved}))
+
+    def _add_patterns(self, inner: Planner) -> Planner:
+        known = self._find_within_hour((PATTERNS,), _cautions)
+        return PatternPlanner(inner, partial(issues_for, cautions=known)) if known else inner
+
+    def _find_within_hour(self, what: tuple[Any, ...], find: Callable[[Work], Lesson]) -> Lesson:
+        """What was found within the hour, else what is found now."""
+        kept, now = _FOUND.setdefault(self.engine, {}), self.engine.clock.now()
+        at, found = kept.get((self.scope.tenant, *what), (None, None))
+        if at is not None and now - at < GOOD_FOR:
+            return cast("Lesson", found)
+        with self.engine.store.reading(self.scope) as work:
+            made = find(work)
+        kept[self.scope.tenant, *what] = (now, made)
+        return made
+
+    def _safely(self, flag: str, work: Callable[[], Lesson], otherwise: Lesson) -> Lesson:
+        try:
+            return work()
+        except Exception as problem:  # noqa: BLE001 - learning never breaks what it learns from
+            _log.warning("%s: %s, going on without", flag, type(problem).__name__)
+            return otherwise
+
+
+def lessons_of(engine: Engine, scope: Scope) -> Lessons:
+    """The flags of this moment; a store that cannot be read is no reason not to answer."""
+    try:
+        with engine.store.reading(scope) as work:
+            return Lessons(engine, scope, engine.flags.states(work))
+    except Exception as problem:  # noqa: BLE001 - learning never breaks what it learns from
+        _log.warning("flags: %s, going on without", type(problem).__name__)
+        return Lessons(engine, scope, None)
+
+
+def _find_moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
+    return {one.checkpoint: one.after for one in tune(_read_rated(work, by), configured) if one.moved}
+
+
+def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
+    """The newest sessions that somebody rated, judged as questions are judged now."""
+    if not work.feedback.count():
+        return
+    for session in newest(work, None, RATED):
+        scores = _scores(session.retrieval_score, session.answer_score)
+        if session.evaluated_by is not by or not scores:
+            continue
+        trace = work.research.get(session.log_id).trace
+        useful = None if trace is None else rating_of(work, trace)
+        if useful is not None:
+            yield RatedSession(log_id=session.log_id, useful=useful, scores=scores)
+
+
+def _scores(retrieval: float | None, answer: float | None) -> dict[Checkpoint, float]:
+    found = {Checkpoint.RETRIEVAL: retrieval, Checkpoint.ANSWER: answer}
+    return {key: score for key, score in found.items() if score is not None}
+
+
+def _cautions(work: Work) -> tuple[Caution, ...]:
+    return cautions_of(find_patterns(newest(work, None, LOOKED_AT)))
+
+
+# --- Planner, panel and synthesiser ---
+#
+# The table `[research]` of the settings file holds what a question may take and how it is judged:
+#
+#     [research]                 evaluate = "auto" | "builtin" | "model" | "off", and fields of `ResearchOptions`
+#     [research.plan]            timeout_s, enabled, fail_action; so [research.retrieval] and [research.answer]
+#     [research.weights]         by dimension; so [research.bars]; [research.thresholds] by checkpoint
+#     [research.escalation]      sure_from, most_apart, borderline, quorum
+#     [research.models]          by role, and planner, synthesiser, escalation; unset: model.name
+#     [research.custom.NAME]     checkpoint, weight, bar, and python = "module:function" or rubric = "file.toml"
 
 
 class Choice(NamedTuple):

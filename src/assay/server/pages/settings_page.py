@@ -13,7 +13,7 @@ from assay.access import acts
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
 from assay.server.pages.viewing import Page, Pages, View
 from assay.settings import KNOWN, fit_to_show
-from assay.wiring.research_options import evaluated_how, research_options
+from assay.wiring.research import evaluated_how, research_options
 
 pages = Pages("settings")
 

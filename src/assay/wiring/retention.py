@@ -1,4 +1,4 @@
-"""How long what is kept, where archives lie, and the use-cases that need both."""
+"""How long rows are kept, where archives are, and the use-cases that need both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A copy of a dataset's memory for simulated use: nothing that a simulation learns reaches any other store."""
+"""Simulations and tuning over a copy of a dataset's memory.
+
+- Simulated use of a copy of a dataset's memory.
+- The starting point of tuning.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.clock import SystemClock
+from assay.errors import InputError
 from assay.evaluation.simulation import Place, SimulatedClock
+from assay.evaluation.tuning import FusionChoice
+from assay.evaluation.tuning.choices import choice_of
 from assay.memory.engine import Engine
 from assay.memory.learning import Learning, Policy
 from assay.memory.learning.standing import FLAG
 from assay.records import MemoryRecord, MemoryStatus, Scope
 from assay.records.datasets import Dataset
 from assay.records.learning import Safeguard
-from assay.systems.assay_engine import OnDocument
-from assay.systems.registry import Configuration
-from assay.wiring.engines import open_engine
-from assay.wiring.learning import learning_policy
+from assay.systems.assay_engine import AssaySystem, OnDocument
+from assay.systems.registry import Configuration, parse_spec
+from assay.wiring.engines import learning_policy, open_engine, search_options
 from assay.wiring.stores import scope_of
 from assay.wiring.systems import corpus_settings, open_system
+
+# --- Simulated use of a copy of a dataset's memory ---
 
 
 @contextmanager
@@ -75,3 +84,27 @@ def _memories(engine: Engine, scope: Scope) -> list[MemoryRecord]:
         while page := work.memories.page(after=found[-1].id if found else ""):
             found += page
     return [memory for memory in found if memory.status is not MemoryStatus.FORGOTTEN]
+
+
+# --- The starting point of tuning ---
+
+
+class Tunable(NamedTuple):
+    """A system whose fusion can be replayed."""
+
+    system: AssaySystem
+    incumbent: FusionChoice
+    aggregated: bool
+    """Whether further passages add to a memory's score."""
+
+
+def open_tunable(text: str, dataset: Dataset, *, on_document: OnDocument | None = None) -> Tunable:
+    """The system a spec such as `assay` or `assay:embedder.kind=static` names, with the fusion in force."""
+    spec = parse_spec(text, Path.cwd())
+    if spec.configuration is None:
+        raise InputError(f"{text} does not tell what its channels found", remedy="Fusion is tuned for assay[:...].")
+    incumbent = choice_of(search_options(corpus_settings(spec.configuration, dataset)))
+    system = open_system(text, dataset, on_document=on_document)
+    if not isinstance(system, AssaySystem):
+        raise InputError(f"{text} is not Assay", remedy="Fusion is tuned for assay[:...].")
+    return Tunable(system, incumbent, bool(system.subject()["flags"]["docscore_aggregation"]))
