@@ -50,8 +50,8 @@ from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import Draft, Origin, SaveOutcome, Scope, SearchRequest
 from assay.records.datasets import Case, Dataset, Document
+from assay.records.fields import plain
 from assay.records.memory import INGESTED_WITH
-from assay.records.plain import plain
 from assay.settings import Settings
 from assay.text.terms import words
 from assay.wiring import open_engine

@@ -28,7 +28,7 @@ from assay.evaluation.datasets import apply_relocations, load_dataset
 from assay.evaluation.datasets.anchors import notes_of, unresolved_anchors
 from assay.formats.anchored import read_notes
 from assay.formats.grid import grid
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.text.sections import Section, markdown_sections
 

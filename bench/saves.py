@@ -28,7 +28,7 @@ from assay.index import Indexes
 from assay.memory.saving import SaveOptions, Saver
 from assay.metrics.write_path import SaveConfusion, save_confusion
 from assay.records import SaveDecision, SaveOutcome, SaveTrial, Scope
-from assay.records.save_scenarios import Scenario
+from assay.records.saving import Scenario
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
 from assay.text.chunking import Chunker

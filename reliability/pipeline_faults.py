@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.records import Draft, Scope
-from assay.records.research_log import EvaluatedBy
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import EvaluatedBy, TracedAnswer
 from assay.settings import Settings
 from assay.testing.fault_server import FAULTS, Act, FaultService, Handler, envelope, refusing, sending, serving
 from assay.wiring import open_engine, open_research

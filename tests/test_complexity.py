@@ -17,7 +17,7 @@ from assay.errors import AssayError
 from assay.formats.front_matter import split
 from assay.memory.saving.agreement import TOO_LONG, compare
 from assay.metrics.spec import parse_specs
-from assay.records.toml_text import read_toml_text
+from assay.records.fields import read_toml_text
 from assay.text.chunking import Chunker
 from assay.text.secrets.formats import PREFIXED, SHAPED
 

@@ -60,10 +60,10 @@ from assay.metrics.spec import parse_specs
 from assay.models.structured import UnreadableReply
 from assay.records import Draft, Format, Pressure, Scope, SearchRequest, heading_path, values
 from assay.records.datasets import Document
-from assay.records.importing import ImportFormat
 from assay.records.judging import RubricKind
 from assay.records.research import Passage
 from assay.records.research_log import PromptVersion
+from assay.records.saving import ImportFormat
 from assay.research.planner import RulePlanner
 from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.server.idempotency import named

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from assay.records.analysis import Aggregates, Analysis, Patterns
     from assay.records.audit_log import AuditChains, AuditPage
     from assay.records.flags import FlagList, FlagState
-    from assay.records.health import HealthReport
     from assay.records.learning import AnswerRating, RecordedEvents, Validated
     from assay.records.maintenance import (
         BroughtBack,
@@ -77,9 +76,9 @@ if TYPE_CHECKING:
         RestoredCheckpoint,
         RetentionReport,
     )
+    from assay.records.memory_list import HealthReport
     from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
-    from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch
-    from assay.records.researched import TracedAnswer
+    from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch, TracedAnswer
     from assay.research.custom import CustomDimension
     from assay.research.events import StageEvent
     from assay.storage import Store

@@ -53,13 +53,19 @@ from assay.records import (
 from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
 from assay.records.analysis import Aggregates, Analysis, Patterns
 from assay.records.audit_log import AuditChains, AuditPage
-from assay.records.dataset_overview import DatasetOverview
+from assay.records.datasets import DatasetOverview
 from assay.records.flags import FlagList, FlagState
-from assay.records.health import HealthReport
 from assay.records.learning import AnswerRating, RecordedEvents, Validated
+from assay.records.memory_list import HealthReport
 from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
-from assay.records.research_log import PromptVersion, ResearchSession, SessionEvaluation, SessionPage, StoredResearch
-from assay.records.researched import ResearchAnswer
+from assay.records.research_log import (
+    PromptVersion,
+    ResearchAnswer,
+    ResearchSession,
+    SessionEvaluation,
+    SessionPage,
+    StoredResearch,
+)
 from assay.records.run_results import ComparisonResult, RunSummary
 from assay.verbs import Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs

@@ -13,7 +13,7 @@ from tests.evaluation.datasets.small import anchored, graded, with_first
 from assay.evaluation.datasets import export_dataset, load_dataset
 from assay.evaluation.datasets.loading import LOSSLESS
 from assay.formats.trec import write_trec_run
-from assay.records.anchors import GoldSupport
+from assay.records.answers import GoldSupport
 from assay.records.datasets import Grade
 
 LOST = GoldSupport(rel_path="lab.md", heading_path="Lab rules > Visitors")

@@ -12,7 +12,7 @@ from assay import wiring
 from assay.evaluation.datasets import export_dataset
 from assay.online.shadow import DROPPED
 from assay.records import ShadowRun
-from assay.records.online import Arm
+from assay.records.flags import Arm
 from assay.settings import load_settings
 
 FLAG = "docscore_aggregation"

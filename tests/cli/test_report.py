@@ -11,7 +11,7 @@ from tests.evaluation.reporting.samples import dataset, given, told
 from tests.evaluation.reporting.samples import run as scored
 
 from assay.formats.golden import write_golden
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 DATA = dataset(floors={"recall@2": 0.8})
 

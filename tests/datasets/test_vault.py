@@ -16,8 +16,7 @@ from assay.evaluation.datasets.validation import check_path
 from assay.formats.golden import read_golden
 from assay.metrics.anchors import cite_both, cite_newer, matches, recall_all, recall_any
 from assay.records import Format
-from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import ConflictRule, FolderMode, GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset, Document
 from assay.text.chunking import Chunker
 from assay.text.sections import markdown_sections

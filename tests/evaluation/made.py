@@ -14,9 +14,7 @@ from assay.evaluation.scoring import score_run
 from assay.hashing import content_hash
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Outcome, Retrieved, RunManifest, Seen
 
 Values = Mapping[str, Mapping[str, float | Outcome]]
 METRICS = "recall@5,precision@5,mrr,ndcg@5"

@@ -17,7 +17,7 @@ from assay.evaluation.gating import Status, judge
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.running.files import add_seal
 from assay.metrics.outcomes import not_applicable, system_failed
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 AT = datetime(2026, 1, 4, 12, tzinfo=UTC)
 WHOLE = reading(

@@ -14,8 +14,7 @@ from assay.evaluation.baselines import bless, load_baseline, write_baseline
 from assay.evaluation.gating import GateOptions, judge
 from assay.evaluation.readings import Reading, reading_of
 from assay.metrics.outcomes import skipped
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Outcome
 
 AT = datetime(2026, 1, 4, 12, tzinfo=UTC)
 DATASET = golden(floors={"recall@5": 0.8})

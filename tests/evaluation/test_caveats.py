@@ -25,8 +25,8 @@ from assay.evaluation.running.runner import run
 from assay.formats.trec import write_trec_qrels, write_trec_run
 from assay.metrics.engine import Rules
 from assay.metrics.spec import parse_specs
-from assay.records.caveats import CaveatKind, caveats_about, read_caveat
 from assay.records.datasets import Case
+from assay.records.run_results import CaveatKind, caveats_about, read_caveat
 from assay.systems.replies import read_reply
 from assay.testing import FixedClock
 

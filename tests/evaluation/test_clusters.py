@@ -16,8 +16,8 @@ from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.running.planning import RunOptions, plan_run
 from assay.evaluation.scoring import clusters_of
 from assay.evaluation.self_test import self_test
-from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, SessionContext, Turn
+from assay.records.run_results import CaveatKind, caveats_about
 from assay.systems.python_function import PythonFunction
 
 NAMES = [f"q{n:03}" for n in range(300)]

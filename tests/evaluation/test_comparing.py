@@ -13,8 +13,7 @@ from assay.errors import MissingExtra, NotComparable, NothingMeasured
 from assay.evaluation.comparison import compare_readings, compare_two, is_loss, latency_changes
 from assay.evaluation.readings import differing, reading_of
 from assay.metrics.outcomes import not_applicable, system_failed
-from assay.records.caveats import Caveat, CaveatKind
-from assay.records.run_results import Difference, ListAgreement, Mover, OneSided
+from assay.records.run_results import Caveat, CaveatKind, Difference, ListAgreement, Mover, OneSided
 
 
 def test_means_are_over_the_cases_both_have() -> None:

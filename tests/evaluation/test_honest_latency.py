@@ -20,9 +20,8 @@ from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.scoring import score_run
 from assay.formats.golden import write_golden
 from assay.metrics.operations import latency_summary
-from assay.records.caveats import CaveatKind, caveats_about
-from assay.records.evaluations import CaseResult, Retrieved
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Retrieved
+from assay.records.run_results import CaveatKind, caveats_about
 
 WAITED = 500.0
 

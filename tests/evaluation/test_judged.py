@@ -23,11 +23,10 @@ from assay.judging.labels import question_key
 from assay.judging.protocol import Judging, judging_abstention
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
-from assay.records.caveats import CaveatKind
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.evaluations import Retrieved
+from assay.records.evaluations import OutcomeKind, Retrieved
 from assay.records.judging import AbstentionVerdict, Calibration, RubricKind
-from assay.records.outcome import OutcomeKind
+from assay.records.run_results import CaveatKind
 from assay.storage import Store, open_store
 from assay.systems.protocol import System
 from assay.testing import FixedClock, ScriptedModel

@@ -19,9 +19,9 @@ from assay.evaluation.running.runner import run
 from assay.evaluation.waterfall import waterfall
 from assay.formats.trec import write_trec_qrels, write_trec_run
 from assay.metrics.spec import parse_specs
-from assay.records.caveats import Caveat, CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evidence import JudgmentSource
+from assay.records.run_results import Caveat, CaveatKind, caveats_about
 
 CASES = 30
 

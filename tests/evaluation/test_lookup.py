@@ -15,8 +15,7 @@ from assay.evaluation.datasets import Registry
 from assay.evaluation.datasets.loading import export_dataset
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.scoring import score_run
-from assay.records.evaluations import CaseResult, Retrieved
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 
 
 def test_a_run_is_found_by_name_id_folder_or_as_a_value(tmp_path: Path) -> None:

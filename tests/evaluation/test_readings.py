@@ -7,8 +7,7 @@ from dataclasses import replace
 from tests.evaluation.made import golden, good, run_of
 
 from assay.evaluation.readings import reading_of, shared_instrument
-from assay.records.evaluations import Retrieved, Seen
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Retrieved, Seen
 
 
 def test_a_run_is_read_with_times_lists_channels_and_words() -> None:

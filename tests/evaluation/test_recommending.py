@@ -11,8 +11,7 @@ from assay.evaluation.recommendations import Drop, Evidence, Recommendation, adv
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import waterfall
 from assay.metrics.spec import MetricSpec
-from assay.records.evaluations import Seen
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Seen
 
 DATA = dataset()
 LEAD = MetricSpec.parse("recall@2")

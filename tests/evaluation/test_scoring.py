@@ -24,12 +24,18 @@ from assay.formats.trec import write_trec_qrels
 from assay.metrics.engine import Rules
 from assay.metrics.outcomes import NO_JUDGE_ASKED
 from assay.metrics.spec import MetricSpec, parse_specs
-from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import GivenAnswer
-from assay.records.caveats import CaveatKind, caveats_about
+from assay.records.answers import (
+    ConflictRule,
+    EquivalenceClasses,
+    FolderMode,
+    GivenAnswer,
+    GoldAnchors,
+    GoldSupport,
+    RetrievedChunk,
+)
 from assay.records.datasets import Case, Dataset
-from assay.records.equivalence import EquivalenceClasses
 from assay.records.evaluations import Retrieved, Seen
+from assay.records.run_results import CaveatKind, caveats_about
 
 LISTS = {"q1": ["sauna", "pets", "pool"], "q2": ["pool", "breakfast"], "q3": [], "q4": ["pets"]}
 

@@ -12,7 +12,7 @@ from assay.errors import NothingMeasured
 from assay.evaluation.gating import GateOptions, judge
 from assay.evaluation.readings import Reading
 from assay.evaluation.self_test import self_test
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 
 def two(cases: int, noise: float, shift: float = 0.0) -> tuple[Reading, Reading]:

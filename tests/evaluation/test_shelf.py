@@ -16,8 +16,8 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.evaluation.shelf import LONGEST_FOLDER_NAME, FilePlaces, Shelf, file_key, folder_name
 from assay.records import Scope
+from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.owned_files import FileKind
 from assay.records.scope import name_of
 from assay.storage import Store
 from assay.testing import FixedClock

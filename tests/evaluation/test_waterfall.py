@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from tests.evaluation.reporting.samples import dataset, given, told
 
 from assay.evaluation.waterfall import RETRIEVAL, Fate, Stage, Step, trace, waterfall
-from assay.records.anchors import GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.evaluations import CaseResult, Retrieved, Seen
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 
 DATA = dataset()
 

@@ -10,9 +10,8 @@ from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.runner import Running, run
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.evaluations import Retrieved
-from assay.records.runs import CaseStatus
-from assay.records.writes import SaveDecision, SaveTask, Written
+from assay.records.evaluations import CaseStatus, Retrieved
+from assay.records.saving import SaveDecision, SaveTask, Written
 from assay.systems.protocol import System
 from assay.systems.python_function import PythonFunction
 

@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from assay.records import Edge, EdgeKind, Format, Intent, JudgmentSource, Tier
-from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport
+from assay.records.answers import ConflictRule, EquivalenceClasses, FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext, Turn
-from assay.records.equivalence import EquivalenceClasses
 
 letters = st.characters(codec="utf-8", exclude_characters="\x00")
 texts = st.text(letters, max_size=40)

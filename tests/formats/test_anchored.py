@@ -13,7 +13,7 @@ from tests.formats.made import anchored_cases, ids, texts
 
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.anchored import list_notes, read_anchored, write_anchored
-from assay.records.anchors import ConflictRule, GoldSupport
+from assay.records.answers import ConflictRule, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.memory import Format
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from assay.judging.panel import Panel, PanelMember
 from assay.judging.panel_options import PanelOptions
-from assay.records.judging import JudgeKind
-from assay.records.panel import RoleOutcome, RoleResult
+from assay.records.judging import JudgeKind, RoleOutcome, RoleResult
 from assay.records.research import (
     DIMENSIONS,
     Checkpoint,

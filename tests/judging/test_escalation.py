@@ -12,7 +12,7 @@ from assay.errors import EndpointUnavailable
 from assay.judging.panel import ModelReviewer, triggers_of, verdict_of
 from assay.judging.panel_options import PanelOptions
 from assay.judging.prompts import REVIEWER, parse_prompt, read_bundled
-from assay.records.panel import PanelVerdict, RoleOutcome, Trigger
+from assay.records.judging import PanelVerdict, RoleOutcome, Trigger
 from assay.records.research import DIMENSIONS, Checkpoint, Role
 from assay.testing import ScriptedModel
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from tests.judging.panels import PassingClock, Told, alike, lost, material, panel, result, saying
 
-from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
+from assay.records.judging import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
 from assay.records.research import DIMENSIONS, Checkpoint, Material, Role, roles_at
 
 PLAN, ANSWER = Checkpoint.PLAN, Checkpoint.ANSWER

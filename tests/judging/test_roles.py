@@ -11,7 +11,7 @@ from tests.judging.panels import material
 from assay.errors import BudgetExhausted, EndpointUnavailable
 from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.roles import ModelRole, builtin_members, model_members
-from assay.records.panel import RoleOutcome
+from assay.records.judging import RoleOutcome
 from assay.records.research import DIMENSIONS, Checkpoint, Passage, Role, roles_at
 from assay.testing import ScriptedModel
 

@@ -21,7 +21,7 @@ from assay.judging.prompts import REVIEWER, prompts_in_use
 from assay.judging.roles import model_members
 from assay.memory.engine import Engine
 from assay.records import Draft, Scope
-from assay.records.panel import CheckpointResult, CheckpointState, RoleOutcome, RoleResult
+from assay.records.judging import CheckpointResult, CheckpointState, RoleOutcome, RoleResult
 from assay.records.research import (
     DIMENSIONS,
     Checkpoint,
@@ -32,8 +32,7 @@ from assay.records.research import (
     Statement,
     Synthesis,
 )
-from assay.records.research_log import EvaluatedBy, ResearchStatus
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import EvaluatedBy, ResearchStatus, TracedAnswer
 from assay.research.checkpoints import CheckpointEvaluator
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research

@@ -12,7 +12,7 @@ from tests.memory.searching.shelf import Shelf
 from assay.index import Indexes, IndexOptions
 from assay.memory.health import Health
 from assay.records import EdgeKind, Origin, Scope
-from assay.records.health import Condition, HealthReport
+from assay.records.memory_list import Condition, HealthReport
 from assay.storage import Store
 from assay.testing import NOTES, FixedClock, HashedEmbedder
 

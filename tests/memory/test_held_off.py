@@ -11,7 +11,7 @@ from tests.storage.homes import Home
 
 from assay.memory.engine import Engine
 from assay.records import SaveDecision, SaveOutcome, Scope, make_draft
-from assay.records.health import Condition
+from assay.records.memory_list import Condition
 from assay.verbs.memory import SAVE
 
 MONDAY = make_draft(title="Release day", body="Releases go out on Monday at 10:00.")

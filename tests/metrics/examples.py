@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from assay.metrics.catalog import MetricEntry
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.evaluations import Outcome, OutcomeKind
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 

@@ -11,9 +11,9 @@ from assay.errors import BadValue
 from assay.metrics import agent_memory
 from assay.metrics import agent_memory as cold_start
 from assay.metrics.agent_memory import Need
-from assay.records.equivalence import EquivalenceClasses
+from assay.records.answers import EquivalenceClasses
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.memory import Tier
-from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.sessions import SessionQuery
 
 

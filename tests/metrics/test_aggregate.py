@@ -8,7 +8,7 @@ from assay.errors import BadValue
 from assay.metrics.aggregate import UNLABELLED, Instrument, aggregate, breakdown, scores_of
 from assay.metrics.inputs import grades_by_unit, ranking_by_unit, scores_by_unit, scores_of_ranking
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.evaluations import Outcome, OutcomeKind
 
 MRR = MetricSpec.parse("mrr")
 FAILED = Outcome.missing(OutcomeKind.SYSTEM_FAILED, "timeout")

@@ -11,9 +11,8 @@ from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import anchors
-from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import GivenAnswer
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.answers import ConflictRule, FolderMode, GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
+from assay.records.evaluations import Outcome, OutcomeKind
 
 INSTALL = GoldSupport(rel_path="guide.md", heading_path="Install")
 USE = GoldSupport(rel_path="guide.md", heading_path="Use")

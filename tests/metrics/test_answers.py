@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.metrics import answers
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.rate import Rate
+from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RetrievedChunk, RubricVerdict
+from assay.records.evaluations import Outcome, OutcomeKind, Rate
 
 RubricMetric = Callable[[GivenAnswer, RubricVerdict | None], Outcome]
 

@@ -12,9 +12,8 @@ from tests.metrics.examples import check_entries, missing, value
 from assay.errors import BadValue
 from assay.metrics import channels
 from assay.metrics.channels import FusedQuery
+from assay.records.evaluations import Outcome, OutcomeKind, Rate
 from assay.records.evidence import ChannelCandidates, LoggedQuery
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.rate import Rate
 
 TWO = FusedQuery({"vector": ["a", "b", "c"], "fts5": ["b", "d"]}, ["a", "b", "d", "c"])
 

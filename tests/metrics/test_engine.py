@@ -10,7 +10,7 @@ from assay.errors import BadValue
 from assay.metrics.engine import BATCH_CELLS, Measured, Rules, ScatteredTopics, measure_batches, measure_mappings
 from assay.metrics.ranked_grades import find, without_repeats
 from assay.metrics.spec import MetricSpec, parse_specs
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
 
 SPECS = parse_specs("ndcg@10,ndcg,mrr,recall@5,precision@3,ap,success@2,rprec,bpref,rbp,judged@10,top1_chunk")

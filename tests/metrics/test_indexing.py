@@ -10,9 +10,8 @@ from tests.metrics.examples import check_entries, mean, missing, value
 from assay.errors import BadValue
 from assay.metrics import indexing
 from assay.metrics.indexing import Statistic, TokensPerChunk, VersionsFound
-from assay.records.indexed import IndexedDocument, IndexVersions
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.rate import Rate
+from assay.records.evaluations import Outcome, OutcomeKind, Rate
+from assay.records.saving import IndexedDocument, IndexVersions
 
 V1 = IndexVersions(chunker="v1", embedder="minilm", index="1")
 V2 = IndexVersions(chunker="v2", embedder="minilm", index="1")

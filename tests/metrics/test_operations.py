@@ -15,9 +15,7 @@ from assay.metrics import operations
 from assay.metrics.catalog import FromRun
 from assay.metrics.inputs import LatencySummary, RunFacts, percentile
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import Cause, Outcome, OutcomeKind
-from assay.records.rate import Rate
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import CaseRun, CaseStatus, Cause, Outcome, OutcomeKind, Rate
 
 OK, ERROR, TIMEOUT, EMPTY, SKIPPED = (CaseRun(status=status) for status in CaseStatus)
 

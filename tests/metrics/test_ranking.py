@@ -12,7 +12,7 @@ from assay.metrics.catalog import find
 from assay.metrics.engine import Rules, measure_mappings
 from assay.metrics.ranking_metrics import ENTRIES
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 
 N = None
 

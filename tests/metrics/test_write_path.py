@@ -9,9 +9,8 @@ from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.errors import BadValue
 from assay.metrics import write_path
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.rate import Rate
-from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
+from assay.records.evaluations import Outcome, OutcomeKind, Rate
+from assay.records.saving import ContradictingPair, SaveDecision, SaveTrial
 
 STORE, MERGE, SUPERSEDE, REJECT = SaveDecision
 

@@ -11,7 +11,7 @@ from tests.online.test_ladder import OFFLINE
 
 from assay.errors import BadValue
 from assay.online.trials import Trials
-from assay.records.online import Arm, VoteKind
+from assay.records.flags import Arm, VoteKind
 from assay.statistics import EProcess, EProcessRule, alpha_of_attempt, first_votes
 
 FLAG = "docscore_aggregation"

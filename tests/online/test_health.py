@@ -8,8 +8,8 @@ from tests.online.conftest import Online
 
 from assay.online.health import online_lines
 from assay.records import EvalResult, LoggedQuery, RunType
-from assay.records.health import Condition
-from assay.records.online import VoteKind
+from assay.records.flags import VoteKind
+from assay.records.memory_list import Condition
 
 
 def told(online: Online) -> dict[str, tuple[Condition, str]]:

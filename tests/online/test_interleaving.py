@@ -10,7 +10,7 @@ from tests.online.conftest import Online
 from assay.online.interleaving import TIME_TO_USE, InterleavedSearch, collect_interleaved, collect_shadow, collect_split
 from assay.online.shadow import shadow_run
 from assay.records import EventType, FeedbackEvent, Judgment, Scope, SearchRequest, SearchResult
-from assay.records.online import Arm, VoteKind
+from assay.records.flags import Arm, VoteKind
 from assay.storage import Store
 
 FLAG = "docscore_aggregation"

@@ -11,7 +11,7 @@ from tests.online.conftest import Online
 from assay.errors import InputError
 from assay.online.trials import TrialStanding, VoteResult
 from assay.records import AbTestStatus
-from assay.records.online import Arm, VoteKind
+from assay.records.flags import Arm, VoteKind
 from assay.statistics.online_tests import FEWEST_PER_ARM
 
 FLAG = "mmr"

@@ -17,7 +17,7 @@ from tests.storage.homes import Home
 from assay.errors import InputError, UnknownFlag
 from assay.online.trials import Trials, state_hash
 from assay.records import AbTestStatus, Scope
-from assay.records.online import Arm, Step, StepOutcome, VoteKind
+from assay.records.flags import Arm, Step, StepOutcome, VoteKind
 from assay.statistics.sequential import EProcess
 from assay.wiring import ladder_of
 
@@ -94,7 +94,7 @@ from assay.wiring import open_store, flags_of
 from assay.clock import SystemClock
 from assay.online.trials import Trials
 from assay.records import Scope
-from assay.records.online import Arm
+from assay.records.flags import Arm
 settings = Settings(**json.loads(sys.argv[1]))
 with open_store(settings) as store:
     trials = Trials(store=store, flags=flags_of(settings), clock=SystemClock())

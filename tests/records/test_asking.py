@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay.records.asking import Asking, asked
-from assay.records.datasets import Case, Dataset, Turn
+from assay.records.datasets import Asking, Case, Dataset, Turn, asked
 from assay.records.searching import MAX_QUERY
 
 HISTORY = (

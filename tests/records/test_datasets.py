@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from tests.formats.made import datasets
 
 from assay.errors import BadValue
-from assay.records.anchors import GoldAnchors
+from assay.records.answers import EquivalenceClasses, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.equivalence import EquivalenceClasses
 
 DATASET = Dataset(
     name="inn",

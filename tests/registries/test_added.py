@@ -44,8 +44,8 @@ from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.memory.searching.channels.registering import CHANNELS
 from assay.metrics.catalog import METRICS
 from assay.records import Scope
+from assay.records.evaluations import OutcomeKind
 from assay.records.judging import RubricKind, VerdictOutcome
-from assay.records.outcome import OutcomeKind
 from assay.systems.registry import SYSTEMS, SystemRequest, parse_spec
 
 DOCS = Dataset(

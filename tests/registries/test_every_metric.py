@@ -19,12 +19,11 @@ from assay.metrics.catalog import Cutoff, FromRecord, MetricEntry
 from assay.metrics.spec import MetricSpec
 from assay.models.budget import Prices
 from assay.records import Scope
-from assay.records.anchors import ConflictRule, GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import ConflictRule, GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evaluations import Retrieved
 from assay.records.judging import CorrectnessVerdict, RubricKind
-from assay.records.writes import SaveDecision, Written
+from assay.records.saving import SaveDecision, Written
 from assay.storage import open_store
 from assay.systems.protocol import System
 from assay.testing import FixedClock

@@ -11,8 +11,7 @@ from tests.judging.panels import ANSWER, PASSAGE, alike
 from assay.clock import Clock
 from assay.judging.panel import Panel
 from assay.records import Scope
-from assay.records.judging import JudgeKind
-from assay.records.panel import RoleResult
+from assay.records.judging import JudgeKind, RoleResult
 from assay.records.research import (
     Checkpoint,
     IterationMode,

@@ -9,7 +9,7 @@ from tests.research.made import Scripted, scores
 
 from assay.judging.panel import verdict_of
 from assay.judging.panel_options import PanelOptions
-from assay.records.panel import CheckpointState, RoleOutcome
+from assay.records.judging import CheckpointState, RoleOutcome
 from assay.records.research import Checkpoint, roles_at
 from assay.research.checkpoints import CheckpointEvaluator, dimensions_below_bar, passes
 from assay.research.options import CheckpointOptions, ResearchOptions

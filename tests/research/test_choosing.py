@@ -13,8 +13,7 @@ from tests.research.made import Planning, pipeline, scores
 
 from assay.records import Scope
 from assay.records.research import Citation, Passage, Plan, Statement, Synthesis
-from assay.records.research_log import StoredResearch
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import StoredResearch, TracedAnswer
 from assay.research.attempts import AttemptStanding, choose_answer, choose_plan, find_chosen_answer, find_chosen_plan
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
 from assay.research.rating import find_citations

@@ -11,7 +11,7 @@ from tests.judging.panels import alike, material, panel, saying
 from assay.errors import BadValue
 from assay.judging.panel_options import WEIGHTS
 from assay.judging.prompts import parse_prompt
-from assay.records.panel import PanelState, RoleOutcome
+from assay.records.judging import PanelState, RoleOutcome
 from assay.records.research import Checkpoint, Material
 from assay.research.custom import CustomDimension, with_custom
 from assay.testing import ScriptedModel

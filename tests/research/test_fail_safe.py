@@ -14,10 +14,9 @@ from tests.research.made import Answering, Planning, members, pipeline, scores
 
 from assay.errors import StoreFull
 from assay.records import Scope
-from assay.records.panel import CheckpointState, RoleOutcome, RoleResult
+from assay.records.judging import CheckpointState, RoleOutcome, RoleResult
 from assay.records.research import Checkpoint, Material, roles_at
-from assay.records.research_log import ResearchStatus
-from assay.records.researched import NoticeKind
+from assay.records.research_log import NoticeKind, ResearchStatus
 from assay.research.checkpoints import evaluate_safely, notify_safely, store_safely
 from assay.research.events import StageEvent
 from assay.research.options import CheckpointOptions, ResearchOptions

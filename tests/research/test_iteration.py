@@ -9,9 +9,9 @@ from tests.storage.samples import AT
 
 from assay.judging.panel import verdict_of
 from assay.judging.panel_options import PanelOptions
-from assay.records.panel import CheckpointResult
+from assay.records.judging import CheckpointResult
 from assay.records.research import Checkpoint, IterationMode
-from assay.records.researched import PlanAttempt
+from assay.records.research_log import PlanAttempt
 from assay.research.attempts import best_of, decide, failure_of, feedback_on, recommend_mode
 from assay.research.checkpoints import result_of
 

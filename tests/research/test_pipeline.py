@@ -13,10 +13,9 @@ from tests.research.made import Answering, Finding, Planning, pipeline, scores
 
 from assay.errors import BadValue, RecordNotFound
 from assay.records import Scope
-from assay.records.panel import CheckpointState, RoleOutcome, RoleResult, Trigger
+from assay.records.judging import CheckpointState, RoleOutcome, RoleResult, Trigger
 from assay.records.research import Checkpoint, IterationMode, Material, roles_at
-from assay.records.research_log import EvaluatedBy, ResearchStatus
-from assay.records.researched import NoticeKind
+from assay.records.research_log import EvaluatedBy, NoticeKind, ResearchStatus
 from assay.research.events import EventKind, StageEvent
 from assay.research.options import CheckpointOptions, FailAction, ResearchOptions
 from assay.research.search import FoundPassages

@@ -10,7 +10,7 @@ import pytest
 from assay.errors import InputError, RecordNotFound
 from assay.memory.engine import Engine
 from assay.records import Draft, Scope
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.research.rating import find_citations, rate, rating_of
 from assay.settings import Settings
 from assay.wiring import open_engine, open_research

@@ -13,7 +13,7 @@ from tests.research.made import members, scores
 from assay.judging.builtin.similar_questions import AlikeQuestions
 from assay.judging.panel import Panel
 from assay.judging.panel_options import PanelOptions
-from assay.records.panel import CheckpointState
+from assay.records.judging import CheckpointState
 from assay.records.research import Checkpoint, PlannedQuery
 from assay.research.checkpoints import TAKEN_OVER, CheckpointEvaluator, SimilarEvaluations
 from assay.research.options import ResearchOptions

@@ -12,7 +12,7 @@ from tests.server.serving import FOREIGN, OWN
 
 from assay.errors import InputError, RecordNotFound, ServerBusy
 from assay.records import IdFactory
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
 from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions
 from assay.testing import FixedClock

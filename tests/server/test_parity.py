@@ -21,8 +21,8 @@ from assay.mcp.host import Host
 from assay.mcp.tool import Calling
 from assay.mcp.tools import BY_NAME
 from assay.records import SearchRequest
-from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.run_results import CaveatKind, caveats_about
 from assay.settings import load_settings
 from assay.testing import FixedClock
 

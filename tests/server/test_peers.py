@@ -14,7 +14,7 @@ import requests
 from tests.server.serving import BOUND_S, FOREIGN, OWN, served, services_at
 
 from assay.errors import InputError, RecordNotFound
-from assay.records.researched import ResearchAnswer
+from assay.records.research_log import ResearchAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
 from assay.server.live import LOST, LiveQuestion
 from assay.server.peers import Peers

@@ -17,7 +17,7 @@ from starlette.types import Message
 from tests.server.serving import BOUND_S, OWN, served, services_at
 
 from assay.errors import InputError
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
 from assay.server.serving import GOODBYE_S
 from assay.server.streaming import DROPPED, EVENTS_KEPT, EventFeed, EventStreams, FeedEvent, as_sent, stream_work

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import BadValue
 from assay.records import Scope
-from assay.records.owned_files import FileKind, OwnedFile
+from assay.records.access import FileKind, OwnedFile
 from assay.storage import Store
 from assay.testing import FixedClock
 

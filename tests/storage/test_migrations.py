@@ -17,7 +17,7 @@ from tests.storage.homes import BOUND_S, Home, raw
 
 from assay.errors import AssayError, MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
 from assay.records import IdFactory, Scope
-from assay.records.owned_files import FileKind
+from assay.records.access import FileKind
 from assay.storage import AllOf, Store, open_store, schema
 from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url

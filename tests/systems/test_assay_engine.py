@@ -14,7 +14,7 @@ from assay import wiring
 from assay.errors import NotCovered, NothingMeasured, SettingError
 from assay.evaluation.running.runner import run
 from assay.records import Edge, EdgeKind, Origin, Scope, Tier
-from assay.records.anchors import FolderMode, GoldAnchors, GoldSupport
+from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Document
 from assay.settings import default_cache, load_settings
 from assay.systems.boundary import Asker, Terms

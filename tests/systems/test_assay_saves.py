@@ -13,8 +13,8 @@ from assay.errors import InputError
 from assay.evaluation.datasets import export_dataset, load_dataset
 from assay.evaluation.running.runner import run
 from assay.records.datasets import Dataset
-from assay.records.runs import CaseStatus
-from assay.records.writes import SaveDecision
+from assay.records.evaluations import CaseStatus
+from assay.records.saving import SaveDecision
 
 SPEC = "assay:embedder.kind=static"
 KINDS = ("changed_number", "unrelated", "restatement")

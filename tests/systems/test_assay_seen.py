@@ -12,7 +12,7 @@ from tests.systems.sample import dataset, grades
 from assay import wiring
 from assay.evaluation.running.runner import run
 from assay.records import Edge, EdgeKind
-from assay.records.anchors import FolderMode, GoldAnchors, GoldSupport
+from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Document, SessionContext
 from assay.records.evaluations import Seen
 from assay.systems.boundary import Asker, Terms

@@ -11,8 +11,7 @@ import pytest
 from tests.systems.sample import CASES, TEXTS, Given
 
 from assay.records.answers import GivenAnswer
-from assay.records.evaluations import CaseResult, Retrieved, Seen
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System
 

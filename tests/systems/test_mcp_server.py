@@ -19,8 +19,7 @@ from tests.systems.sample import CASES, dataset
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
 from assay.network import ANYWHERE
 from assay.records.datasets import Case
-from assay.records.evaluations import CaseResult
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus
 from assay.systems.boundary import Asker, Terms
 from assay.systems.mcp_connection import McpConnection, McpMapping, SearchCall, ServerStart, read_mapping
 from assay.systems.mcp_server import McpServer, open_server

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import BadValue
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.systems.replies import read_answer, read_reply
 
 

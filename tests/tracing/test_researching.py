@@ -16,7 +16,7 @@ from tests.research.made import Planning, Script, pipeline, scores
 
 from assay.records import Draft, Scope
 from assay.records.research import Checkpoint
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.research.pipeline import ResearchPipeline
 from assay.settings import Settings
 from assay.storage import Store, open_store

@@ -15,8 +15,8 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import keep_row
 from assay.evaluation.shelf import file_key
 from assay.records import Scope
+from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.owned_files import FileKind
 from assay.testing import FixedClock
 
 NAME = "tiny"

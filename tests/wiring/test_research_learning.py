@@ -11,9 +11,8 @@ from tests.analysis.made import AT, scored, session
 
 from assay.memory.engine import Engine
 from assay.records import Draft, EventType, FeedbackEvent, Scope
-from assay.records.panel import CheckpointResult
-from assay.records.research_log import EvaluatedBy
-from assay.records.researched import TracedAnswer
+from assay.records.judging import CheckpointResult
+from assay.records.research_log import EvaluatedBy, TracedAnswer
 from assay.research.checkpoints import TAKEN_OVER
 from assay.settings import Settings
 from assay.testing import FixedClock

@@ -8,7 +8,7 @@ from typing import Any
 from assay.cli.plain import plain
 from assay.evaluation.datasets import Checked, Finding, Import
 from assay.formats.grid import grid
-from assay.records.dataset_overview import DatasetOverview, LeastMedianMost
+from assay.records.datasets import DatasetOverview, LeastMedianMost
 
 FINDINGS_SHOWN = 20
 """Of each severity; --json has them all."""

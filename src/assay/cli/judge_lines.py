@@ -11,8 +11,8 @@ from assay.evaluation.results import shown_value
 from assay.formats.grid import grid
 from assay.judging.calibration import EVIDENCE
 from assay.metrics.aggregate import Aggregate
+from assay.records.evaluations import OutcomeKind
 from assay.records.judging import Calibration, Usage
-from assay.records.outcome import OutcomeKind
 
 if TYPE_CHECKING:
     from assay.evaluation.run_judging import JudgedRun

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from assay.records.plain import plain
+from assay.records.fields import plain
 
 __all__ = ["plain"]

@@ -23,7 +23,7 @@ from assay.access import Access, Grant
 from assay.cli.options import Common, print_json, shape
 from assay.network import OFFLINE_VARIABLE
 from assay.records import Scope
-from assay.records.caveats import Caveat, CaveatKind
+from assay.records.run_results import Caveat, CaveatKind
 from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_settings
 from assay.verbs import Caller, Verb
 from assay.verbs import Surface as VerbSurface

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import require
+from assay.records.fields import require
 
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], None]

@@ -24,9 +24,8 @@ from assay.formats.strict_json import indented, one_line, read_object
 from assay.hashing import canonical_json, content_hash
 from assay.metrics.catalog import describe_added, recall
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind, read_caveat
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Outcome, OutcomeKind
+from assay.records.run_results import Caveat, CaveatKind, read_caveat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,10 +21,17 @@ from assay.metrics.engine import Measured
 from assay.metrics.inputs import LatencySummary
 from assay.metrics.operations import latency_summary
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind
-from assay.records.evaluations import CaseResult, Retrieved, RunManifest
-from assay.records.outcome import Cause, Outcome, OutcomeKind
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import (
+    CaseResult,
+    CaseRun,
+    CaseStatus,
+    Cause,
+    Outcome,
+    OutcomeKind,
+    Retrieved,
+    RunManifest,
+)
+from assay.records.run_results import Caveat, CaveatKind
 from assay.statistics import Comparison
 
 COLD, COLD_MS = 3.0, 10.0

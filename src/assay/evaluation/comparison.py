@@ -21,10 +21,11 @@ from assay.evaluation.readings import METRICS, Reading, differing, has_direction
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind, caveats_about
-from assay.records.outcome import OutcomeKind
-from assay.records.plain import plain
+from assay.records.evaluations import OutcomeKind
+from assay.records.fields import plain
 from assay.records.run_results import (
+    Caveat,
+    CaveatKind,
     ComparedMetric,
     ComparedRun,
     ComparisonResult,
@@ -33,6 +34,7 @@ from assay.records.run_results import (
     ListAgreement,
     Mover,
     OneSided,
+    caveats_about,
 )
 from assay.statistics import Comparison, Pairs, Rules, compare_all, first_of_each_test, rank_agreement
 

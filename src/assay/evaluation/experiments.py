@@ -31,9 +31,9 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.formats.files import write_lines, writing
 from assay.records import values
-from assay.records.checked import one_of, require
 from assay.records.datasets import Dataset
-from assay.records.ids import IdFactory
+from assay.records.fields import one_of, require
+from assay.records.scope import IdFactory
 from assay.statistics import Comparison, alpha_of_attempt
 from assay.systems.protocol import System
 

@@ -19,12 +19,10 @@ from assay.metrics.aggregate import Aggregate, Scores, aggregate, breakdown, sco
 from assay.metrics.inputs import CaseView
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import GivenAnswer
-from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.evaluations import CaseResult, CaseStatus, Outcome, RunManifest
 from assay.records.judging import RubricKind, StoredVerdict, Usage, VerdictOutcome
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseStatus
+from assay.records.run_results import Caveat, CaveatKind
 
 JUDGE = "judge"
 """Under which a run's instrument names its judges, and its subject says whether gates may listen to them."""

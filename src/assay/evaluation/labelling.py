@@ -25,9 +25,9 @@ from assay.formats.files import write_lines, writing
 from assay.formats.strict_json import Keys, made, one_line, raise_it, read_lines
 from assay.private_files import make_private_folder, open_private
 from assay.records import Judgment, Scope, heading_path, values
-from assay.records.checked import allow, one_of, require
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evidence import HIGHEST_GRADE, JudgmentSource
+from assay.records.fields import allow, one_of, require
 from assay.statistics import Agreement, cohen_kappa, krippendorff_alpha
 from assay.text.sections import document_sections
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from assay.clock import Clock
-    from assay.records.anchors import GoldSupport
+    from assay.records.answers import GoldSupport
     from assay.storage import Store, Work  # needs an extra that a run without a store does not
 
 

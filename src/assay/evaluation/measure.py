@@ -23,9 +23,9 @@ from assay.metrics.aggregate import Aggregate, Instrument, aggregate
 from assay.metrics.catalog import Better
 from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 from assay.records.rankings import QrelTable
+from assay.records.run_results import Caveat, CaveatKind
 from assay.statistics import Comparison, Pairs, compare_all
 
 

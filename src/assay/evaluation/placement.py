@@ -34,16 +34,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import NothingMeasured
 from assay.metrics.anchors import is_unplaced
-from assay.records.anchors import GoldSupport, PlacedChunk, RetrievedChunk, Spot
-from assay.records.caveats import Caveat, CaveatKind
+from assay.records.answers import GoldSupport, PlacedChunk, RetrievedChunk, Spot
 from assay.records.heading_path import SEPARATOR, lies_under
+from assay.records.run_results import Caveat, CaveatKind
 from assay.text.sections import document_sections
 
 if TYPE_CHECKING:
     from assay.metrics.spec import MetricSpec
     from assay.records.datasets import Case, Dataset, Document
-    from assay.records.evaluations import CaseResult, Retrieved
-    from assay.records.outcome import Outcome
+    from assay.records.evaluations import CaseResult, Outcome, Retrieved
 
 # --- Copies: documents that are in a corpus more than once ---
 #

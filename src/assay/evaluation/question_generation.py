@@ -21,9 +21,9 @@ from assay.evaluation.datasets.checks import GENERATED
 from assay.formats.anchored import RANKED_UNIT, NoteFiles, list_notes, read_note
 from assay.models.chat import ChatModel, ChatRequest, Message
 from assay.records import heading_path
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.document_kinds import KINDS, count_by_kind, kind_of
+from assay.records.memory import KINDS, count_by_kind, kind_of
 from assay.text.sections import document_sections
 from assay.text.terms import words
 

@@ -17,11 +17,8 @@ from assay.metrics.catalog import Better
 from assay.metrics.inputs import LatencySummary, mean
 from assay.metrics.operations import Failures, failures, latency_summary
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat
-from assay.records.evaluations import CaseResult
-from assay.records.outcome import Outcome
-from assay.records.run_results import Difference
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome
+from assay.records.run_results import Caveat, Difference
 
 METRICS = "metrics"
 """The field of an instrument that defines each metric, by its name."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.evaluation.waterfall import Fate, Stage, Waterfall
 from assay.metrics.operations import TOTAL
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult

@@ -25,12 +25,17 @@ from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind, caveats_about, read_caveat
-from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.outcome import Cause, Outcome, OutcomeKind
-from assay.records.rate import Rate
-from assay.records.run_results import LatencyValues, MetricValue, RateValue, RunSummary
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
+from assay.records.run_results import (
+    Caveat,
+    CaveatKind,
+    LatencyValues,
+    MetricValue,
+    RateValue,
+    RunSummary,
+    caveats_about,
+    read_caveat,
+)
 from assay.statistics import Interval
 
 PerCase = Mapping[str, Outcome]

@@ -30,13 +30,8 @@ from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canari
 from assay.judging.persistence import to_stored_verdict
 from assay.models.budget import costs_of
 from assay.models.chat import alias_reason
-from assay.records.caveats import Caveat, CaveatKind
-from assay.records.judging import (
-    Calibration,
-    JudgeInput,
-    RubricKind,
-    StoredVerdict,
-)
+from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
+from assay.records.run_results import Caveat, CaveatKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,17 +16,16 @@ from assay.metrics.inputs import CaseView, relevant_to
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.metrics.write_path import superseded
 from assay.records import values
-from assay.records.anchors import FolderMode
+from assay.records.answers import FolderMode
 from assay.records.memory import Tier
+from assay.records.saving import SaveDecision
 from assay.records.searching import Channel
-from assay.records.writes import SaveDecision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assay.records.datasets import Case, Dataset
-    from assay.records.evaluations import CaseResult
-    from assay.records.outcome import Outcome
+    from assay.records.evaluations import CaseResult, Outcome
 
 # --- Floors: values that must be reached ---
 #

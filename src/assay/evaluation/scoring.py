@@ -36,10 +36,9 @@ from assay.metrics.engine import Measured, Rules, measure_mappings
 from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
 from assay.metrics.spec import MetricSpec
-from assay.records.caveats import Caveat, CaveatKind
 from assay.records.datasets import Case, Dataset
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import CaseRun, CaseStatus, Outcome
+from assay.records.run_results import Caveat, CaveatKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -31,8 +31,8 @@ from assay.evaluation.reporting.building import around
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.records import Scope
+from assay.records.access import FileKind
 from assay.records.datasets import Dataset
-from assay.records.owned_files import FileKind
 from assay.records.values import MAX_SHORT_LABEL
 
 if TYPE_CHECKING:

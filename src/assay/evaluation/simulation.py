@@ -22,8 +22,7 @@ from assay.memory.learning.exposure import MARGIN, SURE, Numbers, has_grown, mos
 from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import EvalResult, Origin, RunType, Scope, SearchRequest
-from assay.records.cycle_evidence import cycle_evidence, evidence_to_json
-from assay.records.learning import Observation, TermState
+from assay.records.learning import Observation, TermState, cycle_evidence, evidence_to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,11 +15,10 @@ from enum import StrEnum
 
 from assay.evaluation.placement import copies_in, copy_units, place_results
 from assay.metrics.anchors import matches, may_match
-from assay.records.anchors import GoldSupport, RetrievedChunk
+from assay.records.answers import GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult, Retrieved, Seen
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.records.heading_path import SEPARATOR
-from assay.records.runs import CaseStatus
 
 
 class Step(StrEnum):

@@ -19,9 +19,9 @@ from assay.formats.files import inside, write_lines
 from assay.formats.golden import read_content
 from assay.formats.strict_json import Keys, Refuse, made, one_line, raise_it, read_lines, texts
 from assay.records import heading_path
-from assay.records.anchors import FolderMode, GoldAnchors
+from assay.records.answers import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.document_kinds import KINDS, Markup, kind_of
+from assay.records.memory import KINDS, Markup, kind_of
 
 FILE_NAME = "cases.jsonl"
 VAULT = "vault"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue
 from assay.formats.strict_json import Keys, a_list, a_moment, an_object, texts
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Turn
 
 if TYPE_CHECKING:

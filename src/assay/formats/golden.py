@@ -31,9 +31,8 @@ from assay.formats.strict_json import (
     read_object,
     texts,
 )
-from assay.records.anchors import FolderMode
+from assay.records.answers import EquivalenceClasses, FolderMode
 from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext
-from assay.records.equivalence import EquivalenceClasses
 from assay.records.evidence import JudgmentSource
 from assay.records.memory import Edge, Format, Tier
 from assay.regular_files import read_regular

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.files import blocks
-from assay.records.repeats import first_repeated
+from assay.records.fields import first_repeated
 
 if TYPE_CHECKING:
     from pathlib import Path

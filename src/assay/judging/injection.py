@@ -19,7 +19,7 @@ from assay.records.research import Dimension, Material, Passage, Plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assay.records.panel import RoleResult
+    from assay.records.judging import RoleResult
 
 # --- Marking, cleaning and searching judged text ---
 #

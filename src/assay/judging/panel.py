@@ -17,7 +17,7 @@ from assay.judging.panel_options import AggregatedScores, PanelOptions, aggregat
 from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
-from assay.records.panel import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
+from assay.records.judging import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

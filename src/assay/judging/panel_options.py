@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import require
+from assay.records.fields import require
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.records.panel import RoleResult
+    from assay.records.judging import RoleResult
 
 # --- Options ---
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from assay.errors import BadValue, MalformedFile
 from assay.hashing import bucket
 from assay.records import values
+from assay.records.fields import read_toml_text
 from assay.records.research import Role
 from assay.records.research_log import LONGEST_PROMPT, PromptSplit, PromptVersion
-from assay.records.toml_text import read_toml_text
 from assay.text.terms import normalised_phrase
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import BadValue
 from assay.judging.protocol import AnyJudge, Judging
-from assay.records.checked import one_of
+from assay.records.fields import one_of
 from assay.records.judging import (
     AbstentionVerdict,
     CorrectnessVerdict,

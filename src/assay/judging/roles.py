@@ -18,8 +18,7 @@ from assay.judging.prompts import Prompt
 from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
-from assay.records.judging import JudgeKind
-from assay.records.panel import RoleOutcome, RoleResult
+from assay.records.judging import JudgeKind, RoleOutcome, RoleResult
 from assay.records.research import DIMENSIONS, Checkpoint, Issue, Material, Role, roles_at
 
 MAX_TOKENS = 1_024

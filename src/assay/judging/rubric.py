@@ -19,15 +19,8 @@ from assay.hashing import content_hash
 from assay.models.chat import storable
 from assay.models.structured import UnreadableReply, last_object
 from assay.records import values
-from assay.records.checked import one_of
-from assay.records.judging import (
-    AbstentionVerdict,
-    CorrectnessVerdict,
-    GroundednessVerdict,
-    RubricKind,
-    Verdict,
-)
-from assay.records.toml_text import read_toml_text
+from assay.records.fields import one_of, read_toml_text
+from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, RubricKind, Verdict
 from assay.regular_files import read_regular_text
 
 # --- The part of JSON Schema that verdicts need ---

@@ -39,8 +39,8 @@ from assay.records import (
     TaskReport,
     Why,
 )
-from assay.records.checked import one_of
-from assay.records.importing import ExportFormat, ImportFormat
+from assay.records.fields import one_of
+from assay.records.saving import ExportFormat, ImportFormat
 from assay.storage import Store
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.rescanning import Rescanning
     from assay.memory.saving import Saver
-    from assay.records.health import HealthReport
     from assay.records.learning import Observation, Observed, Validated
+    from assay.records.memory_list import HealthReport
 
 FOLD_FROM = 1_000
 """New chunks from which it pays to fold them at once: the next process then need not read them one by one."""

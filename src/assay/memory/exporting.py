@@ -21,7 +21,7 @@ from assay.memory.portable import Exported, export_jsonl
 from assay.memory.saving.structure import RESERVED
 from assay.private_files import make_private_folder
 from assay.records import Format, MemoryFilter, MemoryRecord, MemoryStatus, Scope
-from assay.records.importing import ExportFormat
+from assay.records.saving import ExportFormat
 from assay.storage import Store, Work
 
 PAGE = 500

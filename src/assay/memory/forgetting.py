@@ -21,7 +21,7 @@ from assay.index import Indexes
 from assay.memory.saving import forgotten
 from assay.memory.saving.structure import RESERVED
 from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titled
-from assay.records.plain import plain
+from assay.records.fields import plain
 from assay.storage import Marks, Store, Work
 from assay.storage.erasing import Searched, search
 from assay.storage.known_files import files_holding, strike_files

@@ -24,7 +24,7 @@ from assay.memory.searching.channels.trigger import is_ordinary
 from assay.memory.searching.guard import Failures, Guard
 from assay.memory.searching.searcher import Searcher
 from assay.records import Channel, Filters, MemoryRecord, Mode, Origin, Scope, SearchRequest, SearchResult
-from assay.records.health import Condition, HealthLine, HealthReport, report_health
+from assay.records.memory_list import Condition, HealthLine, HealthReport, report_health
 from assay.storage import Store, Work
 from assay.text.terms import normalised_phrase
 

@@ -21,7 +21,7 @@ from assay.formats.memory_files.markdown import LINKS_TO
 from assay.memory.ingesting.missing import Known
 from assay.memory.saving import Refused, Saver, structure
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
-from assay.records.importing import ImportFormat, ImportItem, ImportLink, ImportProblem
+from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem
 from assay.storage import Store, Work
 
 EDGES_AT_A_TIME = 500

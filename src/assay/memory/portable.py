@@ -26,9 +26,9 @@ from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.structure import RESERVED
 from assay.memory.saving.writing import tokens_of
 from assay.records import Draft, Edge, MemoryRecord, MemoryStatus, Scope, Tier
-from assay.records.importing import ImportFormat, ImportProblem
+from assay.records.fields import plain
 from assay.records.learning import LearnedTerm
-from assay.records.plain import plain
+from assay.records.saving import ImportFormat, ImportProblem
 from assay.storage import Saved, SaveRecord, Store, Work
 
 VERSION = 1

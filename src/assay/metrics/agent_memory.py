@@ -17,9 +17,9 @@ from assay.metrics import outcomes
 from assay.metrics.aggregate import LEVEL, Aggregate
 from assay.metrics.catalog import Better, Cutoff, FromCase, FromCases, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, first, mean, reciprocal_rank
-from assay.records.equivalence import NO_CLASSES, EquivalenceClasses
+from assay.records.answers import NO_CLASSES, EquivalenceClasses
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.memory import Tier
-from assay.records.outcome import Outcome, OutcomeKind
 from assay.records.sessions import SessionQuery
 from assay.statistics.intervals import ratio_interval
 

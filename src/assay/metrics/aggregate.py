@@ -19,7 +19,7 @@ from assay.hashing import content_hash
 from assay.metrics.catalog import Better
 from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import Outcome, OutcomeKind
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from assay.metrics import outcomes
 from assay.metrics.answers import of_answer, unanswered
 from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, check_cutoff
-from assay.records.anchors import (
+from assay.records.answers import (
     ConflictRule,
     FolderMode,
+    GivenAnswer,
     GoldAnchors,
     GoldSupport,
     PlacedChunk,
     RetrievedChunk,
     Spot,
 )
-from assay.records.answers import GivenAnswer
+from assay.records.evaluations import Cause, Outcome
 from assay.records.heading_path import lies_under
-from assay.records.outcome import Cause, Outcome
 
 Chunks = Sequence[RetrievedChunk]
 Hits = Sequence[set[int]]

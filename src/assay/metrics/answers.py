@@ -19,8 +19,8 @@ from assay.metrics.catalog import Better, Cutoff, FromCase, FromRun, MetricEntry
 from assay.metrics.inputs import CaseView, RunFacts
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.judging import RubricKind
-from assay.records.outcome import Outcome, OutcomeKind
 from assay.text.claims import claims
 
 HIGHEST_SCORE = 5.0

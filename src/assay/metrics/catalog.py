@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from assay.errors import BadValue, ExtensionFailed, UnknownMetric
 from assay.metrics import outcomes
-from assay.records.checked import one_of
-from assay.records.outcome import Outcome
+from assay.records.evaluations import Outcome
+from assay.records.fields import one_of
 from assay.registry import Registry, describe_origin, hash_function
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from typing import NamedTuple
 from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, check_cutoff, first
+from assay.records.evaluations import Cause, Outcome, Rate
 from assay.records.evidence import LoggedQuery
-from assay.records.outcome import Cause, Outcome
-from assay.records.rate import Rate
 
 Lists = Mapping[str, Sequence[str]]
 UNTOLD = "the system does not tell of its channels"

@@ -25,7 +25,7 @@ from assay.metrics.ordering import Rows, rank_grades
 from assay.metrics.ranked_grades import grades_of, with_topic, without_repeats
 from assay.metrics.ranking import Columns, Judged, Kernel, Question, columns_of
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
 
 ORDER_SEEN = 10

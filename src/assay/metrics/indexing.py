@@ -15,9 +15,8 @@ from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
-from assay.records.indexed import IndexedDocument, IndexVersions
-from assay.records.outcome import Outcome
-from assay.records.rate import Rate
+from assay.records.evaluations import Outcome, Rate
+from assay.records.saving import IndexedDocument, IndexVersions
 
 ANY_REASON = "any"
 

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import BadValue
 from assay.metrics.spec import MetricSpec
-from assay.records.answers import GivenAnswer, RubricVerdict
-from assay.records.equivalence import NO_CLASSES, EquivalenceClasses
-from assay.records.evaluations import Retrieved, Seen
+from assay.records.answers import NO_CLASSES, EquivalenceClasses, GivenAnswer, RubricVerdict
+from assay.records.evaluations import Outcome, OutcomeKind, Retrieved, Seen
 from assay.records.judging import RubricKind, StoredVerdict, VerdictOutcome
-from assay.records.outcome import Outcome, OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
     from assay.metrics.spec import MetricSpec
     from assay.records.datasets import Case, Dataset
-    from assay.records.rate import Rate
+    from assay.records.evaluations import Rate
 
 
 # --- One case ---

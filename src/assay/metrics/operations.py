@@ -17,9 +17,7 @@ from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import LatencySummary, RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import Outcome
-from assay.records.rate import Rate
-from assay.records.runs import CaseRun, CaseStatus
+from assay.records.evaluations import CaseRun, CaseStatus, Outcome, Rate
 
 TOTAL = "total"
 """The stage that stands for the whole case."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.records.outcome import Cause, Outcome, OutcomeKind
+from assay.records.evaluations import Cause, Outcome, OutcomeKind
 
 NO_JUDGE_ASKED = "no judge was asked for this metric"
 """The reason of a metric that only a judge can decide, while no judge was asked."""

@@ -15,10 +15,9 @@ from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, first
 from assay.records.datasets import Dataset
+from assay.records.evaluations import Outcome, OutcomeKind, Rate
 from assay.records.memory import EdgeKind
-from assay.records.outcome import Outcome, OutcomeKind
-from assay.records.rate import Rate
-from assay.records.writes import ContradictingPair, SaveDecision, SaveTask, SaveTrial, Written
+from assay.records.saving import ContradictingPair, SaveDecision, SaveTask, SaveTrial, Written
 
 
 def save_accuracy(trial: SaveTrial) -> Outcome:

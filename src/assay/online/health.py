@@ -15,7 +15,7 @@ from assay.memory.engine import Engine
 from assay.memory.learning.standing import Standing
 from assay.online.ladder import SHADOWED, summarise_shadows
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
-from assay.records.health import Condition, HealthLine
+from assay.records.memory_list import Condition, HealthLine
 from assay.statistics.independent_samples import change_point
 from assay.storage import Work
 

@@ -28,7 +28,7 @@ from assay.records import (
     SearchRequest,
     SearchResult,
 )
-from assay.records.online import Arm, Interleaving, VoteKind
+from assay.records.flags import Arm, Interleaving, VoteKind
 from assay.statistics.online_tests import Drafted, credit, team_draft
 
 if TYPE_CHECKING:

@@ -30,13 +30,13 @@ from assay.online.graduation import (
 from assay.online.shadow import DROPPED
 from assay.online.trials import Trials, TrialStanding, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
-from assay.records.online import LadderStep, Step, StepOutcome
+from assay.records.flags import LadderStep, Step, StepOutcome
 from assay.statistics.intervals import bootstrap_mean
 
 if TYPE_CHECKING:
     from assay.clock import Clock
     from assay.evaluation.results import RunResult
-    from assay.records.outcome import Outcome
+    from assay.records.evaluations import Outcome
     from assay.storage import Store, Work
 
 # --- The ladder and its steps ---

@@ -7,13 +7,25 @@ What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` 
 `indexed` how it ran and was indexed, `equivalence` what counts as the same, `outcome` and `rate` what came of it.
 """
 
-from assay.records.anchors import ConflictRule, FolderMode, GoldAnchors, GoldSupport, RetrievedChunk
-from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
-from assay.records.equivalence import EquivalenceClasses
+from assay.records.answers import (
+    AnsweredCase,
+    Claim,
+    ConflictRule,
+    EquivalenceClasses,
+    FolderMode,
+    GivenAnswer,
+    GoldAnchors,
+    GoldSupport,
+    RetrievedChunk,
+    RubricVerdict,
+)
 from assay.records.erasing import Erased, ErasedMemory, ErasurePlan, Forget, Titled
+from assay.records.evaluations import CaseRun, CaseStatus, Rate
 from assay.records.evidence import (
     AbTest,
     AbTestStatus,
+    AuditEntry,
+    Change,
     ChannelCandidates,
     EvalResult,
     EventType,
@@ -21,51 +33,45 @@ from assay.records.evidence import (
     Judgment,
     JudgmentSource,
     LoggedQuery,
+    LogPosition,
+    Operation,
     Origin,
+    RowKind,
     RunType,
     ShadowRun,
 )
-from assay.records.history import AuditEntry, Change, LogPosition, Operation, RowKind
-from assay.records.ids import IdFactory
-from assay.records.indexed import IndexedDocument, IndexVersions
-from assay.records.memory import (
-    Author,
-    AuthorKind,
-    Chunk,
-    Edge,
-    EdgeKind,
-    Format,
-    MemoryRecord,
-    MemoryStatus,
-    Tier,
-)
+from assay.records.memory import Author, AuthorKind, Chunk, Edge, EdgeKind, Format, MemoryRecord, MemoryStatus, Tier
 from assay.records.memory_list import (
     FolderCounts,
     MemoryFilter,
     MemoryLine,
     MemoryList,
     MemoryPage,
+    Reason,
     SaveLine,
     ShownEdge,
     ShownMemory,
+    Why,
     line_of,
 )
-from assay.records.rate import Rate
-from assay.records.reasons import Reason, Why
-from assay.records.runs import CaseRun, CaseStatus
 from assay.records.saving import (
+    ContradictingPair,
     Draft,
     ForgottenMemory,
+    IndexedDocument,
+    IndexVersions,
     Inherited,
     Mask,
     Nearest,
     Quality,
     QualityPart,
+    SaveDecision,
     SaveOutcome,
+    SaveTrial,
     Step,
     make_draft,
 )
-from assay.records.scope import DEFAULT_TENANT, Scope
+from assay.records.scope import DEFAULT_TENANT, IdFactory, Scope
 from assay.records.searching import (
     Boost,
     Channel,
@@ -106,7 +112,6 @@ from assay.records.sessions import (
     TaskReport,
     search_line,
 )
-from assay.records.writes import ContradictingPair, SaveDecision, SaveTrial
 
 __all__ = [
     "DEFAULT_TENANT",

@@ -1,4 +1,8 @@
-"""Who may reach a server: how far access goes, and tokens and sign-ins as the store keeps them, never their text."""
+"""Access to a server: grants, tokens, sign-ins and owners of files.
+
+- Grants, tokens and sign-ins.
+- Owners of files.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from assay.records import values
-from assay.records.checked import allow, one_of, require
+from assay.records.fields import allow, one_of, require
+
+# --- Grants, tokens and sign-ins ---
 
 TOKEN_SHAPE = re.compile(r"assay_[A-Za-z0-9_-]{43}")
 """What the text of every token looks like."""
@@ -179,3 +185,33 @@ class RequestKey:
         require(self, values.moment, "created_at")
         allow(self, values.count, "status")
         allow(self, values.text, "answer")
+
+
+# --- Owners of files ---
+
+
+class FileKind(StrEnum):
+    """What a tenant can own outside the database."""
+
+    RUN = "run"
+    DATASET = "dataset"
+    LABELS = "labels"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnedFile:
+    """One file or folder of a tenant."""
+
+    kind: FileKind
+    name: str
+    """The id of a run, which no other run ever has; the whole path of anything else."""
+    principal: str
+    """Who made it; empty where nobody wrote that down."""
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        require(self, one_of(FileKind), "kind")
+        require(self, values.short_label, "name")
+        require(self, values.optional_label, "principal")
+        require(self, values.moment, "created_at")

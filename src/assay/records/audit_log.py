@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.records.history import AuditEntry
+from assay.records.evidence import AuditEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,8 @@
-"""A golden dataset in memory: documents, cases with what is expected of each, and how its grades are to be read.
+"""Golden datasets: documents, cases, expectations, and their overview.
 
-One model for every file format. What identifies a dataset is its content: `Dataset.content_hash` is part of every
-number measured on it. It does not move with the order of documents, cases or grades, nor with words about the dataset.
+- Documents, cases and datasets.
+- The question of a case within a conversation.
+- Datasets in numbers.
 """
 
 from __future__ import annotations
@@ -9,19 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from assay.errors import BadValue
 from assay.hashing import canonical_json, content_hash
 from assay.records import values
-from assay.records.anchors import FolderMode, GoldAnchors
-from assay.records.checked import allow, one_of, require
-from assay.records.equivalence import EquivalenceClasses
+from assay.records.answers import EquivalenceClasses, FolderMode, GoldAnchors
 from assay.records.evidence import JudgmentSource
+from assay.records.fields import allow, one_of, require
 from assay.records.memory import Edge, Format, Tier
-from assay.records.searching import Intent
-from assay.records.writes import SaveTask
+from assay.records.saving import SaveTask
+from assay.records.searching import MAX_QUERY, Intent
+
+# --- Documents, cases and datasets ---
+#
+# One model for every file format. What identifies a dataset is its content: `Dataset.content_hash` is part of every
+# number measured on it. It does not move with the order of documents, cases or grades, nor with words about the
+# dataset.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -264,3 +271,103 @@ def _counts(record: Any, one: Field[Any]) -> bool:
 def _repeated(ids: list[Any]) -> list[Any]:
     seen: set[Any] = set()
     return [one for one in ids if one in seen or seen.add(one)]  # type: ignore[func-returns-value] # add returns None
+
+
+# --- The question of a case within a conversation ---
+#
+# A retriever gets one text. Which one is a choice that moves numbers, so it is made here, once, and kept with the run
+# as part of its subject: two choices can be compared like two systems.
+
+
+class Asking(StrEnum):
+    """Which text of a conversation is the query."""
+
+    LAST = "last"
+    """The question alone."""
+    USER = "user"
+    """Everything the user said, oldest first, the question last."""
+    CONVERSATION = "conversation"
+    """Both sides, each turn as `speaker: text`."""
+
+
+def asked(case: Case, asking: Asking) -> str:
+    """The text of a case; the oldest turns are left out where all of them would be too long to ask."""
+    if asking is Asking.LAST or not case.history:
+        return case.query
+    if asking is Asking.USER:
+        earlier = [one.text for one in case.history if one.by_user]
+        return _newest([*earlier, case.query])
+    return _newest([*(f"{one.speaker}: {one.text}" for one in case.history), f"user: {case.query}"])
+
+
+def _newest(lines: list[str]) -> str:
+    kept: list[str] = []
+    length = 0
+    for line in reversed(lines):
+        length += len(line) + 1
+        if kept and length > MAX_QUERY:
+            break
+        kept.append(line)
+    return "\n".join(reversed(kept))
+
+
+# --- Datasets in numbers ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedDataset:
+    """A dataset as a list shows it."""
+
+    name: str
+    version: str
+    bundled: bool
+    """Whether it comes with Assay."""
+    documents: int
+    cases: int
+    content_hash: str
+    imported_at: datetime | None = None
+    """None: it comes with Assay."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeastMedianMost:
+    """Least, middle and most of something."""
+
+    least: float
+    median: float
+    most: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatasetOverview:
+    """One dataset in numbers."""
+
+    name: str
+    version: str
+    description: str
+    tag_hint: str
+    content_hash: str
+    corpus_hash: str
+    scale: tuple[int, int, int]
+    """Lowest grade, highest grade, the lowest that is relevant."""
+    ranked_unit: str
+    floors: Mapping[str, float]
+    documents: int
+    words: LeastMedianMost | None
+    """Of a document; None where there are no documents."""
+    entity_types: Mapping[str, int]
+    formats: Mapping[str, int]
+    cases: int
+    categories: Mapping[str, int]
+    difficulties: Mapping[str, int]
+    unanswerable: int
+    anchored: int
+    """Cases whose gold is a place in a file."""
+    judgments: int
+    grades: Mapping[int, int]
+    label_sources: Mapping[str, int]
+    """How many grades each source gave: `manual`, `validated`, `implicit`, `bootstrapped`, `llm_judge`."""
+    relevant: LeastMedianMost | None
+    """Documents that are relevant to a case; None where nothing is judged."""
+    best_precision_at_5: float | None
+    """What precision@5 would be if everything relevant came first: a floor above it cannot be met."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import allow, require
+from assay.records.fields import allow, require
 
 SHORTEST_NAME = 3
 """Letters of a person's name: two would stand in half of all texts."""

@@ -1,23 +1,175 @@
-"""A run of a system over a dataset: what it gave for each case, what that was worth, and what it was measured with.
+"""Evaluation runs: the outcome of each case, rates, and the run with its instrument.
 
-`CaseResult` is one line of a run's append-only file. `RunManifest` says what was measured with what: its `instrument`
-must be equal before two runs may be compared, its `subject` is what may differ.
+- The outcome of a case: a value, or the reason why there is none.
+- Rates, with what could not be counted.
+- One case as it was run, and the usage of the judge.
+- A run of a system over a dataset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
+from assay.errors import BadValue
 from assay.hashing import content_hash
 from assay.records import values
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import GivenAnswer
-from assay.records.checked import allow, one_of, require
-from assay.records.runs import CaseStatus
-from assay.records.writes import Written
+from assay.records.answers import GivenAnswer, RetrievedChunk
+from assay.records.fields import allow, one_of, require
+from assay.records.saving import Written
+
+# --- The outcome of a case: a value, or the reason why there is none ---
+
+
+class OutcomeKind(StrEnum):
+    """What became of one case."""
+
+    SCORED = "scored"
+    NOT_APPLICABLE = "not_applicable"
+    """The question does not arise: recall of a query with nothing relevant."""
+    ABSTAINED = "abstained"
+    """The system declined to answer."""
+    JUDGE_FAILED = "judge_failed"
+    """There was an answer, and whoever should have judged it could not."""
+    SYSTEM_FAILED = "system_failed"
+    """The system under test raised, timed out, or returned what cannot be read."""
+    SKIPPED = "skipped"
+    """It was never tried: sampling, a budget, an unresolved anchor."""
+
+
+class Cause(StrEnum):
+    """Why a case has no value, where a program has to know; `reason` says it to people."""
+
+    NO_JUDGE = "no_judge"
+    """Only a judge can decide the metric, and none was asked."""
+    UNTOLD = "untold"
+    """The system does not tell what the metric needs."""
+    UNPLACED = "unplaced"
+    """Results could not be placed among the dataset's documents."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """One case under one metric."""
+
+    kind: OutcomeKind
+    value: float | None = None
+    reason: str = ""
+    cause: Cause | None = None
+
+    def __post_init__(self) -> None:
+        require(self, one_of(OutcomeKind), "kind")
+        allow(self, values.finite, "value")
+        require(self, values.optional_label, "reason")
+        allow(self, one_of(Cause), "cause")
+        if (self.kind is OutcomeKind.SCORED) != (self.value is not None):
+            raise BadValue(
+                f"outcome {self.kind} has the value {self.value}", remedy="A scored case has a value, no other has."
+            )
+
+    @staticmethod
+    def scored(value: float) -> Outcome:
+        """A case with a value."""
+        return Outcome(kind=OutcomeKind.SCORED, value=value)
+
+    @staticmethod
+    def missing(kind: OutcomeKind, reason: str, cause: Cause | None = None) -> Outcome:
+        """A case without one, and why."""
+        return Outcome(kind=kind, reason=reason, cause=cause)
+
+
+# --- Rates, with what could not be counted ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
+    """A share with its counts."""
+
+    hits: int
+    of: int
+    left_out: Mapping[OutcomeKind, int] = field(default_factory=dict)
+    """How many cases had no value, by the reason why."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hits <= self.of:
+            raise BadValue(f"{self.hits} of {self.of} is no rate", remedy="Count hits among the cases counted.")
+
+    @property
+    def value(self) -> float | None:
+        """The share; None when nothing was counted."""
+        return self.hits / self.of if self.of else None
+
+    def outcome(self, nothing: str) -> Outcome:
+        """The share as an outcome; `nothing` is the reason given when nothing was counted."""
+        if self.of == 0:
+            return Outcome.missing(OutcomeKind.NOT_APPLICABLE, nothing)
+        return Outcome.scored(self.hits / self.of)
+
+    @staticmethod
+    def over(outcomes: Iterable[Outcome]) -> Rate:
+        """The rate of a yes-or-no metric over its cases."""
+        seen = list(outcomes)
+        counted = [one.value for one in seen if one.value is not None]
+        return Rate(
+            hits=counted.count(1.0),
+            of=len(counted),
+            left_out=Counter(one.kind for one in seen if one.value is None),
+        )
+
+
+# --- One case as it was run, and the usage of the judge ---
+
+
+class CaseStatus(StrEnum):
+    """How a case ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    EMPTY = "empty"
+    """It answered in time, with nothing in it."""
+    SKIPPED = "skipped"
+    """It was never tried."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseRun:
+    """One case as it was run."""
+
+    status: CaseStatus = CaseStatus.OK
+    total_ms: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds by stage: folder-choice, candidate, fusion, rerank, generation, judge, ..."""
+    doc_type: str = ""
+    """Of the documents the case is about: markdown, pdf, code, ..."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(CaseStatus), "status")
+        allow(self, _amount, "total_ms")
+        require(self, _amounts, "stages")
+        require(self, values.optional_label, "doc_type")
+
+
+def _amount(value: Any, field: str) -> float:
+    number = values.finite(value, field)
+    if number < 0:
+        raise BadValue(f"{field} {value!r} is negative", remedy="Give 0 or more.")
+    return number
+
+
+def _amounts(amounts: Any, field: str) -> dict[str, float]:
+    return {name: _amount(value, f"{field}.{name}") for name, value in amounts.items()}
+
+
+# --- A run of a system over a dataset ---
+#
+# `CaseResult` is one line of a run's append-only file. `RunManifest` says what was measured with what: its
+#   `instrument`
+# must be equal before two runs may be compared, its `subject` is what may differ.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,22 +1,28 @@
-"""Learning from use: what was seen of results, what a validation did, what a memory learned and from whom.
+"""Learning from use: observations, validations, learned terms and evaluation cycles.
 
-`Observation` and a validation go in, `Observed` and `Validated` come out. `LearnedTerm` is one word that a memory
-learned, with its state; `LearningChange` one change that learning made to a memory, enough to undo it.
+- Observations, validations and learned terms.
+- Evidence of a stored run for evaluation cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.errors import BadValue
+from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import values
-from assay.records.checked import allow, one_of, require
 from assay.records.evidence import FeedbackEvent
+from assay.records.fields import allow, one_of, require
 from assay.records.memory import Tier
+
+# --- Observations, validations and learned terms ---
+#
+# `Observation` and a validation go in, `Observed` and `Validated` come out. `LearnedTerm` is one word that a memory
+# learned, with its state; `LearningChange` one change that learning made to a memory, enough to undo it.
 
 MAX_OBSERVED = 1_000_000
 """Characters of one text that an agent wrote."""
@@ -205,3 +211,43 @@ class LearningChange:
         require(self, values.optional_label, "writer")
         require(self, values.moment, "at")
         allow(self, values.moment, "undone_at")
+
+
+# --- Evidence of a stored run for evaluation cycles ---
+#
+# It stands in `EvalResult.metrics_json`, since cycles count distinct questions and a row of a run has only their
+# number.
+
+KEY = "cycle_evidence"
+MOST_QUESTIONS = 2_000
+"""Questions of one run that are kept: a cycle needs 100, and a run may have a million."""
+_LENGTH = 16
+
+
+class CycleEvidence(NamedTuple):
+    """The questions of one run."""
+
+    own: bool
+    """Whether Assay searched documents that this memory holds; other runs say nothing about it."""
+    questions: frozenset[str]
+    """One short hash for each distinct question, whatever its case and spacing."""
+
+
+def cycle_evidence(texts: Iterable[str], *, own: bool) -> CycleEvidence:
+    """Make the evidence of a run from the texts of its questions."""
+    distinct = {" ".join(text.casefold().split()) for text in texts}
+    kept = sorted(distinct)[:MOST_QUESTIONS]
+    return CycleEvidence(own, frozenset(content_hash(text).removeprefix(HASH_PREFIX)[:_LENGTH] for text in kept))
+
+
+def evidence_to_json(evidence: CycleEvidence) -> dict[str, Any]:
+    """Return the part of `metrics_json` that holds the evidence."""
+    return {KEY: {"own": evidence.own, "questions": sorted(evidence.questions)}}
+
+
+def evidence_from_json(metrics: Mapping[str, Any]) -> CycleEvidence:
+    """Return the evidence of a stored run; a run stored before it was kept is not known to be of this memory."""
+    found = metrics.get(KEY)
+    if not isinstance(found, Mapping):
+        return CycleEvidence(own=False, questions=frozenset())
+    return CycleEvidence(own=bool(found.get("own")), questions=frozenset(map(str, found.get("questions", ()))))

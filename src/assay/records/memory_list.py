@@ -1,6 +1,8 @@
-"""Listing and showing memories: which ones are asked for, one page of them, and one memory with what belongs to it.
+"""Lists of memories, one memory in full, why it is as it is, and the health of a memory.
 
-`MemoryList` is what the engine gives, whole memories. `MemoryPage` is what surfaces give: lines without the texts.
+- Filters, pages of memories, and one memory in full.
+- Why a memory is as it is.
+- Health of a memory store, part by part.
 """
 
 from __future__ import annotations
@@ -8,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 
 from assay.records import values
-from assay.records.checked import allow, one_of, require
-from assay.records.memory import Chunk, Edge, MemoryRecord, MemoryStatus, Tier
-from assay.records.saving import ForgottenMemory
-from assay.records.writes import SaveDecision
+from assay.records.fields import allow, one_of, require
+from assay.records.memory import Chunk, Edge, EdgeKind, MemoryRecord, MemoryStatus, Tier
+from assay.records.saving import ForgottenMemory, SaveDecision
+
+# --- Filters, pages of memories, and one memory in full ---
+#
+# `MemoryList` is what the engine gives, whole memories. `MemoryPage` is what surfaces give: lines without the texts.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,3 +148,69 @@ class ShownMemory:
     """Since when it is hidden from every search, and by whom; None when it is not."""
     counted: bool = False
     """Whether this counts as a read in the session that was named; with read access alone it never does."""
+
+
+# --- Why a memory is as it is ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """One memory in a chain, and what stands behind it in turn."""
+
+    memory_id: str
+    title: str
+    kind: EdgeKind | None
+    """How it bears on the one it was reached from; None for the memory that was asked about."""
+    strength: float
+    """Of the edges on the way, multiplied."""
+    evidence: str
+    behind: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Why:
+    """The answer to "why is this so?"."""
+
+    chain: Reason
+    contradicted_by: tuple[str, ...]
+    """Memories joined to it by `contradicts`, in either direction."""
+    cut: bool
+    """Whether the chain goes on beyond what is shown."""
+
+
+# --- Health of a memory store, part by part ---
+
+
+class Condition(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    SILENT = "silent"
+    """It should have found something and found nothing."""
+    DEGRADED = "degraded"
+    EMPTY = "empty"
+    """There is nothing yet that it could find."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    """One part and how it is."""
+
+    name: str
+    state: Condition
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HealthReport:
+    """Every part."""
+
+    ok: bool
+    """Whether nothing is silent or degraded."""
+    at: datetime
+    parts: tuple[HealthLine, ...]
+
+
+def report_health(parts: tuple[HealthLine, ...], at: datetime) -> HealthReport:
+    """Return a report of these parts."""
+    return HealthReport(ok=all(part.state in (Condition.OK, Condition.EMPTY) for part in parts), at=at, parts=parts)

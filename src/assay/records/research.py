@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import allow, one_of, require
+from assay.records.fields import allow, one_of, require
 
 MAX_QUESTION = 100_000
 """Characters in one question; as many as in one search."""

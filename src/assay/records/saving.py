@@ -1,7 +1,10 @@
-"""A save from draft to decision: what was to be kept, what each step said of it, and what became of it.
+"""Saves: the request, each step's finding, the decision, labelled test cases, and imports.
 
-A draft tells what its writer gave from what was left out: an update takes over from the memory it supersedes what was
-left out. `make_draft` makes one from arguments of which None means "not given".
+- Writes under test: expected and actual results, and pairs that contradict each other.
+- A save from draft to decision.
+- Labelled saves for measuring decisions.
+- Memories from and for other systems.
+- The result of indexing a document.
 """
 
 from __future__ import annotations
@@ -9,13 +12,105 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import allow, one_of, require
+from assay.records.fields import allow, one_of, require
 from assay.records.memory import Format, Tier
-from assay.records.writes import SaveDecision
+
+# --- Writes under test: expected and actual results, and pairs that contradict each other ---
+
+
+class SaveDecision(StrEnum):
+    """What became of a memory that was to be saved."""
+
+    STORE = "store"
+    MERGE = "merge"
+    SUPERSEDE = "supersede"
+    REJECT = "reject"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveTrial:
+    """One labelled save: what it should have done and what it did."""
+
+    expected: SaveDecision
+    decided: SaveDecision | None
+    """None: the save failed."""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(SaveDecision), "expected")
+        allow(self, one_of(SaveDecision), "decided")
+        require(self, values.optional_label, "reason")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SaveTask:
+    """A note to be saved where another is already, and what should become of it."""
+
+    title: str
+    body: str
+    triggers: tuple[str, ...] = ()
+    after: str
+    """The document that is there already."""
+    expected: tuple[SaveDecision, ...]
+    """The best decision first, then others that lose nothing."""
+    contradicts: bool = False
+    """Whether it says that something is not as the older note has it."""
+    facts: tuple[str, ...] = ()
+    """What both notes say together and a merge must keep, word for word."""
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "title", "after")
+        object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
+        require(self, values.labels, "triggers", "facts")
+        object.__setattr__(self, "expected", tuple(one_of(SaveDecision)(one, "expected") for one in self.expected))
+        require(self, values.flag, "contradicts")
+        if not self.expected:
+            raise BadValue(f"the save of {self.title!r} expects nothing", remedy="Name the decision that is right.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What a save did, and what the memory holds after it."""
+
+    decided: SaveDecision
+    old_live: bool
+    """Whether default search can still return the older note."""
+    new_live: bool
+    """Whether what was saved can be found, in a memory of its own or merged into another."""
+    marked: bool = False
+    """Whether a `contradicts` edge joins the two."""
+    kept: str = ""
+    """The text that now holds what was saved; empty where it was turned away."""
+
+    def __post_init__(self) -> None:
+        require(self, one_of(SaveDecision), "decided")
+        require(self, values.flag, "old_live", "new_live", "marked")
+        require(self, values.text, "kept")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContradictingPair:
+    """Two memories that cannot both be true, after both were saved."""
+
+    first_live: bool
+    """Whether default search can still return it: neither superseded nor rejected."""
+    second_live: bool
+    marked: bool = False
+    """Whether a `contradicts` edge joins them."""
+
+    def __post_init__(self) -> None:
+        require(self, values.flag, "first_live", "second_live", "marked")
+
+
+# --- A save from draft to decision ---
+#
+# A draft tells what its writer gave from what was left out: an update takes over from the memory it supersedes what
+# was left out. `make_draft` makes one from arguments of which None means "not given".
 
 INHERITED = ("triggers", "tier", "folder", "tags", "context_type", "entity_type", "metadata")
 """Fields that an update takes over from what it supersedes, unless they are given."""
@@ -217,3 +312,152 @@ class ForgottenMemory:
     forgotten_by: str
     unchanged: bool = False
     """It was forgotten already; nothing was written."""
+
+
+# --- Labelled saves for measuring decisions ---
+
+UPDATES = frozenset(
+    {"changed_number", "negation", "update", "version_bump", "date_change", "name_change", "reversed_arguments"}
+)
+"""Kinds in which the second note says that something is not as the first one has it: losing it is the worst mistake."""
+SAME = frozenset({"paraphrase", "restatement"})
+APART = frozenset({"both_true", "unrelated"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario:
+    """One labelled save."""
+
+    id: str
+    kind: str
+    domain: str
+    old: Draft
+    new: Draft
+    expected: tuple[SaveDecision, ...]
+    """The best decision first, then others that lose nothing."""
+    why: str
+
+    @property
+    def forbidden(self) -> frozenset[SaveDecision]:
+        """Decisions that would lose something: an update turned away, or a true note hidden."""
+        if self.kind in UPDATES or self.kind == "extension":
+            return frozenset({SaveDecision.REJECT, SaveDecision.MERGE})
+        if self.kind in APART:
+            return frozenset(SaveDecision) - {SaveDecision.STORE}
+        return frozenset()
+
+
+# --- Memories from and for other systems ---
+
+
+class ImportFormat(StrEnum):
+    """A format that memories can be imported from."""
+
+    AUTO = "auto"
+    MEM0 = "mem0"
+    SERVER_MEMORY = "server-memory"
+    CHATGPT = "chatgpt"
+    OBSIDIAN = "obsidian"
+    MARKDOWN = "markdown"
+    JSONL = "jsonl"
+    ASSAY = "assay"
+
+
+class ExportFormat(StrEnum):
+    """How memories are written."""
+
+    JSONL = "jsonl"
+    """Everything, to be imported again."""
+    MARKDOWN = "markdown"
+    """Current memories as notes in folders, to be read."""
+
+
+class ImportLink(NamedTuple):
+    """A reference from one imported memory to another, by the source id of the other."""
+
+    target: str
+    relation: str
+    """What the file calls it, such as `works_at`; kept as the evidence of the edge."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportItem:
+    """One memory of a file, ready to be saved. Its draft has a source id and a source hash."""
+
+    draft: Draft
+    place: str
+    """The file, from the folder that was named."""
+    line: int | None = None
+    user: str | None = None
+    """Whose memory it is, where a file holds those of several users."""
+    links: tuple[ImportLink, ...] = ()
+    size: int = 0
+    """Bytes of the file that it stands for, to tell how far an import is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportProblem:
+    """Something that was not imported, or not whole, and why."""
+
+    place: str
+    reason: str
+    """A few words to count by, such as `not JSON` or `no text`."""
+    detail: str
+    line: int | None = None
+    partial: bool = False
+    """What stands there was imported all the same, without the part that is named."""
+    size: int = 0
+
+    def __str__(self) -> str:
+        where = self.place if self.line is None else f"{self.place}:{self.line}"
+        return f"{where}: {self.reason} ({self.detail})"
+
+
+# --- The result of indexing a document ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class IndexVersions:
+    """What an index was made with. Numbers from two of these are not comparable without a word about it."""
+
+    chunker: str
+    embedder: str
+    index: str
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "chunker", "embedder", "index")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IndexedDocument:
+    """One document and its chunks."""
+
+    chunk_tokens: tuple[int, ...] = ()
+    """Tokens of each chunk that was embedded."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many chunks were not embedded, by reason: `context` is the embedder's context limit."""
+    doc_type: str = ""
+    versions: IndexVersions | None = None
+
+    def __post_init__(self) -> None:
+        require(self, _counts, "chunk_tokens")
+        require(self, _skipped, "skipped")
+        require(self, values.optional_label, "doc_type")
+
+    @property
+    def embedded(self) -> int:
+        """Chunks that search can find."""
+        return len(self.chunk_tokens)
+
+    @property
+    def attempted(self) -> int:
+        """Chunks the chunker made, embedded or not."""
+        return self.embedded + sum(self.skipped.values())
+
+
+def _counts(numbers: Any, field: str) -> tuple[int, ...]:
+    return tuple(values.count(number, field) for number in numbers)
+
+
+def _skipped(reasons: Any, field: str) -> dict[str, int]:
+    return {values.label(reason, field): values.count(count, field) for reason, count in reasons.items()}

@@ -1,11 +1,21 @@
-"""Whose rows: every read and write of the store names a `Scope`, so that no question can cross tenants by omission."""
+"""Whose rows a call may see, and ids that sort by time.
+
+- Scopes: whose rows are read and written.
+- Ids that sort by the time they were made.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from assay.clock import Clock
 from assay.records import values
+
+# --- Scopes: whose rows are read and written ---
 
 DEFAULT_TENANT = "default"
 ID_MARK = "#"
@@ -43,3 +53,35 @@ class Scope:
 def name_of(identity: str) -> str:
     """Return the name that people know a principal by, from its `Scope.identity`."""
     return _IDENTITY.sub("", identity)
+
+
+# --- Ids that sort by the time they were made ---
+#
+# A ULID is 48 bits of time and 80 of chance.
+# Ids made by one factory always grow, also within a millisecond and when the clock goes back.
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_RANDOM_BITS = 80
+
+
+class IdFactory:
+    """Makes ids such as `m_01JABCDEFGHJKMNPQRSTVWXYZ0`."""
+
+    def __init__(self, clock: Clock, entropy: Callable[[int], bytes] = os.urandom) -> None:
+        self._clock = clock
+        self._entropy = entropy
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def new(self, prefix: str) -> str:
+        """The next id."""
+        milliseconds = int(self._clock.now().timestamp() * 1000)
+        fresh = (milliseconds << _RANDOM_BITS) | int.from_bytes(self._entropy(_RANDOM_BITS // 8), "big")
+        with self._lock:
+            self._last = max(fresh, self._last + 1)
+            number = self._last
+        return f"{prefix}_{_crockford(number)}"
+
+
+def _crockford(number: int) -> str:
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))

@@ -15,9 +15,9 @@ from typing import Any
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.anchors import FolderMode
-from assay.records.checked import allow, one_of, require
+from assay.records.answers import FolderMode
 from assay.records.evidence import Origin
+from assay.records.fields import allow, one_of, require
 from assay.records.memory import Author, Tier
 
 MAX_QUERY = 100_000

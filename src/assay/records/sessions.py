@@ -14,8 +14,8 @@ from datetime import datetime
 
 from assay.errors import BadValue
 from assay.records import values
-from assay.records.checked import allow, require
 from assay.records.evidence import LoggedQuery, Origin
+from assay.records.fields import allow, require
 
 _MEASURED = ("knowledge", "uncertainty", "context")
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.judging.panel_options import PanelOptions, below
-from assay.records.panel import CheckpointResult, CheckpointState, IterationDecision, PanelVerdict
+from assay.records.judging import CheckpointResult, CheckpointState, IterationDecision, PanelVerdict
 from assay.records.research import Dimension, Issue, IterationMode, Plan, PlanFeedback
 
 if TYPE_CHECKING:
-    from assay.records.researched import PlanAttempt
+    from assay.records.research_log import PlanAttempt
 
 # --- Choosing a plan and an answer ---
 #

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.hashing import content_hash
 from assay.judging.panel import Panel, describe_problem
 from assay.judging.panel_options import PanelOptions, below, within
-from assay.records.panel import CheckpointResult, CheckpointState, PanelState, PanelVerdict, RoleOutcome, Trigger
-from assay.records.plain import plain
+from assay.records.fields import plain
+from assay.records.judging import CheckpointResult, CheckpointState, PanelState, PanelVerdict, RoleOutcome, Trigger
 from assay.records.research import Checkpoint, Dimension, Material, Passage
 
 if TYPE_CHECKING:

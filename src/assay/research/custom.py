@@ -17,9 +17,8 @@ from assay.judging.prompts import Prompt
 from assay.judging.roles import ModelRole
 from assay.models.chat import ChatModel
 from assay.records import values
-from assay.records.checked import one_of, require
-from assay.records.judging import JudgeKind
-from assay.records.panel import RoleResult
+from assay.records.fields import one_of, require
+from assay.records.judging import JudgeKind, RoleResult
 from assay.records.research import Checkpoint, Dimension, Material
 
 Said = float | tuple[float, float] | tuple[float, float, str]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from assay.errors import BadValue
 from assay.judging.panel_options import PanelOptions
 from assay.records import values
-from assay.records.checked import one_of, require
+from assay.records.fields import one_of, require
 from assay.records.research import Checkpoint
 
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from assay.records import IdFactory, Scope, values
-from assay.records.panel import CheckpointResult, CheckpointState
-from assay.records.plain import plain
+from assay.records.fields import plain
+from assay.records.judging import CheckpointResult, CheckpointState
 from assay.records.research import MAX_QUESTION, Checkpoint, Plan, Synthesis
-from assay.records.research_log import EvaluatedBy, ResearchSession, ResearchStatus
-from assay.records.researched import Notice, NoticeKind, TracedAnswer
+from assay.records.research_log import EvaluatedBy, Notice, NoticeKind, ResearchSession, ResearchStatus, TracedAnswer
 from assay.research.attempts import failure_of
 from assay.research.checkpoints import notify_safely, store_safely
 from assay.research.events import EventSender, Listen

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.records.plain import plain
+from assay.records.fields import plain
 from assay.records.research import Plan, PlannedQuery
-from assay.records.researched import AnswerAttempt, Notice, PlanAttempt, evaluation_of
+from assay.records.research_log import AnswerAttempt, Notice, PlanAttempt, evaluation_of
 from assay.research.attempts import CHOSEN, find_chosen_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.records.panel import CheckpointResult
+    from assay.records.judging import CheckpointResult
     from assay.records.research_log import ResearchSession
     from assay.research.search import FoundPassages
 

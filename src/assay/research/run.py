@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.judging.panel import describe_problem
-from assay.records.panel import CheckpointResult, CheckpointState
+from assay.records.judging import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint, Material, Passage, Plan, PlanFeedback, Synthesis
-from assay.records.researched import AnswerAttempt, Notice, NoticeKind, PlanAttempt
+from assay.records.research_log import AnswerAttempt, Notice, NoticeKind, PlanAttempt
 from assay.research.attempts import best_of, choose_answer, decide, feedback_on, standing_of
 from assay.research.events import EventKind, EventSender, StageEvent, StageName
 from assay.research.planner import Planner, RulePlanner

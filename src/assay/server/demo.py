@@ -31,7 +31,7 @@ from assay.online.ladder import offline_evidence
 from assay.online.shadow import Shadow, ShadowOptions
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset
-from assay.records.online import VoteKind
+from assay.records.flags import VoteKind
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.systems.registry import Configuration

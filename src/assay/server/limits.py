@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.gateway.hosts import Headers
 from assay.gateway.refusal import Refused
-from assay.records.repeats import first_repeated
+from assay.records.fields import first_repeated
 from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
 
 JSON = "application/json"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from assay.errors import AssayError, RecordNotFound, ServerBusy
 from assay.records import IdFactory, Scope
-from assay.records.researched import ResearchAnswer
+from assay.records.research_log import ResearchAnswer
 from assay.research.events import Listen, StageEvent
 from assay.server.peers import Line, Peers
 from assay.server.streaming import EventFeed, EventStreams

@@ -11,14 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from assay.records.research import Dimension
-from assay.records.research_log import (
-    BINS,
-    DayOfResearch,
-    ResearchSession,
-    ResearchStatus,
-    ResearchTotals,
-    Spread,
-)
+from assay.records.research_log import BINS, DayOfResearch, ResearchSession, ResearchStatus, ResearchTotals, Spread
 
 STAGES = ("overall", "plan", "retrieval", "answer")
 MARKS = ("skipped", "judge_failed", "escalated", "severe", "regenerated", "exhausted")

@@ -33,9 +33,8 @@ from assay.records import (
     SearchRequest,
 )
 from assay.records.evaluations import Retrieved, Seen
-from assay.records.indexed import IndexedDocument, IndexVersions
+from assay.records.saving import IndexedDocument, IndexVersions, SaveTask, Written
 from assay.records.searching import MAX_RESULTS, SearchResult
-from assay.records.writes import SaveTask, Written
 from assay.systems.protocol import System
 
 if TYPE_CHECKING:

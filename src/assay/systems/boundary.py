@@ -22,10 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from assay.errors import AssayError, BadValue, EndpointUnavailable, ModelError
-from assay.records.asking import Asking, asked
-from assay.records.datasets import Case
-from assay.records.evaluations import CaseResult, Retrieved
-from assay.records.runs import CaseStatus
+from assay.records.datasets import Asking, Case, asked
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.systems.protocol import System
 
 Stopwatch = Callable[[], float]

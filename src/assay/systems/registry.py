@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import AssayError, BadValue, ExtensionFailed, UnknownSystem
 from assay.records import Channel, FolderMode, Mode
-from assay.records.checked import one_of
-from assay.records.toml_text import read_toml_text
+from assay.records.fields import one_of, read_toml_text
 from assay.registry import Registry
 from assay.regular_files import read_regular_text
 from assay.systems.protocol import System

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from assay.errors import BadValue, UnknownSystem
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.evaluations import Retrieved
-from assay.records.toml_text import read_toml_text
+from assay.records.fields import read_toml_text
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from markdown_it.token import Token
 
 from assay.errors import BadValue
 from assay.records import heading_path
-from assay.records.document_kinds import Markup, markup_of
-from assay.records.memory import Format
+from assay.records.memory import Format, Markup, markup_of
 
 # --- Markdown: each heading opens a section ---
 #

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from assay.records import Scope
-from assay.records.panel import CheckpointResult, CheckpointState
+from assay.records.judging import CheckpointResult, CheckpointState
 from assay.records.research import Checkpoint
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.tracing.spans import CHAIN, KIND, RETRIEVER, Attribute, Score, Spans, StageOfWork
 
 NAMES = {"plan": "plan", "search": "retrieval", "answer": "answer"}

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assay.access import acts
-from assay.records.dataset_overview import DatasetOverview, ListedDataset
+from assay.records.datasets import DatasetOverview, ListedDataset
 from assay.verbs.fields import NO_PATH
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.access import acts
 from assay.records import Scope
-from assay.records.health import HealthReport, report_health
+from assay.records.memory_list import HealthReport, report_health
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Verb
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ from pydantic import ConfigDict, Field
 from assay.access import acts
 from assay.records.learning import AnswerRating
 from assay.records.research import QuestionKind
-from assay.records.research_log import ResearchFilter, ResearchStatus, SessionEvaluation, SessionPage, StoredResearch
-from assay.records.researched import ResearchAnswer, TracedAnswer
+from assay.records.research_log import (
+    ResearchAnswer,
+    ResearchFilter,
+    ResearchStatus,
+    SessionEvaluation,
+    SessionPage,
+    StoredResearch,
+    TracedAnswer,
+)
 from assay.verbs.fields import LONGEST_QUERY, MOST_LABELS, NAME, Labels, Moment, SessionId, YesNo
 from assay.verbs.paging import PageCursor, PageLimit, read_cursor, row_number, write_cursor
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb

@@ -28,8 +28,8 @@ from assay.wiring.stores import open_store, scope_of
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
+    from assay.records.access import FileKind
     from assay.records.datasets import Dataset
-    from assay.records.owned_files import FileKind
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
 

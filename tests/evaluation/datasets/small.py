@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document, Grade
 
 CATEGORIES = ("factual", "sentiment")

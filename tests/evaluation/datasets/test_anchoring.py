@@ -10,7 +10,7 @@ from tests.evaluation.datasets.small import ACCESS, RULES, anchored
 from assay.errors import NothingMeasured, UnresolvedAnchors
 from assay.evaluation.datasets import apply_relocations, check_dataset, for_scoring
 from assay.evaluation.datasets.anchors import Unresolved, notes_of, unresolved_anchors
-from assay.records.anchors import GoldSupport
+from assay.records.answers import GoldSupport
 from assay.records.datasets import Dataset
 from assay.records.memory import Format
 

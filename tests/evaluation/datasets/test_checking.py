@@ -16,9 +16,8 @@ from assay.evaluation.datasets.bundled import REQUIREMENTS, missing_kinds
 from assay.evaluation.datasets.checks import Finding
 from assay.formats.golden import write_golden
 from assay.records import Edge, EdgeKind
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import EquivalenceClasses, GoldAnchors, GoldSupport
 from assay.records.datasets import Dataset, Document, Grade, SessionContext
-from assay.records.equivalence import EquivalenceClasses
 
 
 def codes(findings: list[Finding]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from assay.evaluation.datasets import (
 )
 from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_names
 from assay.formats.test_collections import write_trec
-from assay.records.anchors import GoldSupport
+from assay.records.answers import GoldSupport
 from assay.records.datasets import Dataset
 from assay.testing import FixedClock
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.evaluation.datasets.small import anchored
 
 from assay.evaluation.datasets.anchors import Unresolved, Worded, Wording, notes_of, runs_of, unresolved_anchors
-from assay.records.anchors import GoldSupport
+from assay.records.answers import GoldSupport
 
 BEES = "Bees dance to tell each other where the flowers are, and how far it is to fly there today."
 SHIPS = "Ships wait outside the harbour until the tide lets them in, which may take half a night."

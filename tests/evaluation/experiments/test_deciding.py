@@ -12,7 +12,7 @@ from assay.errors import NotComparable
 from assay.evaluation.experiments import Outcome, decide
 from assay.evaluation.gating.verdict import GateOptions
 from assay.evaluation.readings import Reading
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 
 def test_a_clear_gain_is_accepted() -> None:

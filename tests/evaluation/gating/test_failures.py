@@ -12,8 +12,7 @@ from assay.evaluation.gating.run_rules import judge_coverage
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import judge_failed, not_applicable, skipped, system_failed
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Outcome
 
 
 def ended(*statuses: CaseStatus) -> Reading:

@@ -16,7 +16,7 @@ from assay.evaluation.gating.rules import rules_of
 from assay.evaluation.gating.verdict import refused
 from assay.evaluation.readings import Reading, reading_of
 from assay.metrics.outcomes import not_applicable
-from assay.records.outcome import Outcome
+from assay.records.evaluations import Outcome
 
 IDS = st.sampled_from([f"q{n}" for n in range(12)])
 VALUES = st.dictionaries(IDS, st.sampled_from([0.0, 0.2, 0.5, 1.0]), min_size=1)

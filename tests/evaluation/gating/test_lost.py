@@ -14,7 +14,7 @@ from assay.evaluation.gating.baseline_rules import judge_lost, lost_cases, telli
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import skipped, system_failed
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 FOUND = {"a": 0.2, "b": 1.0, "c": 0.0, "d": 1.0}
 

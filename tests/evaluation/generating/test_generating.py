@@ -14,8 +14,8 @@ from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring
 from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
 from assay.evaluation.question_generation import GenerateOptions, generate, question, telling
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
-from assay.records.caveats import CaveatKind
 from assay.records.datasets import Document
+from assay.records.run_results import CaveatKind
 
 NOTES = {
     "deploys.md": "# Deploys\n\n## When\n\nThe release window is from nine until noon on working days.\n\n"

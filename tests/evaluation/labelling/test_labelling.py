@@ -22,7 +22,7 @@ from assay.evaluation.labelling import (
     tasks_of,
     write_tasks,
 )
-from assay.records.anchors import GoldAnchors, GoldSupport
+from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evidence import JudgmentSource
 from assay.testing import FixedClock

@@ -7,12 +7,10 @@ import time
 import pytest
 
 from assay.evaluation.placement import CorpusText, Paths, Placing
-from assay.records.anchors import GoldAnchors, GoldSupport, PlacedChunk, RetrievedChunk, Spot
-from assay.records.answers import GivenAnswer
+from assay.records.answers import GivenAnswer, GoldAnchors, GoldSupport, PlacedChunk, RetrievedChunk, Spot
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.evaluations import CaseResult, Retrieved
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.records.memory import Format
-from assay.records.runs import CaseStatus
 
 FAQ = """\
 # FAQ

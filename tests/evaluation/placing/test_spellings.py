@@ -17,9 +17,9 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.metrics.spec import parse_specs
-from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
+from assay.records.run_results import CaveatKind, caveats_about
 from assay.systems.protocol import System
 from assay.systems.replies import read_reply
 from assay.text.sections import markdown_sections

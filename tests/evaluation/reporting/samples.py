@@ -10,8 +10,7 @@ from assay.evaluation.running.planning import RunOptions, plan_run
 from assay.evaluation.scoring import score_run
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.evaluations import CaseResult, Retrieved, Seen
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.systems.protocol import System
 
 NASTY = "<script>alert('x')</script> | `rm` **b**"

@@ -28,7 +28,7 @@ from assay.evaluation.results import RunResult
 from assay.presentation.charts import distinct_labels, interval_charts
 from assay.presentation.templates import plotly_script
 from assay.records.datasets import Dataset
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 FLOORS = {"recall@2": 0.8, "p95": 500.0}
 DATA = dataset(floors=FLOORS)

@@ -8,10 +8,8 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.metrics.spec import parse_specs
-from assay.records.asking import Asking
-from assay.records.datasets import Case, Dataset, Document, Grade, Turn
-from assay.records.evaluations import Retrieved
-from assay.records.outcome import OutcomeKind
+from assay.records.datasets import Asking, Case, Dataset, Document, Grade, Turn
+from assay.records.evaluations import OutcomeKind, Retrieved
 from assay.systems.protocol import System
 
 POOL = (Grade(document_id="pool", grade=3),)

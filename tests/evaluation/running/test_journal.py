@@ -11,8 +11,7 @@ import pytest
 
 from assay.errors import MalformedFile, RunFailed, RunNotFound
 from assay.evaluation.running.files import Journal, RunFolder, find_run, list_runs, write_whole
-from assay.records.evaluations import CaseResult, Retrieved
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.testing import FixedClock
 
 

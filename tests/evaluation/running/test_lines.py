@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evaluation.running.files import case_line, manifest_json, read_case, read_manifest
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import GivenAnswer
-from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
-from assay.records.runs import CaseStatus
+from assay.records.answers import GivenAnswer, RetrievedChunk
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, RunManifest, Seen
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12).map(
     lambda text: text.strip() or "x"

@@ -17,10 +17,9 @@ from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, sampled
 from assay.metrics.catalog import recall
 from assay.metrics.spec import parse_specs
-from assay.records.anchors import FolderMode, GoldAnchors, GoldSupport
+from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseResult, CaseStatus, RunManifest
 
 SYSTEM = Given(lambda _: [])
 WHEN = datetime(2026, 5, 1, tzinfo=UTC)

@@ -23,11 +23,9 @@ from assay.evaluation.running.files import RunFolder, list_runs
 from assay.evaluation.running.planning import Budget, RunOptions
 from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, LocalExecutor, Running, run, sentence
 from assay.metrics.spec import parse_specs
-from assay.records.caveats import CaveatKind, caveats_about
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import Retrieved
-from assay.records.outcome import Outcome
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus, Outcome, Retrieved
+from assay.records.run_results import CaveatKind, caveats_about
 
 
 def good() -> Given:

@@ -18,7 +18,7 @@ from assay.formats.memory_files import detect
 from assay.memory.engine import Engine
 from assay.memory.importing import ImportOptions, ImportReport
 from assay.records import EdgeKind, Filters, MemoryFilter, MemoryRecord, MemoryStatus, Scope, SearchRequest
-from assay.records.importing import ImportFormat
+from assay.records.saving import ImportFormat
 
 SAMPLES = Path(__file__).parent / "samples"
 COUNTS: dict[str, tuple[ImportFormat, int, int, dict[str, int], dict[str, int]]] = {

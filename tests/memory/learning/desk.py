@@ -21,8 +21,7 @@ from assay.records import (
     RunType,
     Scope,
 )
-from assay.records.cycle_evidence import cycle_evidence, evidence_to_json
-from assay.records.learning import LearnedTerm, Observation, Observed, Validated
+from assay.records.learning import LearnedTerm, Observation, Observed, Validated, cycle_evidence, evidence_to_json
 from assay.storage import Store
 from assay.testing import FixedClock, note
 

@@ -12,7 +12,7 @@ from assay.memory.saving.preparing import content_of
 from assay.memory.saving.reconsolidation import Pair, compare, decide
 from assay.memory.saving.subject import Labelled
 from assay.records import Draft, SaveDecision
-from assay.records.save_scenarios import APART, SAME, UPDATES, Scenario
+from assay.records.saving import APART, SAME, UPDATES, Scenario
 
 DEVELOPMENT = load_scenarios()
 EVERY = [scenario for which in FILES for scenario in load_scenarios(which)]

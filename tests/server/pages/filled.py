@@ -17,7 +17,7 @@ from assay.memory.engine import Engine
 from assay.records import Draft, EdgeKind, Tier
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
-from assay.records.online import Arm, VoteKind
+from assay.records.flags import Arm, VoteKind
 from assay.records.research_log import ResearchSession
 from assay.server.services import Services
 from assay.systems.protocol import System

@@ -14,7 +14,7 @@ from tests.server.serving import BOUND_S, OWN
 
 from assay.errors import InputError
 from assay.records import Draft
-from assay.records.researched import TracedAnswer
+from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
 from assay.server.pages.explorer import LISTED
 from assay.server.pages.rendering import MENU

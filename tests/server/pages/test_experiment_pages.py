@@ -15,7 +15,7 @@ from tests.server.serving import OWN, reaching, services_at
 from assay.evaluation.experiments import Book, Outcome
 from assay.online.shadow import DROPPED
 from assay.records import SearchRequest, ShadowRun
-from assay.records.online import Arm, VoteKind
+from assay.records.flags import Arm, VoteKind
 from assay.server.services import Services
 
 FLAG = "mmr"

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.surface import Surface, command
-from assay.records.panel import CheckpointResult
-from assay.records.researched import TracedAnswer
+from assay.records.judging import CheckpointResult
+from assay.records.research_log import TracedAnswer
 from assay.research.events import StageEvent
 from assay.research.export import export
 from assay.verbs import research as research_verbs

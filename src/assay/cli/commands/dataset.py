@@ -43,8 +43,8 @@ from assay.evaluation.datasets import show as overview
 from assay.evaluation.datasets.contents import list_datasets
 from assay.evaluation.datasets.loading import find_losses
 from assay.formats.grid import grid
+from assay.records.access import FileKind
 from assay.records.datasets import Dataset
-from assay.records.owned_files import FileKind
 from assay.verbs import datasets as dataset_verbs
 
 NOT_USABLE = 2

@@ -14,7 +14,7 @@ from assay.errors import InputError
 from assay.evaluation.datasets import export_dataset
 from assay.evaluation.labelling import FILE_NAME, write_tasks
 from assay.evaluation.question_generation import Generated, GenerateOptions, generate
-from assay.records.checked import one_of
+from assay.records.fields import one_of
 from assay.wiring.models import has_model, open_model
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.records.importing import ExportFormat
+from assay.records.saving import ExportFormat
 
 PathArgument = Annotated[Path, typer.Argument(metavar="PATH", help="The file to write; with markdown, a new folder.")]
 FormatOption = Annotated[

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from assay.cli.surface import Surface, command
 from assay.errors import StorageError
-from assay.records.health import HealthReport
+from assay.records.memory_list import HealthReport
 from assay.verbs import health as verb
 
 _STYLES = {"ok": "green", "empty": "dim", "degraded": "yellow", "silent": "bold red"}

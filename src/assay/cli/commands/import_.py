@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from assay import wiring
 from assay.cli.surface import Surface, command
-from assay.records.importing import ImportFormat
+from assay.records.saving import ImportFormat
 
 if TYPE_CHECKING:
     from assay.memory.importing import ImportReport

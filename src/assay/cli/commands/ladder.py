@@ -20,9 +20,9 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run_dataset, share_held
 from assay.formats.grid import grid
-from assay.records.checked import one_of
 from assay.records.datasets import Dataset
-from assay.records.online import LadderStep, StepOutcome, VoteKind
+from assay.records.fields import one_of
+from assay.records.flags import LadderStep, StepOutcome, VoteKind
 
 if TYPE_CHECKING:
     from assay.online.ladder import LadderPage

@@ -15,7 +15,7 @@ from assay.evaluation.reporting import Report, gather, missing_from_page, write_
 from assay.evaluation.reporting.building import around, default_baseline
 from assay.evaluation.reporting.markdown import explain, explain_json, find_query
 from assay.evaluation.reporting.wording import losses
-from assay.records.owned_files import FileKind
+from assay.records.access import FileKind
 
 BaselineOption = Annotated[
     str | None,

@@ -28,10 +28,9 @@ from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
-from assay.records.asking import Asking
-from assay.records.checked import one_of
-from assay.records.datasets import Dataset
+from assay.records.datasets import Asking, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
+from assay.records.fields import one_of
 from assay.systems.protocol import System
 from assay.verbs.runs import START
 

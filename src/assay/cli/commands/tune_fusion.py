@@ -27,7 +27,7 @@ from assay.evaluation.running.runner import Running
 from assay.formats.grid import grid
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel, FusionMethod
-from assay.records.checked import one_of
+from assay.records.fields import one_of
 
 if TYPE_CHECKING:
     from assay.evaluation.tuning import Space, Tuned

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from assay.records.anchors import GoldSupport
+    from assay.records.answers import GoldSupport
     from assay.records.datasets import Case, Dataset, Document
     from assay.text.sections import Section
 

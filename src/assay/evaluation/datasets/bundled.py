@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 from assay.evaluation.datasets.checks import Finding, error
 from assay.records import Draft, SaveDecision
 from assay.records.datasets import Case, Dataset, Document
-from assay.records.save_scenarios import UPDATES, Scenario
-from assay.records.writes import SaveTask
+from assay.records.saving import UPDATES, SaveTask, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,7 +19,7 @@ from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.datasets.bundled import bundled_names
 from assay.evaluation.datasets.checks import label_sources
 from assay.evaluation.datasets.loading import load_dataset
-from assay.records.dataset_overview import DatasetOverview, LeastMedianMost, ListedDataset
+from assay.records.datasets import DatasetOverview, LeastMedianMost, ListedDataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

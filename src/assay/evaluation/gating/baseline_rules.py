@@ -20,7 +20,7 @@ from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, beyond
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from assay.evaluation.readings import Reading
     from assay.metrics.operations import Failures
-    from assay.records.rate import Rate
+    from assay.records.evaluations import Rate
 
 # --- Guarantees without exceptions ---
 #

@@ -15,7 +15,7 @@ from assay.evaluation.gating.verdict import Question, RuleVerdict, Status, beyon
 from assay.evaluation.run_metrics import asks_quality
 from assay.metrics.catalog import Better
 from assay.metrics.spec import MetricSpec
-from assay.records.outcome import OutcomeKind
+from assay.records.evaluations import OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -17,14 +17,14 @@ from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.run_metrics import named_floors
 from assay.metrics.spec import MetricSpec
 from assay.records import values
-from assay.records.checked import require
+from assay.records.fields import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assay.evaluation.comparison import Compared
     from assay.evaluation.readings import Reading
-    from assay.records.caveats import Caveat
+    from assay.records.run_results import Caveat
     from assay.statistics import Rules
 
 # --- Bounds are inclusive, with a tolerance for rounding ---

@@ -40,7 +40,7 @@ from assay.evaluation.running.files import manifest_json
 from assay.evaluation.waterfall import Waterfall, waterfall
 from assay.metrics.aggregate import UNLABELLED, Aggregate
 from assay.private_files import make_private_folder, open_new_private
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import Any
 from assay.evaluation.recommendations import Recommendation
 from assay.evaluation.waterfall import Fate, Waterfall
 from assay.metrics.inputs import LatencySummary
-from assay.records.caveats import Caveat
+from assay.records.run_results import Caveat
 
 
 class Status(StrEnum):

@@ -21,7 +21,7 @@ from assay.evaluation.reporting.content import Given, Line, Query, Ruling, Statu
 from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL
 from assay.presentation.wording import counted as count_of
-from assay.records.runs import CaseStatus
+from assay.records.evaluations import CaseStatus
 
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Compared
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from assay.evaluation.waterfall import Fate, Waterfall
     from assay.metrics.aggregate import Aggregate
     from assay.records.datasets import Case, Dataset
-    from assay.records.evaluations import CaseResult, RunManifest
-    from assay.records.outcome import OutcomeKind
+    from assay.records.evaluations import CaseResult, OutcomeKind, RunManifest
 
 # --- The judges of a run: prompts, reliability, price ---
 #

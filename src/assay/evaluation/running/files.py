@@ -36,10 +36,9 @@ from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNo
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.metrics.catalog import recall
 from assay.private_files import make_private_folder, open_new_private, open_private
-from assay.records.anchors import RetrievedChunk
-from assay.records.answers import GivenAnswer
+from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
-from assay.records.writes import Written
+from assay.records.saving import Written
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -20,9 +20,8 @@ from assay.evaluation.scoring import clusters_of, instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER
-from assay.records.asking import Asking
-from assay.records.evaluations import CaseResult, RunManifest
-from assay.records.runs import CaseStatus
+from assay.records.datasets import Asking
+from assay.records.evaluations import CaseResult, CaseStatus, RunManifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -47,12 +47,12 @@ from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, tasks_of
 from assay.evaluation.scoring import score_run
 from assay.private_files import make_private_folder
-from assay.records.cycle_evidence import CycleEvidence, cycle_evidence, evidence_to_json
+from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.evidence import EvalResult, RunType
-from assay.records.ids import IdFactory
-from assay.records.owned_files import FileKind
+from assay.records.learning import CycleEvidence, cycle_evidence, evidence_to_json
+from assay.records.scope import IdFactory
 from assay.statistics import minimum_detectable_effect
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System

@@ -17,7 +17,7 @@ from assay.errors import BadValue, NothingMeasured
 from assay.memory.searching.options import BASE_WEIGHTS, QUICK_SHARE, WEIGHTS, SearchOptions
 from assay.metrics.inputs import grades_by_unit
 from assay.records import Channel, ChannelCandidates, FusionMethod, Intent
-from assay.records.equivalence import NO_CLASSES
+from assay.records.answers import NO_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

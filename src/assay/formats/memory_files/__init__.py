@@ -16,7 +16,7 @@ from pathlib import Path
 
 from assay.formats.memory_files import chatgpt, json_exports, markdown
 from assay.formats.memory_files.reading import detect
-from assay.records.importing import ImportFormat, ImportItem, ImportProblem
+from assay.records.saving import ImportFormat, ImportItem, ImportProblem
 
 __all__ = ["ImportSource", "detect", "open_source"]
 

@@ -19,7 +19,7 @@ from assay.errors import InputError, MalformedFile
 from assay.formats.files import FREE_UNPACKED, MOST_UNPACKED
 from assay.formats.front_matter import read_moment
 from assay.formats.memory_files.reading import Element, hash_of, make_item, read_json_list, source_id_of
-from assay.records.importing import ImportItem, ImportProblem
+from assay.records.saving import ImportItem, ImportProblem
 from assay.regular_files import open_regular
 
 FILE = "conversations.json"

@@ -21,8 +21,8 @@ from assay.formats.memory_files.reading import (
     source_id_of,
     title_of,
 )
-from assay.records.importing import ImportItem, ImportLink, ImportProblem
 from assay.records.memory import Format
+from assay.records.saving import ImportItem, ImportLink, ImportProblem
 from assay.regular_files import open_regular
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from assay.formats import front_matter
 from assay.formats.front_matter import FrontMatter
 from assay.formats.memory_files.reading import Element, hash_of_text, make_item, source_id_of
 from assay.records import heading_path
-from assay.records.importing import ImportItem, ImportLink, ImportProblem
+from assay.records.saving import ImportItem, ImportLink, ImportProblem
 from assay.regular_files import read_regular
 
 SUFFIXES = frozenset({".md", ".markdown"})

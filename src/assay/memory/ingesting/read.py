@@ -27,8 +27,7 @@ from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
 from assay.memory.saving.structure import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
-from assay.records.document_kinds import KINDS, RECORDS, Markup, markup_of
-from assay.records.memory import INGESTED_WITH
+from assay.records.memory import INGESTED_WITH, KINDS, RECORDS, Markup, markup_of
 from assay.records.saving import INHERITED
 from assay.regular_files import open_regular
 from assay.text import sections

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
 from assay.memory.ingesting.report import Skip
-from assay.records.document_kinds import RECORDS, is_for_programs, kind_of
+from assay.records.memory import RECORDS, is_for_programs, kind_of
 
 LONGEST_GLOB = 1_000
 """Characters of a pattern: making one takes time that grows with the square of its brackets."""

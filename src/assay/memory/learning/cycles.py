@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from assay.memory.learning.policy import Limits
-from assay.records.cycle_evidence import evidence_from_json
+from assay.records.learning import evidence_from_json
 from assay.storage import Work
 from assay.storage.repositories.learned_terms import Cycle
 

@@ -17,7 +17,7 @@ from assay.clock import Clock
 from assay.errors import NotReady
 from assay.memory import rights
 from assay.memory.saving.structure import RESERVED
-from assay.records import Edge, EdgeKind, ForgottenMemory, MemoryRecord, MemoryStatus, Scope, plain
+from assay.records import Edge, EdgeKind, ForgottenMemory, MemoryRecord, MemoryStatus, Scope, fields
 from assay.records.memory import FORGOTTEN_MARK as MARK
 from assay.storage import Store, Work
 
@@ -115,13 +115,13 @@ def _hide(memory: MemoryRecord, edges: Iterable[Edge], scope: Scope, *, at: date
         "by": scope.principal,
         "automated": automated,
         "superseded_at": None if memory.superseded_at is None else memory.superseded_at.isoformat(),
-        "edges": [plain.plain(edge) for edge in edges],
+        "edges": [fields.plain(edge) for edge in edges],
     }
     return replace(_with_mark(memory, mark), superseded_at=memory.valid_from, updated_at=at)
 
 
 def _with_edges(memory: MemoryRecord, edges: Iterable[Edge]) -> MemoryRecord:
-    return _with_mark(memory, {**read_mark(memory), "edges": [plain.plain(edge) for edge in edges]})
+    return _with_mark(memory, {**read_mark(memory), "edges": [fields.plain(edge) for edge in edges]})
 
 
 def _with_mark(memory: MemoryRecord, mark: Mapping[str, Any] | None) -> MemoryRecord:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from assay.memory.saving.quality import REJECT_BELOW
 from assay.records import values
-from assay.records.checked import require
+from assay.records.fields import require
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

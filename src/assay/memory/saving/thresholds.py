@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.embedding.protocol import Embedder, SimilarityProfile
 from assay.errors import NothingMeasured
-from assay.records.save_scenarios import APART, SAME, Scenario
+from assay.records.saving import APART, SAME, Scenario
 from assay.text.chunking import embedded_text
 
 STEP = 0.01

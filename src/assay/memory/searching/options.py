@@ -15,7 +15,7 @@ from types import MappingProxyType
 from assay.errors import BadValue
 from assay.records import Channel, FusionMethod, Intent, Mode
 from assay.records import values as rules
-from assay.records.checked import one_of, require
+from assay.records.fields import one_of, require
 
 Weights = Mapping[Channel, float]
 

@@ -17,8 +17,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, NotReady
-from assay.records.research_log import StoredResearch
-from assay.records.researched import ResearchAnswer
+from assay.records.research_log import ResearchAnswer, StoredResearch
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT

@@ -16,8 +16,8 @@ from assay.flags import percent_of
 from assay.online.ladder import LadderPage
 from assay.presentation import charts
 from assay.records import AbTestStatus
-from assay.records.checked import one_of
-from assay.records.online import VoteKind
+from assay.records.fields import one_of
+from assay.records.flags import VoteKind
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field
 
 from assay.access import acts
-from assay.records.online import LadderStep, VoteKind
-from assay.records.plain import plain
+from assay.records.fields import plain
+from assay.records.flags import LadderStep, VoteKind
 from assay.server.fields import IdInPath
 from assay.server.routing import Asked, Body, Resource, Result
 

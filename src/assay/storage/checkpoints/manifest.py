@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from assay.errors import BadValue, CheckpointFailed
 from assay.hashing import HASH_PREFIX
 from assay.records import values
-from assay.records.checked import require
+from assay.records.fields import require
 from assay.storage.types import read_moment, write_moment
 
 _BLOCK = 1 << 20

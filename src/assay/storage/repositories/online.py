@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import func, select, update
 
-from assay.records.online import AbVote, Interleaving, LadderStep
+from assay.records.flags import AbVote, Interleaving, LadderStep
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import ab_votes, interleavings, ladder_steps

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import select
 
-from assay.records.owned_files import FileKind, OwnedFile
+from assay.records.access import FileKind, OwnedFile
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import owned_files

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, func, select
 
 from assay.errors import RecordNotFound
 from assay.records import SaveDecision, values
-from assay.records.checked import allow, one_of, require
+from assay.records.fields import allow, one_of, require
 from assay.storage.masked_columns import mask_value
 from assay.storage.repositories.base import Repository, mine
 from assay.storage.rows import from_row, to_row

@@ -20,7 +20,7 @@ from assay.errors import BadValue
 from assay.memory.searching.channels import bm25, fts, trigger, vector
 from assay.memory.searching.channels.ask import Ask, Offer
 from assay.records import Channel, Mode
-from assay.records.checked import one_of
+from assay.records.fields import one_of
 from assay.records.searching import add_channel, load_channels_by
 from assay.registry import Registry, hash_function
 

@@ -1,0 +1,114 @@
+"""Fields of records: checked when a record is made, written as JSON, read from TOML.
+
+- Apply the rules to the fields of a frozen record.
+- Find values that are given twice.
+- Values as JSON has them.
+- Read a user's TOML within bounds.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum, StrEnum
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.errors import BadValue
+
+# --- Apply the rules to the fields of a frozen record ---
+
+Choice = TypeVar("Choice", bound=StrEnum)
+Rule = Callable[[Any, str], Any]
+
+
+def require(record: object, rule: Rule, *fields: str) -> None:
+    """Apply a rule to fields that must hold a value. Called from the record's own `__post_init__`."""
+    for field in fields:
+        given = getattr(record, field)
+        kept = rule(given, field)
+        if kept is not given:
+            object.__setattr__(record, field, kept)
+
+
+def allow(record: object, rule: Rule, *fields: str) -> None:
+    """The same for fields in which None means "not known"."""
+    for field in fields:
+        if getattr(record, field) is not None:
+            require(record, rule, field)
+
+
+@cache
+def one_of(kind: type[Choice]) -> Rule:
+    """A rule: one of the members of an enumeration, by value."""
+    return partial(_choose, kind)
+
+
+def _choose(kind: type[Choice], value: Any, field: str) -> Choice:
+    if isinstance(value, kind):
+        return value
+    try:
+        return kind(value)
+    except ValueError as problem:
+        known = [member.value for member in kind]
+        near = difflib.get_close_matches(str(value), known, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise BadValue(f"{field} {value!r} is not known", remedy=f"{hint}Use one of: {', '.join(known)}.") from problem
+
+
+# --- Find values that are given twice ---
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that was there before, or None; the time grows with the names, not with their square."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+# --- Values as JSON has them ---
+
+
+def plain(value: Any) -> Any:
+    """The same value in JSON's own types. What is none of ours is left for the writer to refuse."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(inner) for key, inner in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner) for inner in value]
+    return _leaf(value)
+
+
+def _leaf(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Path) else value
+
+
+# --- Read a user's TOML within bounds ---
+
+MOST_DOTS = 1_000
+"""Dots in one line; a key of so many parts is none."""
+
+
+def read_toml_text(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; raise `tomllib.TOMLDecodeError` for what cannot be read in reasonable time."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.count(".") > MOST_DOTS:
+            raise tomllib.TOMLDecodeError(f"line {number:,} has over {MOST_DOTS:,} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as problem:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from problem
