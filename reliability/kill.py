@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.storage import Store
-from assay.storage.checkpoints.manifest import hash_of
+from assay.storage.checkpoints.folder import hash_of
 from reliability import ledger, load
 from reliability.crew import Crew, all_exist, wait_until
 from reliability.outcome import Check, Spread, at_least, below, none_of, spread

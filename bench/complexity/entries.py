@@ -71,7 +71,7 @@ from assay.server.limits import check_json
 from assay.server.pages.rendering import environment
 from assay.server.security.callers import keep_own_cookies, shown_by
 from assay.server.security.csrf import shown_in
-from assay.storage.marks import Marks
+from assay.storage.erasing import Marks
 from assay.testing import HashedEmbedder
 from assay.text import sections
 from assay.text.chunking import Chunker

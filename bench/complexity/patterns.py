@@ -176,7 +176,7 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
 OWN: Mapping[str, str] = {
     "systems/mcp_connection.py:_is_pattern": "compiles the pattern of the person who measures, and matches nothing",
     "systems/mcp_server.py:_results": "the pattern is the one that the person who measures wrote for that server",
-    "storage/marks.py:Marks": "escaped names joined by |: literals only, the time is the names times the text",
+    "storage/erasing.py:Marks": "escaped names joined by |: literals only, the time is the names times the text",
     "errors.py:AssayError": "names of our own classes",
     "evaluation/caveats.py:_COUNTED": "sentences that Assay wrote",
 }

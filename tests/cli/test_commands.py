@@ -17,7 +17,7 @@ from tests.storage.waiting import until
 from assay import open_store
 from assay.clock import SystemClock
 from assay.records import Scope
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 from assay.testing import note
 
 

@@ -75,7 +75,7 @@ MAY_LISTEN = {
 """These take connections and open none."""
 MAY_ASK_SIBLINGS = {"server/peers.py": {"socket"}}
 """Serving processes that ask each other over Unix sockets, which never leave this machine; a test below holds it."""
-MAY_REACH_THE_STORE = {"storage/checkpoints/postgres_tables.py": {"psycopg"}}
+MAY_REACH_THE_STORE = {"storage/checkpoints/postgres.py": {"psycopg"}}
 """The store's own address is a configured one."""
 
 
@@ -139,7 +139,7 @@ OPENING = {
 """Calls that open a connection or look up a name without any of the modules above."""
 STARTING = {"Popen", "check_call", "check_output", "create_subprocess_exec", "open_process", "run_process", "system"}
 """Calls that start another program; `subprocess.run` is told by its import."""
-MAY_START = {"storage/checkpoints/postgres_dumps.py", "storage/erasing.py", "systems/mcp_connection.py"}
+MAY_START = {"storage/checkpoints/postgres.py", "storage/erasing.py", "systems/mcp_connection.py"}
 """Programs of PostgreSQL, for a store that is there; an MCP server under test that the user names."""
 
 

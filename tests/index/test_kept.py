@@ -11,7 +11,7 @@ from tests.index.writing import save, saved
 from assay.index.kept import KeptRows
 from assay.records import LogPosition, Scope
 from assay.storage import Candidate, Store
-from assay.storage.repositories.candidates import CandidateMemory
+from assay.storage.repositories.passages import CandidateMemory
 
 HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
 

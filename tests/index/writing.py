@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.records import Chunk, Scope
 from assay.storage import Saved, Store
-from assay.storage.repositories.chunk_writing import ChunkVector
+from assay.storage.repositories.chunks import ChunkVector
 from assay.testing import note
 
 MODEL = "model-a"

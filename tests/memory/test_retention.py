@@ -17,7 +17,7 @@ from assay.memory.retention import RetentionPolicy
 from assay.records import Operation, RowKind, Scope
 from assay.records.maintenance import RetentionReport
 from assay.storage import Store, Work, archives
-from assay.storage.repositories.changes import Line
+from assay.storage.repositories.history import Line
 from assay.testing import FixedClock, note
 
 POLICY = RetentionPolicy(rows_in_archive=2)

@@ -13,8 +13,8 @@ from tests.storage.homes import BOUND_S, Home, raw
 from assay.records import Scope
 from assay.storage import Store
 from assay.storage.audit_chain import REDACT, ChainCheck, read_places, write_places
-from assay.storage.marks import Marks
-from assay.storage.repositories.audit import AuditFilter
+from assay.storage.erasing import Marks
+from assay.storage.repositories.history import AuditFilter
 from assay.testing import FixedClock
 
 Tamper = Callable[[Connection], object]

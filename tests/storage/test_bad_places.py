@@ -31,7 +31,7 @@ from assay.errors import (
 )
 from assay.records import Scope
 from assay.storage import Store, StoreOptions, open_store
-from assay.storage.failures import translated
+from assay.storage.backend import translated
 from assay.testing import FixedClock, note
 
 SECRET = "hunter2-hunter2"

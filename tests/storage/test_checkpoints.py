@@ -29,10 +29,10 @@ from assay.errors import (
 from assay.records import IdFactory, LogPosition, Scope
 from assay.records.access import Access, AccessToken
 from assay.storage import Checkpoint, Store, list_checkpoints, open_store, restore_checkpoint, schema
-from assay.storage.checkpoints.manifest import hash_of
-from assay.storage.checkpoints.sqlite_files import restore_over_damage
-from assay.storage.lock import WriteLock
-from assay.storage.repositories.meta import EPOCH
+from assay.storage.backend import WriteLock
+from assay.storage.checkpoints.folder import hash_of
+from assay.storage.checkpoints.sqlite import restore_over_damage
+from assay.storage.repositories.base import EPOCH
 from assay.storage.work import Work
 from assay.testing import FixedClock, note
 

@@ -15,7 +15,7 @@ from tests.storage.homes import Home
 from assay.errors import RecordExists
 from assay.records import Change, LogPosition, Operation, RowKind, Scope
 from assay.storage import Followed, Saved, Store
-from assay.storage.repositories.changes import Standing
+from assay.storage.repositories.history import Standing
 from assay.testing import FixedClock, note
 
 BEGINNING = 0

@@ -13,7 +13,7 @@ from tests.storage.homes import BOUND_S
 from tests.storage.waiting import line_of, program, tell, until, until_nobody_waits_at_a_door
 
 from assay.errors import StoreBusy, StoreUnavailable
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 from assay.testing import FixedClock
 
 HASTY_S = 0.02
@@ -22,7 +22,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from assay.clock import SystemClock
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 
 with WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60).held():
     print("held", flush=True)
@@ -34,7 +34,7 @@ ADDER = """
 import sys
 from pathlib import Path
 from assay.clock import SystemClock
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 
 lock, counter = WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60), Path(sys.argv[2])
 print("ready", flush=True)
@@ -49,7 +49,7 @@ SHORT_OF_SPACE = """
 import resource, signal, sys
 from pathlib import Path
 from assay.clock import SystemClock
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))

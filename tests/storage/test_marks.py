@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.storage.marks import ERASED, Marks
+from assay.storage.erasing import ERASED, Marks
 
 ANN = Marks(names=("Ann Lee",))
 

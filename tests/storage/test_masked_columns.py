@@ -11,9 +11,8 @@ from tests.storage.homes import raw
 
 from assay.records import Scope
 from assay.storage import Store
-from assay.storage.masked_columns import MASKED, NOT_MASKED, mask_row
+from assay.storage.rows import MASKED, NOT_MASKED, Json, mask_row
 from assay.storage.tables import metadata
-from assay.storage.types import Json
 
 TOKEN = "ghp_" + "aB3" * 12
 SAID = f"deploy with {TOKEN} please"

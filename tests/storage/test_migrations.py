@@ -19,9 +19,9 @@ from assay.errors import AssayError, MigrationFailed, SchemaChanged, SchemaTooNe
 from assay.records import IdFactory, Scope
 from assay.records.access import FileKind
 from assay.storage import AllOf, Store, open_store, schema
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
-from assay.storage.repositories.meta import EPOCH
+from assay.storage.repositories.base import EPOCH
 from assay.storage.rows import to_row
 from assay.storage.schema import CURRENT, Schema
 from assay.storage.sqlite import APPLICATION_ID, SqliteBackend, prepare_file

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from assay.storage.repositories.base import among, mine
 from assay.storage.repositories.prepared import driver_of, prepare_insert, prepare_query, run_sql
-from assay.storage.types import Json, Moment, TextType, WholeType, YesNo
+from assay.storage.rows import Json, Moment, TextType, WholeType, YesNo
 
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 things = Table(

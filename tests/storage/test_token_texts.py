@@ -12,7 +12,7 @@ from tests.storage.test_migrations import bare
 from assay.records import IdFactory, Scope
 from assay.storage import schema
 from assay.storage.erasing import search
-from assay.storage.repositories.meta import EPOCH
+from assay.storage.repositories.base import EPOCH
 from assay.storage.schema import CURRENT, Schema
 from assay.storage.token_texts import REMOVED, without_token_texts
 from assay.storage.work import Work

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.records import Scope
 from assay.records.audit_log import AuditChain, AuditChains, AuditLine
 from assay.storage import Store
-from assay.storage.repositories.audit import AuditFilter
+from assay.storage.repositories.history import AuditFilter
 
 __all__ = ["AuditFilter", "AuditRows", "check_chains", "list_entries"]
 

@@ -16,7 +16,7 @@ from assay.judging.prompts import PROMPT_IDS, parse_prompt, read_bundled
 from assay.records import Scope
 from assay.records.research_log import PromptSplit, PromptVersion
 from assay.storage import Store
-from assay.storage.repositories.prompts import BUNDLED
+from assay.storage.repositories.judging import BUNDLED
 from assay.storage.work import Work
 
 REPLY = "Reply with one JSON object"

@@ -20,7 +20,7 @@ from assay.index.status import Folded
 from assay.index.tenant import TenantIndex
 from assay.records import Scope
 from assay.storage import Store
-from assay.storage.failures import of_file
+from assay.storage.backend import of_file
 
 _PATIENCE_S = 60.0
 """How long after a failure the next try is made."""

@@ -23,8 +23,8 @@ from assay.memory.saving.structure import RESERVED
 from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titled
 from assay.records.fields import plain
 from assay.storage import Marks, Store, Work
+from assay.storage.archives import files_holding, strike_files
 from assay.storage.erasing import Searched, search
-from assay.storage.known_files import files_holding, strike_files
 
 MOST_PIECES = 2_000
 """Pieces of text looked for in logs and files, over all memories."""

@@ -22,9 +22,9 @@ from assay.memory.saving.saver import Saver
 from assay.records import Draft, MemoryRecord, Scope
 from assay.records.maintenance import RescanReport
 from assay.storage import Marks, Store, Work, archives
+from assay.storage.archives import files_holding
+from assay.storage.backend import of_file
 from assay.storage.erasing import search
-from assay.storage.failures import of_file
-from assay.storage.known_files import files_holding
 from assay.text.secrets import Held, find_in_json, mask_json
 
 ROUNDS = 3

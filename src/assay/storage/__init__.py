@@ -7,23 +7,26 @@ Read `store` first. Below it: `work` (a unit of work) and `repositories/` (the o
 words); `tables`, `types` and `rows`.
 """
 
-from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.checkpoints.folder import Checkpoint, Restored
+from assay.storage.erasing import Marks
 from assay.storage.full_text import AllOf, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
-from assay.storage.marks import Marks
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
-from assay.storage.repositories.candidates import Candidate, CandidateMemory
-from assay.storage.repositories.changes import Followed, Standing
-from assay.storage.repositories.chunk_writing import ChunkVector, Saved
-from assay.storage.repositories.edges import Reached, Stance
+from assay.storage.repositories.access import FlagRow
+from assay.storage.repositories.chunks import ChunkVector, IndexedRow, Saved, TriggerMatch
 from assay.storage.repositories.evidence import Recorded
-from assay.storage.repositories.flags import FlagRow
-from assay.storage.repositories.indexed import IndexedRow
-from assay.storage.repositories.memories import Authorship
-from assay.storage.repositories.passages import FolderCount, IndexPassage, MemoryColumns, ShownPassage
+from assay.storage.repositories.history import Followed, Standing
+from assay.storage.repositories.memories import Authorship, Reached, Stance
+from assay.storage.repositories.passages import (
+    Candidate,
+    CandidateMemory,
+    FolderCount,
+    IndexPassage,
+    MemoryColumns,
+    ShownPassage,
+)
 from assay.storage.repositories.queries import SessionQuery
-from assay.storage.repositories.saves import SaveCounts, SaveRecord
-from assay.storage.repositories.triggers import TriggerMatch
+from assay.storage.repositories.sessions import SaveCounts, SaveRecord
 from assay.storage.repositories.vectors import Near, NumberedVector, Unembedded, VectorPage
 from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
 from assay.storage.work import Work

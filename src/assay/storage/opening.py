@@ -17,12 +17,11 @@ from assay.errors import SchemaTooOld, StoreBusy, StoreNotFound
 from assay.records import IdFactory, Scope
 from assay.storage import schema as history
 from assay.storage import sqlite
-from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints
+from assay.storage.backend import WriteLock, translated
+from assay.storage.checkpoints.sqlite import SqliteCheckpoints
 from assay.storage.erasing import Erasing
-from assay.storage.failures import translated
-from assay.storage.lock import WriteLock
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
-from assay.storage.repositories.meta import EPOCH
+from assay.storage.repositories.base import EPOCH
 from assay.storage.schema import Schema
 from assay.storage.sqlite import SqliteBackend
 from assay.storage.token_texts import remove_token_texts

@@ -18,8 +18,8 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.errors import ExtensionMissing, NotAStore, SettingError, StoreClosed
 from assay.extras import refuse_extra
-from assay.storage.failures import translated
-from assay.storage.types import HalfVec
+from assay.storage.backend import translated
+from assay.storage.rows import HalfVec
 
 LOCK_FAMILY = 0x41737931
 """First half of every advisory lock we take, so that ours never meet another program's."""

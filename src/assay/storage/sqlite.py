@@ -23,8 +23,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from assay.errors import AssayError, NotAStore, StoreClosed, StoreNotFound, StoreUnavailable
 from assay.private_files import make_private_folder
-from assay.storage.failures import of_file, translated
-from assay.storage.lock import WriteLock
+from assay.storage.backend import WriteLock, of_file, translated
 
 APPLICATION_ID = 0x41737931
 """Marks a file as Assay's ("Asy1"), so that somebody else's database is never migrated."""

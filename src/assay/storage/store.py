@@ -23,17 +23,15 @@ from assay.clock import Clock
 from assay.errors import InputError, NotAStore, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
 from assay.storage import consistency
-from assay.storage.backend import Backend
-from assay.storage.checkpoints.manifest import Checkpoint, Restored
-from assay.storage.checkpoints.postgres_tables import PostgresCheckpoints, table_folder
-from assay.storage.checkpoints.sqlite_files import SqliteCheckpoints, copy_folder, restore_over_damage
-from assay.storage.erasing import Erasing
-from assay.storage.lock import WriteLock
-from assay.storage.marks import Marks
+from assay.storage.backend import Backend, WriteLock
+from assay.storage.checkpoints.folder import Checkpoint, Restored
+from assay.storage.checkpoints.postgres import PostgresCheckpoints, table_folder
+from assay.storage.checkpoints.sqlite import SqliteCheckpoints, copy_folder, restore_over_damage
+from assay.storage.erasing import Erasing, Marks
 from assay.storage.opening import Opening, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
-from assay.storage.repositories import vector_search
+from assay.storage.repositories import vectors
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
@@ -119,7 +117,7 @@ class Store:
         if not isinstance(self._backend, PostgresBackend):
             return False
         with self._backend.alone() as connection:
-            return vector_search.build_index(connection, scope.tenant, model, dimension)
+            return vectors.build_index(connection, scope.tenant, model, dimension)
 
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files. Reads all of it."""

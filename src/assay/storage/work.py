@@ -9,34 +9,31 @@ from sqlalchemy import Connection
 
 from assay.clock import Clock
 from assay.records import Scope
-from assay.storage.repositories.access import AccessTokens, LoginSessions, RequestKeys
-from assay.storage.repositories.audit import Audit
-from assay.storage.repositories.base import Bound, sheltered
-from assay.storage.repositories.changes import Changes
-from assay.storage.repositories.edges import Edges
-from assay.storage.repositories.erasure import Erasure
-from assay.storage.repositories.evidence import AbTests, Feedback, Judgments, Results, ShadowRuns
-from assay.storage.repositories.flags import FlagRows
-from assay.storage.repositories.indexed import Indexed
-from assay.storage.repositories.judging import JudgeRows, ReplyRows, SpendingRows
-from assay.storage.repositories.learned_terms import LearnedTerms
-from assay.storage.repositories.learning import Learning
-from assay.storage.repositories.listing import Lists
-from assay.storage.repositories.memories import Memories
-from assay.storage.repositories.meta import Meta
-from assay.storage.repositories.online import Interleavings, LadderSteps, Votes
-from assay.storage.repositories.owned_files import OwnedFiles
+from assay.storage.repositories.access import AccessTokens, FlagRows, LoginSessions, OwnedFiles, RequestKeys
+from assay.storage.repositories.base import Bound, Meta, sheltered
+from assay.storage.repositories.chunks import Indexed, Triggers
+from assay.storage.repositories.erasure import Erasure, StoredSecrets
+from assay.storage.repositories.evidence import (
+    AbTests,
+    Feedback,
+    Interleavings,
+    Judgments,
+    LadderSteps,
+    Lists,
+    Results,
+    ShadowRuns,
+    Votes,
+)
+from assay.storage.repositories.history import Audit, Changes
+from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
+from assay.storage.repositories.learning import LearnedTerms, Learning
+from assay.storage.repositories.memories import Edges, Memories
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prepared import driver_of
-from assay.storage.repositories.prompts import PromptRows
-from assay.storage.repositories.queries import Queries
+from assay.storage.repositories.queries import Queries, Usage
 from assay.storage.repositories.research import ResearchRows
 from assay.storage.repositories.retention import Retention
-from assay.storage.repositories.saves import Saves
-from assay.storage.repositories.sessions import KnownFiles, SessionRows, Tasks
-from assay.storage.repositories.stored_secrets import StoredSecrets
-from assay.storage.repositories.triggers import Triggers
-from assay.storage.repositories.usage import Usage
+from assay.storage.repositories.sessions import KnownFiles, Saves, SessionRows, Tasks
 from assay.storage.repositories.vectors import Vectors
 
 

@@ -10,7 +10,7 @@ from assay.memory.learning.implicit import alike
 from assay.memory.learning.observing import read_from
 from assay.records import EventType, Origin, Scope
 from assay.records.learning import Observation
-from assay.storage.repositories.usage import GivenMemory
+from assay.storage.repositories.queries import GivenMemory
 
 SAID = "The session cookie is HttpOnly and lives for exactly twelve hours after the last request was seen"
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from assay.memory.learning.policy import Limits
 from assay.records.learning import evidence_from_json
 from assay.storage import Work
-from assay.storage.repositories.learned_terms import Cycle
+from assay.storage.repositories.learning import Cycle
 
 
 class Measured(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any
 from assay.memory.learning.validation import event_key, rank_of
 from assay.memory.sessions import Turn
 from assay.records import EventType, FeedbackEvent
-from assay.storage.repositories.usage import UsedQuery
+from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
 
 RUN = 8

@@ -16,7 +16,7 @@ from assay.memory.learning.noise import CHOICES
 from assay.memory.learning.validation import rank_of
 from assay.records.learning import TermState
 from assay.storage import Work
-from assay.storage.repositories.usage import UsedQuery
+from assay.storage.repositories.queries import UsedQuery
 
 WINDOW = 100
 """Searches that are compared with as many or more before them."""

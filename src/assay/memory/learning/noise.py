@@ -14,7 +14,7 @@ from typing import NamedTuple
 from assay.records import EventType
 from assay.records.learning import LearnedTerm, TermState
 from assay.storage import Work
-from assay.storage.repositories.usage import UsedQuery
+from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
 
 GOOD_GRADE = 2

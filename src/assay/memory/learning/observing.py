@@ -17,7 +17,7 @@ from assay.memory.sessions import Sessions, Turn
 from assay.records import FeedbackEvent, Scope
 from assay.records.learning import Observation, Observed
 from assay.storage import Store, Work
-from assay.storage.repositories.usage import GivenMemory
+from assay.storage.repositories.queries import GivenMemory
 
 TURNS = 20
 """Searches of the session that an observation can belong to."""

@@ -19,7 +19,7 @@ from assay.memory.learning.validation import NO_SESSION, rank_of
 from assay.records import FeedbackEvent, MemoryRecord, MemoryStatus
 from assay.records.learning import ChangeKind, LearnedTerm, Safeguard, TermEvidence, TermState
 from assay.storage import Work
-from assay.storage.repositories.usage import UsedQuery
+from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
 
 PAGE = 500

@@ -1,17 +1,116 @@
-"""Where checkpoints lie: one folder per store, a copy and a manifest for each, nothing half-made in the listing."""
+"""The folder of checkpoints: manifests, complete copies only, and what a restore leaves as it is.
+
+- The manifest: a small JSON file beside each copy.
+- The folder of checkpoints.
+- Whether a copy holds rows that must be erased.
+- Tables that a restore does not take back: access and audit.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from assay.errors import CheckpointFailed, CheckpointNotFound, StoreFull, StoreReadOnly
+from sqlalchemy import Connection, text
+
+from assay.errors import BadValue, CheckpointFailed, CheckpointNotFound, StoreFull, StoreReadOnly
+from assay.hashing import HASH_PREFIX
 from assay.private_files import make_private_folder
-from assay.storage.checkpoints import manifest
-from assay.storage.checkpoints.manifest import Checkpoint
+from assay.records import values
+from assay.records.fields import require
+from assay.storage.erasing import Marks
+from assay.storage.rows import read_moment, write_moment
+
+# --- The manifest: a small JSON file beside each copy ---
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """One copy of the store."""
+
+    id: str
+    name: str
+    created_at: datetime
+    backend: str
+    place: str
+    """What it is a copy of."""
+    schema: str
+    epoch: str
+    memories: int
+    size_bytes: int
+    content: str
+    """The tagged hash of the copy."""
+    audit_heads: Mapping[str, str] = field(default_factory=dict)
+    """Where the audit log of each tenant ended: place and hash, by a mark of the tenant. Empty in older manifests."""
+
+    def __post_init__(self) -> None:
+        require(self, values.identifier, "id")
+        require(self, values.label, "name", "backend", "place", "schema", "content")
+        require(self, values.optional_label, "epoch")
+        require(self, values.moment, "created_at")
+        require(self, values.count, "memories", "size_bytes")
+        require(self, values.json_object, "audit_heads")
+
+    def as_json(self) -> dict[str, Any]:
+        """The manifest's own shape."""
+        return {**asdict(self), "created_at": write_moment(self.created_at)}
+
+
+class Restored(NamedTuple):
+    """What a restore did."""
+
+    checkpoint: Checkpoint
+    kept_aside: str
+    """Where the state from before is: a checkpoint, a file or a schema."""
+    note: str = ""
+    """What else whoever restored it must know; empty: nothing."""
+
+
+def read(path: Path) -> Checkpoint:
+    """A checkpoint from its manifest file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        found["created_at"] = read_moment(found["created_at"])
+        return Checkpoint(**found)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, BadValue) as problem:
+        raise CheckpointFailed(
+            f"the description {path} cannot be read: {problem}",
+            remedy="Put the description back or delete that file; other checkpoints can be restored by their id.",
+        ) from problem
+
+
+def write(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a manifest so that it is there whole or not at all."""
+    beside = path.with_suffix(".tmp")
+    with open(os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode matters
+        json.dump(checkpoint.as_json(), file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def hash_of(path: Path) -> str:
+    """The tagged hash of a file. Never call it on a live database: closing the file would drop SQLite's locks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return HASH_PREFIX + digest.hexdigest()
+
+
+# --- The folder of checkpoints ---
 
 
 class CheckpointFolder:
@@ -32,7 +131,7 @@ class CheckpointFolder:
         """By id, or by a name that only one checkpoint has."""
         by_id = [file for file in self._descriptions() if file.stem == wanted]
         # By its id a checkpoint is found even when the description of another one is garbled.
-        found = [manifest.read(file) for file in by_id] or [one for one in self.list() if one.name == wanted]
+        found = [read(file) for file in by_id] or [one for one in self.list() if one.name == wanted]
         if len(found) == 1:
             return found[0]
         if found:
@@ -47,7 +146,7 @@ class CheckpointFolder:
     def _read(self, description: Path) -> Checkpoint | None:
         """What a description says; None when somebody deleted that checkpoint since we looked."""
         try:
-            return manifest.read(description)
+            return read(description)
         except CheckpointFailed:
             if description.exists():
                 raise
@@ -65,7 +164,7 @@ class CheckpointFolder:
         """The copy's file, once its bytes are proven to be those that were written."""
         copy = self.copy_of(checkpoint)
         try:
-            found = manifest.hash_of(copy)
+            found = hash_of(copy)
         except OSError as problem:
             raise CheckpointFailed(
                 f"the copy {copy} cannot be read: {problem.strerror}", remedy="Choose another checkpoint."
@@ -93,7 +192,7 @@ class CheckpointFolder:
     def complete(self, checkpoint: Checkpoint) -> None:
         """List a copy that is whole."""
         with _file_problems(self.path):
-            manifest.write(self.path / f"{checkpoint.id}.json", checkpoint)
+            write(self.path / f"{checkpoint.id}.json", checkpoint)
 
     def delete(self, checkpoint: Checkpoint) -> None:
         """Delete a copy; unlisted first, so that a kill in between leaves nothing that looks whole."""
@@ -134,3 +233,110 @@ def _file_problems(folder: Path) -> Iterator[None]:
                 f"cannot write in {folder}: {problem.strerror}", remedy="Set `checkpoints.folder` to a writable folder."
             ) from problem
         raise CheckpointFailed(f"{folder}: {problem}", remedy="Check the folder, then try again.") from problem
+
+
+# --- Whether a copy holds rows that must be erased ---
+
+_TABLES = (
+    "SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'tenant'"
+    " WHERE m.type = 'table' AND m.name NOT LIKE 'passages_fts%'"
+)
+"""Tables whose rows have a tenant; the full-text table repeats what they hold."""
+
+
+def copy_holds(path: Path, tenant: str, marks: Marks | None) -> bool:
+    """Whether a copy of a SQLite file holds something of a tenant; without marks, any row of it."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as copy:
+            tables = [str(name) for (name,) in copy.execute(_TABLES)]
+            return any(_rows_hold(copy, table, tenant, marks) for table in tables)
+    except sqlite3.Error:
+        return path.exists()
+
+
+def dump_holds(dumped: str, tenant: str, marks: Marks | None) -> bool:
+    """Whether the text of a dump does; its rows stand in lines, with tabs between their columns."""
+    rows = (line for line in dumped.splitlines() if tenant in line.split("\t"))
+    return any(marks is None or marks.in_value(row) for row in rows)
+
+
+def _rows_hold(copy: sqlite3.Connection, table: str, tenant: str, marks: Marks | None) -> bool:
+    rows = copy.execute(f'SELECT * FROM "{table}" WHERE tenant = ?', (tenant,))  # noqa: S608 - a name from the schema
+    if marks is None:
+        return rows.fetchone() is not None
+    return any(marks.in_value(value) for row in rows for value in row if isinstance(value, str))
+
+
+# --- Tables that a restore does not take back: access and audit ---
+#
+# A checkpoint holds the tokens and the audit log of an earlier time. Put back as they were, they would open the store
+# to tokens that were revoked since, and hide what happened since. So these tables are carried over from the present
+# store into the copy before the copy takes its place: both happen in one transaction, and a restore that is killed
+# leaves the store as it was or with the present tokens. A token that only the checkpoint knows does not come back.
+#
+# When the present tokens cannot be read (the store is damaged or gone), every token of the checkpoint is revoked.
+
+CARRIED = ("access_tokens", "login_sessions", "audit", "owned_files")
+"""Tables that stay as they are when a store is restored. Whatever decides who may come in or owns what belongs here."""
+
+_COLUMNS = text(
+    "SELECT column_name FROM information_schema.columns"
+    " WHERE table_schema = :schema AND table_name = :table AND is_generated = 'NEVER' ORDER BY ordinal_position"
+)
+_SEQUENCES = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :schema ORDER BY sequencename")
+
+
+def carry_rows(live: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    """Replace the carried tables of a SQLite copy by those of the live file, inside the caller's transaction."""
+    for table in CARRIED:
+        listed = _list_shared_columns(_file_columns(copy, table), _file_columns(live, table))
+        if not _file_columns(copy, table):
+            continue
+        copy.execute(f'DELETE FROM "{table}"')  # noqa: S608 - a name of ours
+        if listed:
+            rows = live.execute(f'SELECT {listed} FROM "{table}"')  # noqa: S608 - names of the schema
+            marks = ", ".join("?" for _ in rows.description)
+            copy.executemany(f'INSERT INTO "{table}" ({listed}) VALUES ({marks})', rows)  # noqa: S608 - the same
+    _keep_counting(live, copy)
+
+
+def _keep_counting(live: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    """Let no number be given twice: also those of rows that are gone."""
+    for table, last in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
+        if table in CARRIED:
+            copy.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, table))
+
+
+def _file_columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [str(row[1]) for row in connection.execute(f'PRAGMA table_info("{table}")')]
+
+
+def revoke_tokens(copy: sqlite3.Connection, now: datetime) -> None:
+    """Revoke every token of a SQLite copy."""
+    copy.execute("UPDATE access_tokens SET revoked_at = ? WHERE revoked_at IS NULL", (write_moment(now),))
+
+
+def carry_between_schemas(connection: Connection, before: str, ours: str) -> None:
+    """Replace the carried tables of one PostgreSQL schema by those of the schema that was there before."""
+    for table in CARRIED:
+        now_there, then_there = _schema_columns(connection, ours, table), _schema_columns(connection, before, table)
+        if not now_there:
+            continue
+        connection.execute(text(f'DELETE FROM "{ours}"."{table}"'))  # noqa: S608 - names of the catalogue
+        listed = _list_shared_columns(now_there, then_there)
+        if listed:
+            copied = f'INSERT INTO "{ours}"."{table}" ({listed}) SELECT {listed} FROM "{before}"."{table}"'  # noqa: S608 - the same
+            connection.execute(text(copied))
+    for sequence in connection.execute(_SEQUENCES, {"schema": before}).scalars().all():
+        if any(sequence.startswith(f"{table}_") for table in CARRIED):
+            counted = f'SELECT setval(:ours, last_value, is_called) FROM "{before}"."{sequence}"'  # noqa: S608 - the same
+            connection.execute(text(counted), {"ours": f'"{ours}"."{sequence}"'})
+
+
+def _schema_columns(connection: Connection, schema: str, table: str) -> Sequence[str]:
+    return connection.execute(_COLUMNS, {"schema": schema, "table": table}).scalars().all()
+
+
+def _list_shared_columns(first: Sequence[str], second: Sequence[str]) -> str:
+    """The columns that both have, as a statement lists them."""
+    return ", ".join(f'"{column}"' for column in first if column in second)

@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from assay.storage.types import BlobType, RealType, TextType, WholeType
+from assay.storage.rows import BlobType, RealType, TextType, WholeType
 
 _LARGEST = "1.7976931348623157e308"
 

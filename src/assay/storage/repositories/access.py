@@ -1,19 +1,27 @@
-"""Tokens, sign-ins of browsers, and the keys of requests.
+"""Access tokens, sign-ins, request keys, owners of files, and feature flags.
 
-Tokens and sign-ins are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
+- Tokens, sign-ins and request keys.
+- Owners of files.
+- Feature flags of a tenant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import delete, select, update
 
 from assay.errors import RecordNotFound
-from assay.records.access import AccessToken, LoginSession, RequestKey
-from assay.storage.repositories.base import Repository
-from assay.storage.rows import from_row, insert, to_row
-from assay.storage.tables import access_tokens, login_sessions, request_keys
+from assay.records.access import AccessToken, FileKind, LoginSession, OwnedFile, RequestKey
+from assay.storage.repositories.base import Repository, mine
+from assay.storage.rows import from_row, insert, to_row, upsert
+from assay.storage.tables import access_tokens, flags, login_sessions, owned_files, request_keys
+
+# --- Tokens, sign-ins and request keys ---
+#
+# Tokens and sign-ins are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
 
 
 class AccessTokens(Repository):
@@ -144,3 +152,91 @@ class RequestKeys(Repository):
         """Delete keys older than a moment."""
         old = request_keys.c.created_at < moment
         return int(self._connection.execute(delete(request_keys).where(self._mine(request_keys), old)).rowcount)
+
+
+# --- Owners of files ---
+#
+# Owners are looked for in every tenant: a file that lies in a shared folder does not say whose it is, the row does.
+
+
+class OwnedFiles(Repository):
+    """The files of one tenant, and the one question that is asked of all tenants: whose is this?"""
+
+    def claim(self, kind: FileKind, name: str) -> None:
+        """Write down that a file belongs to this tenant; who claimed it first stays its maker."""
+        made = OwnedFile(kind=kind, name=name, principal=self._principal, created_at=self._clock.now())
+        row = {"tenant": self._tenant, **to_row(made, owned_files)}
+        self._connection.execute(insert(self._connection, owned_files).values(row).on_conflict_do_nothing())
+
+    def all(self, kind: FileKind) -> list[OwnedFile]:
+        """Every file of one kind that belongs to this tenant, by name."""
+        wanted = self._select(owned_files, owned_files.c.kind == str(kind)).order_by(owned_files.c.name)
+        return [from_row(OwnedFile, row, owned_files) for row in self._connection.execute(wanted)]
+
+    def owners(self, kind: FileKind, names: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Return the tenants that each file belongs to; a file that no tenant claimed is left out."""
+        table = owned_files
+        wanted = select(table.c.name, table.c.tenant).where(
+            table.c.kind == str(kind), self._among(table.c.name, list(names))
+        )
+        found: dict[str, set[str]] = {}
+        for name, tenant in self._connection.execute(wanted):
+            found.setdefault(str(name), set()).add(str(tenant))
+        return {name: frozenset(tenants) for name, tenants in found.items()}
+
+
+# --- Feature flags of a tenant ---
+
+
+class FlagRow(NamedTuple):
+    """What is stored of one flag."""
+
+    name: str
+    enabled: bool | None
+    rollout_percent: int | None
+    shadow: bool | None
+    activated_at: datetime | None
+    reviewed_at: datetime | None
+    updated_at: datetime
+    updated_by: str
+
+
+_EVERY = select(flags).where(mine(flags)).order_by(flags.c.name)
+
+
+class FlagRows(Repository):
+    """The flags of one tenant."""
+
+    def get(self, name: str) -> FlagRow | None:
+        """One flag, if anything is stored of it."""
+        row = self._connection.execute(self._select(flags, flags.c.name == name)).one_or_none()
+        return None if row is None else FlagRow(*row[1:])
+
+    def all(self) -> list[FlagRow]:
+        """Every stored flag, by name."""
+        return [FlagRow(*row[1:]) for row in self._rows(_EVERY)]
+
+    def put(
+        self,
+        name: str,
+        *,
+        enabled: bool | None = None,
+        rollout_percent: int | None = None,
+        shadow: bool | None = None,
+        activated_at: datetime | None = None,
+        reviewed_at: datetime | None = None,
+    ) -> None:
+        """Keep a flag's whole row, in place of what was there."""
+        row = {
+            "tenant": self._tenant,
+            "name": name,
+            "enabled": enabled,
+            "rollout_percent": rollout_percent,
+            "shadow": shadow,
+            "activated_at": activated_at,
+            "reviewed_at": reviewed_at,
+            "updated_at": self._clock.now(),
+            "updated_by": self._principal,
+        }
+        wanted = upsert(self._connection, flags, key=("tenant", "name"), fresh=FlagRow._fields[1:])
+        self._connection.execute(wanted, row)

@@ -1,7 +1,8 @@
-"""What every repository is bound to: a connection inside a transaction, and a scope.
+"""What every repository is built on: connection, scope, row numbers, and facts about the store.
 
-Statements that a search runs are built once, when their module is loaded, with `mine` and `among` in them and their
-values given when they run: building one anew costs several times as much as running it.
+- Connection, scope and clock.
+- Row numbers, drawn before the rows are written.
+- Facts about the store itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import (
     ARRAY,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     select,
+    text,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -36,6 +38,13 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from assay.clock import Clock
 from assay.records import Scope
 from assay.storage.repositories.prepared import prepare_insert, prepare_query
+from assay.storage.rows import upsert
+from assay.storage.tables import meta
+
+# --- Connection, scope and clock ---
+#
+# Statements that a search runs are built once, when their module is loaded, with `mine` and `among` in them and their
+# values given when they run: building one anew costs several times as much as running it.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,3 +162,62 @@ class Repository:
             prepare_insert(prepared, tuple(rows[0])).run(self._driver, rows)
         else:
             self._connection.execute(prepared, rows)
+
+
+# --- Row numbers, drawn before the rows are written ---
+#
+# SQLite has one writer at a time, so the next number is the last one kept plus one; its AUTOINCREMENT remembers the
+# last one even when the row is gone. PostgreSQL draws from a sequence, so that tenants need not wait for each other.
+
+_LAST = text("SELECT name, seq FROM sqlite_sequence WHERE name IN ('memories', 'chunks')")
+_NEXT = text("""
+    SELECT 'memories', nextval('memories_number_seq') FROM generate_series(1, :memories)
+    UNION ALL SELECT 'chunks', nextval('chunks_number_seq') FROM generate_series(1, :chunks)""")
+
+
+class Drawn(NamedTuple):
+    """Numbers for new rows, growing."""
+
+    memories: Sequence[int]
+    chunks: Sequence[int]
+
+
+def draw(connection: Connection, *, memories: int = 0, chunks: int = 0) -> Drawn:
+    """The numbers of the next rows. The rows must be written in this transaction."""
+    if connection.dialect.name == "sqlite":
+        last = {row.name: row.seq for row in connection.execute(_LAST)}
+        memory, chunk = last.get("memories", 0) + 1, last.get("chunks", 0) + 1
+        return Drawn(range(memory, memory + memories), range(chunk, chunk + chunks))
+    rows = connection.execute(_NEXT, {"memories": memories, "chunks": chunks}).all()
+    return Drawn(*(sorted(number for name, number in rows if name == table) for table in Drawn._fields))
+
+
+# --- Facts about the store itself ---
+
+EPOCH = "epoch"
+"""Changes when a restore rewrites the past; derived indexes of another epoch are rebuilt."""
+_KEPT = select(meta.c.value).where(meta.c.key == bindparam("key"))
+
+
+def trim_key(tenant: str) -> str:
+    """Under which it is kept how far a tenant's change log was trimmed."""
+    return f"changes_trimmed_to:{tenant}"
+
+
+def model_key(tenant: str) -> str:
+    """Under which it is kept whose vectors a tenant's searches use."""
+    return f"embedding_model:{tenant}"
+
+
+class Meta(Repository):
+    """Named texts that belong to the whole store, not to a tenant."""
+
+    def get(self, key: str) -> str | None:
+        """What is kept under a key, if anything."""
+        found: str | None = self._connection.execute(_KEPT, {"key": key}).scalar_one_or_none()
+        return found
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a text under a key, in place of what was there."""
+        row = {"key": key, "value": value, "updated_at": self._clock.now()}
+        self._connection.execute(upsert(self._connection, meta, key=("key",), fresh=("value", "updated_at")), row)

@@ -1,15 +1,14 @@
-"""Erasing rows that hold something, in every table there is, also those that are added later.
+"""Erase rows from every table, and mask secrets that an older version stored.
 
-Four kinds of tables. What hangs on a memory or a query goes with it. Books that must stay whole (audit, results, tests,
-verdicts, decisions of saves, flags) keep their rows and lose the words. Kept replies of models all go. Everything else
-loses the row; where another row still refers to it, the words. The change log keeps ids and numbers, and no text.
+- Erase rows in every table.
+- Secrets in rows of older versions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Table, Text, and_, delete, func, literal, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
@@ -17,11 +16,11 @@ from sqlalchemy.exc import IntegrityError
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT
 from assay.records.scope import ID_MARK
-from assay.storage.marks import ERASED, Marks
+from assay.storage.erasing import ERASED, Marks
 from assay.storage.postgres import take_turn
-from assay.storage.repositories.audit import Audit
-from assay.storage.repositories.base import Bound, Repository
-from assay.storage.repositories.meta import EPOCH, Meta
+from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository
+from assay.storage.repositories.history import Audit
+from assay.storage.rows import Json
 from assay.storage.tables import (
     audit,
     eval_queries,
@@ -34,7 +33,14 @@ from assay.storage.tables import (
     metadata,
     owned_files,
 )
-from assay.storage.types import Json
+from assay.text.secrets import Held, find_in_json, mask_json
+
+# --- Erase rows in every table ---
+#
+# Four kinds of tables. What hangs on a memory or a query goes with it. Books that must stay whole (audit, results,
+# tests, verdicts, decisions of saves, flags) keep their rows and lose the words. Kept replies of models all go.
+# Everything else loses the row; where another row still refers to it, the words. The change log keeps ids and numbers,
+# and no text.
 
 GOES_WITH_ITS_OWNER = frozenset(
     {
@@ -296,3 +302,76 @@ def _texts(table: Table) -> list[Any]:
 
 def _same(table: Table, row: Mapping[str, Any]) -> ColumnElement[bool]:
     return and_(*(column == row[column.name] for column in table.primary_key.columns))
+
+
+# --- Secrets in rows of older versions ---
+#
+# Every table that has a tenant is looked at, by the description of the schema, so that tables added later are looked
+# at too. Memories, and what is made of them, are the business of `assay.memory.rescanning`.
+
+OF_MEMORIES = frozenset({"memories", "chunks", "memory_triggers", "vectors", "indexed_documents"})
+"""Tables that are written anew with their memory."""
+LEFT_ALONE = frozenset({"access_tokens", "login_sessions", "known_files", "owned_files", "changes", "eval_candidates"})
+"""Hashes, paths, ids and packed numbers."""
+_SECRET_ROWS_AT_A_TIME = 500
+
+
+class HeldRow(NamedTuple):
+    """A row with secrets in it."""
+
+    table: str
+    key: Mapping[str, Any]
+    values: Mapping[str, Any]
+    secrets: tuple[Held, ...]
+
+
+class StoredSecrets(Repository):
+    """Finds and masks secrets in the rows of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._audit = Audit(bound)
+
+    def rows(self) -> Iterator[HeldRow]:
+        """Find every row that holds a secret, but for memories and what is made of them."""
+        for table in metadata.sorted_tables:
+            if "tenant" in table.columns and table.name not in OF_MEMORIES | LEFT_ALONE:
+                yield from self._find_held(table)
+
+    def mask(self) -> int:
+        """Mask the secrets in all these rows; return how many rows were changed.
+
+        A row whose key itself is a secret, such as a word that was learned from a search, is deleted.
+        """
+        tables = {table.name: table for table in metadata.sorted_tables}
+        held = list(self.rows())
+        entries: dict[int, Mapping[str, Any]] = {}
+        for row in held:
+            table = tables[row.table]
+            same = and_(*(table.c[name] == value for name, value in row.key.items()))
+            keys = {column.name for column in table.primary_key.columns}
+            clean = {name: mask_json(value, "", []) for name, value in row.values.items()}
+            changed = {name: value for name, value in clean.items() if value != row.values[name]}
+            if table is audit:
+                entries[row.key["id"]] = changed
+            elif keys & changed.keys():
+                self._connection.execute(delete(table).where(same))
+            else:
+                self._connection.execute(update(table).where(same).values(changed))
+        # The audit log is a chain: it is changed by its own means, which say so in an entry.
+        self._audit.redact(entries)
+        return len(held)
+
+    def _find_held(self, table: Table) -> Iterator[HeldRow]:
+        texts = [column for column in table.columns if column.name != "tenant" and isinstance(column.type, Json | Text)]
+        if not texts:
+            return
+        keys = list(table.primary_key.columns)
+        wanted = select(*{*keys, *texts}).where(self._mine(table)).execution_options(yield_per=_SECRET_ROWS_AT_A_TIME)
+        with self._connection.execute(wanted) as rows:
+            for row in rows:
+                values = {column.name: getattr(row, column.name) for column in texts}
+                secrets = tuple(one for value in values.values() if value for one in find_in_json(value))
+                if secrets:
+                    key = {column.name: getattr(row, column.name) for column in keys}
+                    yield HeldRow(table.name, key, values, secrets)

@@ -1,25 +1,39 @@
-"""Judgments, results, feedback, sequential tests and shadow runs: evidence that is kept until it is told to go."""
+"""Judgments, results, feedback, experiments, and lists of them in pages.
+
+- Judgments, results, feedback, sequential tests and shadow runs.
+- Pages of long lists, newest first.
+- Votes, interleaved lists and promotion steps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Column, Select, Table, delete, func, select, update
 
 from assay.errors import RecordNotFound
-from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, ShadowRun
+from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, LoggedQuery, Origin, ShadowRun
+from assay.records.evidence import JudgmentSource
+from assay.records.flags import AbVote, Interleaving, LadderStep
+from assay.records.run_results import ListedRun
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row, upsert
 from assay.storage.tables import (
+    ab_votes,
     eval_ab_tests,
     eval_feedback,
     eval_judgments,
     eval_queries,
     eval_results,
     eval_shadow_runs,
+    interleavings,
+    ladder_steps,
 )
+
+# --- Judgments, results, feedback, sequential tests and shadow runs ---
 
 
 class Judgments(Repository):
@@ -154,3 +168,140 @@ class ShadowRuns(Repository):
         table = eval_shadow_runs
         old = table.c.created_at < moment
         return int(self._connection.execute(delete(table).where(self._mine(table), old)).rowcount)
+
+
+# --- Pages of long lists, newest first ---
+#
+# Only the columns a list shows are read: the rows of a run hold every query's values, and nobody lists those.
+
+LARGEST = 500
+
+
+class Lists(Repository):
+    """Pages of one tenant's rows. `before` is the id of the last row of the page before; 0: the first page."""
+
+    def runs(self, *, before: int = 0, limit: int = 50) -> list[tuple[int, ListedRun]]:
+        """Results of runs, each with the number of its row."""
+        table = eval_results
+        names = [field.name for field in fields(ListedRun)]
+        columns = (table.c[name] for name in ("id", *names))
+        wanted = self._page(select(*columns).where(self._mine(table)), table, before, limit)
+        return [
+            (int(number), ListedRun(**dict(zip(names, values, strict=True))))
+            for number, *values in self._connection.execute(wanted)
+        ]
+
+    def queries(
+        self, *, before: int = 0, limit: int = 50, origin: Origin | None = None
+    ) -> list[tuple[int, LoggedQuery]]:
+        """Logged searches, without their candidates."""
+        table = eval_queries
+        wanted = self._page(self._select(table), table, before, limit)
+        if origin is not None:
+            wanted = wanted.where(table.c.origin == str(origin))
+        return [(int(row.id), from_row(LoggedQuery, row, table)) for row in self._connection.execute(wanted)]
+
+    def judgments(
+        self, *, after: tuple[str, str, str, str] | None = None, limit: int = 50, source: JudgmentSource | None = None
+    ) -> list[Judgment]:
+        """Judgments in the order of query, memory, source and annotator: they have no number of their own."""
+        table = eval_judgments
+        keys: tuple[Column[Any], ...] = (table.c.query_id, table.c.memory_id, table.c.source, table.c.annotator)
+        wanted = self._select(table).order_by(*keys).limit(min(limit, LARGEST))
+        if after is not None:
+            wanted = wanted.where(_behind(keys, after))
+        if source is not None:
+            wanted = wanted.where(table.c.source == str(source))
+        return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+
+    def _page(self, wanted: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
+        newest = wanted.order_by(table.c.id.desc()).limit(min(limit, LARGEST))
+        return newest.where(table.c.id < before) if before else newest
+
+
+def _behind(keys: tuple[Column[Any], ...], after: tuple[str, ...]) -> Any:
+    """Rows behind a place in the order of several columns."""
+    column, value = keys[0], after[0]
+    if len(keys) == 1:
+        return column > value
+    return (column > value) | ((column == value) & _behind(keys[1:], after[1:]))
+
+
+# --- Votes, interleaved lists and promotion steps ---
+
+
+class Votes(Repository):
+    """What each distinct query said in each attempt."""
+
+    def cast(self, vote: AbVote) -> bool:
+        """Keep a vote; False when this query has voted in this attempt before."""
+        row = {"tenant": self._tenant, **to_row(vote, ab_votes)}
+        key = ["tenant", "feature_id", "attempt", "query_key"]
+        wanted = insert(self._connection, ab_votes).values(row).on_conflict_do_nothing(index_elements=key)
+        counted = self._connection.execution_options(preserve_rowcount=True)
+        return bool(counted.execute(wanted).rowcount)
+
+    def of(self, feature_id: str, attempt: int) -> list[AbVote]:
+        """Every vote of an attempt, in the order it was cast."""
+        table = ab_votes
+        mine = (table.c.feature_id == feature_id, table.c.attempt == attempt)
+        wanted = self._select(table, *mine).order_by(table.c.id)
+        return [from_row(AbVote, row, table) for row in self._connection.execute(wanted)]
+
+    def search_of(self, feature_id: str, attempt: int, query_key: str) -> str | None:
+        """Return the id of the search whose vote counted for a query; None when it named none."""
+        table = ab_votes
+        mine = (table.c.feature_id == feature_id, table.c.attempt == attempt, table.c.query_key == query_key)
+        row = self._connection.execute(self._select(table, *mine)).one_or_none()
+        return None if row is None else from_row(AbVote, row, table).query_id
+
+    def arms(self, feature_id: str, attempt: int) -> dict[str, int]:
+        """How many votes each side has."""
+        table = ab_votes
+        wanted = (
+            select(table.c.arm, func.count())
+            .where(self._mine(table), table.c.feature_id == feature_id, table.c.attempt == attempt)
+            .group_by(table.c.arm)
+        )
+        return {str(arm): int(count) for arm, count in self._connection.execute(wanted)}
+
+
+class Interleavings(Repository):
+    """Merged lists that were shown."""
+
+    def add(self, shown: Interleaving) -> None:
+        """Keep a merged list."""
+        row = {"tenant": self._tenant, **to_row(shown, interleavings)}
+        self._connection.execute(interleavings.insert().values(row))
+
+    def waiting(self, feature_id: str, attempt: int, *, until: datetime, limit: int = 1_000) -> list[Interleaving]:
+        """Those shown before a moment whose vote was not cast yet, oldest first."""
+        table = interleavings
+        mine = (table.c.feature_id == feature_id, table.c.attempt == attempt, table.c.credited_at.is_(None))
+        wanted = self._select(table, *mine, table.c.created_at <= until).order_by(table.c.query_id).limit(limit)
+        return [from_row(Interleaving, row, table) for row in self._connection.execute(wanted)]
+
+    def credited(self, query_id: str, at: datetime) -> None:
+        """Say that its vote was cast."""
+        table = interleavings
+        mine = (self._mine(table), table.c.query_id == query_id)
+        self._connection.execute(update(table).where(*mine).values(credited_at=at))
+
+
+class LadderSteps(Repository):
+    """What happened to a change, step by step."""
+
+    def add(self, step: LadderStep) -> None:
+        """Keep a step; its actor is whoever acts."""
+        row = {"tenant": self._tenant, **to_row(step, ladder_steps), "actor": self._principal}
+        self._connection.execute(ladder_steps.insert().values(row))
+
+    def of(self, feature_id: str) -> list[LadderStep]:
+        """Every step of a change, oldest first."""
+        wanted = self._select(ladder_steps, ladder_steps.c.feature_id == feature_id).order_by(ladder_steps.c.id)
+        return [from_row(LadderStep, row, ladder_steps) for row in self._connection.execute(wanted)]
+
+    def features(self) -> list[str]:
+        """Every change that ever took a step, by name."""
+        wanted = select(ladder_steps.c.feature_id).where(self._mine(ladder_steps)).distinct()
+        return sorted(str(one) for one in self._connection.execute(wanted).scalars())

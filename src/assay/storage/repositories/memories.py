@@ -1,29 +1,125 @@
-"""Memories and the chunks they are split into.
+"""Memories, filters on them, and the edges between them.
 
-Every change of a row is told to the change log in the same transaction, and so is everything that hangs on it: full
-text, vectors, trigger phrases. A chunk keeps its number for as long as it stands; new chunks have new numbers.
+- Conditions on the JSON of memories.
+- Memories.
+- Edges between memories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, literal_column, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    cast,
+    delete,
+    exists,
+    func,
+    literal,
+    literal_column,
+    not_,
+    or_,
+    select,
+    type_coerce,
+    union_all,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordExists, RecordNotFound
-from assay.records import Author, Chunk, MemoryFilter, MemoryRecord, MemoryStatus, Operation, RowKind, values
-from assay.records.memory import author_of
-from assay.storage.repositories import memory_filters
-from assay.storage.repositories.base import Bound, Repository, among, mine, sheltered
-from assay.storage.repositories.changes import Changes, Line
-from assay.storage.repositories.chunk_writing import ChunkVector, ChunkWriter, Saved, check
-from assay.storage.repositories.indexed import Indexed
-from assay.storage.repositories.numbering import draw
-from assay.storage.repositories.triggers import Triggers
-from assay.storage.rows import from_row, to_row
+from assay.hashing import canonical_json
+from assay.records import (
+    Author,
+    Chunk,
+    Edge,
+    EdgeKind,
+    MemoryFilter,
+    MemoryRecord,
+    MemoryStatus,
+    Operation,
+    RowKind,
+    values,
+)
+from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, author_of
+from assay.storage.repositories.base import Bound, Repository, among, draw, mine, sheltered
+from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, Triggers, check
+from assay.storage.repositories.history import Changes, Line
+from assay.storage.rows import TextType, from_row, to_row, upsert
 from assay.storage.tables import chunks, edges, memories
+
+# --- Conditions on the JSON of memories ---
+
+_TAGS = type_coerce(memories.c.tags, TextType)
+_METADATA = type_coerce(memories.c.metadata, TextType)
+
+
+def tagged(connection: Connection, tag: str) -> ColumnElement[bool]:
+    """The tag's JSON stands somewhere in the list's, which is quick to see; then that it is an item of it."""
+    written = canonical_json(tag)
+    tag_given = bindparam(None, tag, type_=TextType)
+    if connection.dialect.name == "sqlite":
+        items = func.json_each(_TAGS).table_valued("value")
+        is_item = exists(select(items.c.value).where(items.c.value == tag_given))
+        return and_(func.instr(_TAGS, written) > 0, is_item)
+    from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - see `rows.insert`
+
+    return and_(func.strpos(_TAGS, written) > 0, func.jsonb_exists(cast(_TAGS, JSONB), tag_given))
+
+
+def status_of(connection: Connection) -> ColumnElement[str]:
+    """The status of a memory, as `MemoryRecord.status` tells it."""
+    # A set-apart memory never held: it is superseded from the moment it would have been valid.
+    never_held = memories.c.superseded_at == memories.c.valid_from
+    return case(
+        (memories.c.superseded_at.is_(None), literal(MemoryStatus.CURRENT.value)),
+        (and_(never_held, _has_mark(connection, FORGOTTEN_MARK)), literal(MemoryStatus.FORGOTTEN.value)),
+        (and_(never_held, _has_mark(connection, QUARANTINED_MARK)), literal(MemoryStatus.QUARANTINED.value)),
+        else_=literal(MemoryStatus.SUPERSEDED.value),
+    )
+
+
+def is_forgotten(connection: Connection) -> ColumnElement[bool]:
+    """Whether a memory is forgotten; a database looks into the JSON of set-apart memories only."""
+    never_held = memories.c.superseded_at == memories.c.valid_from
+    return case((never_held, _has_mark(connection, FORGOTTEN_MARK)), else_=literal(False))
+
+
+def conditions(connection: Connection, wanted: MemoryFilter) -> Iterator[ColumnElement[bool]]:
+    """What a memory has to be for a list to show it."""
+    if wanted.folder == "":
+        yield memories.c.folder == ""
+    elif wanted.folder is not None:
+        folder = wanted.folder.strip("/")
+        inside = memories.c.folder.startswith(f"{folder}/", autoescape=True)
+        yield or_(memories.c.folder == folder, inside)
+    yield from (tagged(connection, tag) for tag in wanted.tags)
+    if wanted.tier is not None:
+        yield memories.c.tier == str(wanted.tier)
+    if wanted.since is not None:
+        yield memories.c.updated_at >= wanted.since
+    if wanted.status is not None:
+        yield status_of(connection) == str(wanted.status)
+
+
+def _has_mark(connection: Connection, mark: str) -> ColumnElement[bool]:
+    if connection.dialect.name == "sqlite":
+        return func.json_type(_METADATA, f"$.{RESERVED}.{mark}").is_not(None)
+    from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - see `rows.insert`
+
+    return func.jsonb_extract_path(cast(_METADATA, JSONB), RESERVED, mark).is_not(None)
+
+
+# --- Memories ---
+#
+# Every change of a row is told to the change log in the same transaction, and so is everything that hangs on it: full
+# text, vectors, trigger phrases. A chunk keeps its number for as long as it stands; new chunks have new numbers.
 
 PAGE = 1_000
 # Asked at every save, so they are put together once.
@@ -203,7 +299,7 @@ class Memories(Repository):
 
     def matching(self, wanted: MemoryFilter, *, after: str | None = None, limit: int = PAGE) -> list[MemoryRecord]:
         """Up to `limit` memories that a filter lets through, newest first (by id), beginning after one of them."""
-        chosen = self._select(memories, *memory_filters.conditions(self._connection, wanted))
+        chosen = self._select(memories, *conditions(self._connection, wanted))
         if after is not None:
             chosen = chosen.where(memories.c.id < after)
         rows = self._connection.execute(chosen.order_by(memories.c.id.desc()).limit(limit))
@@ -211,8 +307,8 @@ class Memories(Repository):
 
     def count_matching(self, wanted: MemoryFilter) -> dict[MemoryStatus, int]:
         """How many memories a filter lets through, by status; a status that none has is absent."""
-        status = memory_filters.status_of(self._connection).label("status")
-        chosen = select(status).where(self._mine(memories), *memory_filters.conditions(self._connection, wanted))
+        status = status_of(self._connection).label("status")
+        chosen = select(status).where(self._mine(memories), *conditions(self._connection, wanted))
         inner = chosen.subquery()
         counted = select(inner.c.status, func.count()).group_by(inner.c.status)
         found = {MemoryStatus(row[0]): int(row[1]) for row in self._connection.execute(counted)}
@@ -220,7 +316,7 @@ class Memories(Repository):
 
     def forgotten_sources(self) -> set[tuple[str, str | None]]:
         """Source id and content hash of every forgotten memory: taking a file in again must not bring it back."""
-        hidden = (memories.c.source_id.is_not(None), memory_filters.is_forgotten(self._connection))
+        hidden = (memories.c.source_id.is_not(None), is_forgotten(self._connection))
         wanted = select(memories.c.source_id, memories.c.source_hash).where(self._mine(memories), *hidden)
         return {(row.source_id, row.source_hash) for row in self._connection.execute(wanted)}
 
@@ -235,7 +331,7 @@ class Memories(Repository):
 
     def count(self) -> int:
         """How many memories there are; forgotten ones do not count."""
-        known = (self._mine(memories), not_(memory_filters.is_forgotten(self._connection)))
+        known = (self._mine(memories), not_(is_forgotten(self._connection)))
         counted = select(func.count()).select_from(memories).where(*known)
         return int(self._connection.execute(counted).scalar_one())
 
@@ -269,3 +365,148 @@ class Memories(Repository):
 
 def _missing(memory_id: str) -> RecordNotFound:
     return RecordNotFound(f"there is no memory {memory_id!r} in this scope", remedy="Check the id and the tenant.")
+
+
+# --- Edges between memories ---
+
+MOST_EDGES = 250
+"""Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
+MOST_STANCES = 1_000
+"""Contradictions and supports read for one search."""
+DECAY = 0.5
+_KEY = ("tenant", "source_id", "target_id", "kind")
+
+
+class Reached(NamedTuple):
+    """A memory near others, and the strongest way to it."""
+
+    memory_id: str
+    seed: str
+    hops: int
+    strength: float
+    """The product of the strengths on the way, halved for every hop."""
+    path: tuple[str, ...]
+    """From the seed to the memory, both included."""
+
+
+class Stance(NamedTuple):
+    """One memory that contradicts or supports another."""
+
+    source_id: str
+    target_id: str
+    kind: EdgeKind
+    evidence: str
+
+
+def _steps() -> Select[Any]:
+    """The strongest edges at some memories, whichever way they point."""
+    there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
+    back = select(edges.c.target_id, edges.c.source_id, edges.c.strength)
+    both = union_all(
+        there.where(mine(edges), among(edges.c.source_id, "ids")),
+        back.where(mine(edges), among(edges.c.target_id, "ids")),
+    ).subquery()
+    return select(both).order_by(both.c.strength.desc(), both.c.near, both.c.far).limit(MOST_EDGES)
+
+
+_STEPS = _steps()
+
+
+def _stances() -> Select[Any]:
+    """The strongest edges of these kinds that begin or end at some memories."""
+    columns = (edges.c.source_id, edges.c.target_id, edges.c.kind, edges.c.evidence, edges.c.strength)
+    ours = (mine(edges), or_(edges.c.kind == str(EdgeKind.CONTRADICTS), edges.c.kind == str(EdgeKind.SUPPORTS)))
+    both = union_all(
+        select(*columns).where(*ours, among(edges.c.source_id, "ids")),
+        select(*columns).where(*ours, among(edges.c.target_id, "ids")),
+    ).subquery()
+    wanted = select(both.c.source_id, both.c.target_id, both.c.kind, both.c.evidence)
+    return wanted.order_by(both.c.strength.desc(), both.c.source_id, both.c.target_id).limit(MOST_STANCES)
+
+
+_STANCES = _stances()
+
+
+class Edges(Repository):
+    """The edges of one tenant."""
+
+    def put(self, edge: Edge) -> None:
+        """Keep an edge; the same source, target and kind take the new strength and evidence."""
+        wanted = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
+        try:
+            with sheltered(self._connection):
+                self._insert(wanted, [{"tenant": self._tenant, **to_row(edge, edges)}])
+        except IntegrityError as problem:
+            raise RecordNotFound(
+                f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",
+                remedy="Save both memories first.",
+            ) from problem
+
+    def of(self, memory_id: str) -> list[Edge]:
+        """Every edge that begins or ends at a memory."""
+        touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
+        wanted = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
+        return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
+
+    def beginning_at(self, memory_ids: Sequence[str]) -> list[Edge]:
+        """Every edge that begins at one of these memories."""
+        wanted = self._select(edges, self._among(edges.c.source_id, memory_ids))
+        wanted = wanted.order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
+        return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
+
+    def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
+        """The memories within so many hops of any of these, whichever way the edges point; strongest first.
+
+        Each hop goes on from the `limit` strongest memories of the one before: near a hub there are always more.
+        """
+        seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
+        best: dict[str, Reached] = {}
+        frontier = seeds
+        for _ in range(hops):
+            frontier = _strongest(
+                step
+                for step in self._steps_from(frontier)
+                if step.memory_id not in seeds and step.memory_id not in best
+            )
+            best |= frontier
+            frontier = {one.memory_id: one for one in sorted(frontier.values(), key=_rank)[:limit]}
+        return sorted(best.values(), key=_rank)[:limit]
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
+        rows = self._rows(_STANCES, ids=list(memory_ids))
+        found = [Stance(row.source_id, row.target_id, EdgeKind(row.kind), row.evidence) for row in rows]
+        return list(dict.fromkeys(found))
+
+    def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
+        if not frontier:
+            return []
+        rows = self._rows(_STEPS, ids=list(frontier))
+        return [_step(frontier[row.near], row) for row in rows]
+
+    def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
+        """Delete one edge."""
+        match = (edges.c.source_id == source_id, edges.c.target_id == target_id, edges.c.kind == str(kind))
+        if not self._connection.execute(delete(edges).where(self._mine(edges), *match)).rowcount:
+            raise RecordNotFound(
+                f"there is no edge {source_id!r} {kind} {target_id!r} in this scope",
+                remedy="Check both ids and the kind.",
+            )
+
+    def count(self) -> int:
+        """How many edges there are."""
+        counted = select(func.count()).select_from(edges).where(self._mine(edges))
+        return int(self._connection.execute(counted).scalar_one())
+
+
+def _step(start: Reached, edge: Row[Any]) -> Reached:
+    strength = start.strength * edge.strength * DECAY
+    return Reached(edge.far, start.seed, start.hops + 1, strength, (*start.path, edge.far))
+
+
+def _strongest(steps: Iterable[Reached]) -> dict[str, Reached]:
+    return {step.memory_id: step for step in sorted(steps, key=_rank, reverse=True)}
+
+
+def _rank(step: Reached) -> tuple[float, str, tuple[str, ...]]:
+    return (-step.strength, step.memory_id, step.path)

@@ -110,7 +110,7 @@ def run_sql(connection: Connection, driver: sqlite3.Connection | None, sql: str,
 
 
 def as_sqlalchemy_raises(problem: sqlite3.Error, sql: str) -> Exception:
-    """Return a driver's error as the one that SQLAlchemy raises for it; `assay.storage.failures` knows those."""
+    """Return a driver's error as the one that SQLAlchemy raises for it; `assay.storage.backend` knows those."""
     return DBAPIError.instance(sql, None, problem, sqlite3.Error, hide_parameters=True)
 
 

@@ -17,9 +17,8 @@ from sqlalchemy import ColumnElement, Row, Table, delete, exists, func, or_, sel
 from assay.records import FeedbackEvent, LoggedQuery
 from assay.storage.repositories.base import Repository
 from assay.storage.repositories.queries import unpack
-from assay.storage.rows import from_row, insert, to_row
+from assay.storage.rows import from_row, insert, read_moment, to_row, write_moment
 from assay.storage.tables import eval_candidates, eval_feedback, eval_judgments, eval_queries, eval_shadow_runs
-from assay.storage.types import read_moment, write_moment
 
 
 class Numbered(NamedTuple):

@@ -28,8 +28,8 @@ from assay.storage.migrations.columns import (
     whole,
     yes_no,
 )
-from assay.storage.repositories.full_text import full_text
-from assay.storage.types import VectorType
+from assay.storage.repositories.chunks import full_text
+from assay.storage.rows import VectorType
 from assay.text.terms import normalised_phrase
 
 revision = "0002"

@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column
 
-from assay.storage.types import WholeType
+from assay.storage.rows import WholeType
 
 revision = "0012"
 down_revision = "0011"

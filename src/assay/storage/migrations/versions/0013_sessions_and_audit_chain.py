@@ -10,8 +10,8 @@ from sqlalchemy import text as sql
 from assay.storage import audit_chain
 from assay.storage.audit_chain import SALT_BYTES, START, StoredEntry
 from assay.storage.migrations.columns import create, text, whole
+from assay.storage.rows import BlobType, TextType
 from assay.storage.token_texts import remove_token_texts
-from assay.storage.types import BlobType, TextType
 
 revision = "0013"
 down_revision = "0012"

@@ -1,11 +1,4 @@
-"""Checkpoints of a SQLite file: the online backup, both ways.
-
-Creating reads one snapshot through a read-only connection while others go on writing. Restoring prepares a private
-copy (verified and migrated), keeps the present state as a checkpoint of its own, puts the present tokens and audit log
-into the copy (see `carrying`) with a new epoch, and then lets SQLite write the copy over the live database in one
-transaction under the write lock: other processes see the old state or the new one, also when the restore is killed.
-Only a live file that cannot be read at all is moved aside instead.
-"""
+"""Checkpoints of a SQLite file: the online backup, both ways."""
 
 from __future__ import annotations
 
@@ -27,16 +20,20 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.audit_chain import head_marks
-from assay.storage.checkpoints import manifest
-from assay.storage.checkpoints.carrying import carry_rows, revoke_tokens
-from assay.storage.checkpoints.folder import CheckpointFolder, KeptInFolder
-from assay.storage.checkpoints.holding import copy_holds
-from assay.storage.checkpoints.manifest import Checkpoint, Restored
+from assay.storage.backend import WriteLock, translated
+from assay.storage.checkpoints import folder as manifest
+from assay.storage.checkpoints.folder import (
+    Checkpoint,
+    CheckpointFolder,
+    KeptInFolder,
+    Restored,
+    carry_rows,
+    copy_holds,
+    revoke_tokens,
+)
 from assay.storage.consistency import problems
-from assay.storage.failures import translated
-from assay.storage.lock import WriteLock
-from assay.storage.marks import Marks
-from assay.storage.repositories.meta import EPOCH
+from assay.storage.erasing import Marks
+from assay.storage.repositories.base import EPOCH
 from assay.storage.sqlite import SqliteBackend
 from assay.storage.work import Work
 

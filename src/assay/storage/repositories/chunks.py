@@ -1,26 +1,54 @@
-"""Full-text rows, one for each chunk, written with it and erased with it.
+"""Chunks with their full-text rows, indexing results and trigger phrases.
 
-SQLite keeps them in an FTS5 table, PostgreSQL in a table with a `tsvector` of our own making: a term has the weight of
-each field it stands in, and no more positions than fields, because PostgreSQL keeps only 256 of a word and none beyond
-16,383; phrases are looked up in the joined words instead. Both rows hold the tenant as a term of its own, so that a
-question costs what the tenant's own passages cost, however many others there are.
+- Full-text rows, one for each chunk.
+- Write and erase chunks.
+- Indexing results of documents.
+- Trigger phrases.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, text
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, and_, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
-from assay.errors import SearchTimeout
-from assay.storage.full_text import AllOf, AnalysedPassage, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
+from assay.errors import BadValue, SearchTimeout
+from assay.records import Chunk, MemoryRecord, Operation, RowKind
+from assay.storage.full_text import (
+    AllOf,
+    AnalysedPassage,
+    AnyOf,
+    Field,
+    FullTextQuery,
+    Phrase,
+    Prefix,
+    Within,
+    analysed_body,
+    analysed_triggers,
+    trigger_phrases,
+)
 from assay.storage.full_text import tenant_term as term_of
+from assay.storage.repositories.base import Bound, Repository, among, mine
+from assay.storage.repositories.history import Changes, Line
 from assay.storage.repositories.prepared import driver_of, run_sql
+from assay.storage.rows import to_row, upsert
+from assay.storage.tables import chunks, indexed_documents, memories, memory_triggers, vectors
+from assay.text.terms import normalised_phrase
+
+# --- Full-text rows, one for each chunk ---
+#
+# SQLite keeps them in an FTS5 table, PostgreSQL in a table with a `tsvector` of our own making: a term has the weight
+# of each field it stands in, and no more positions than fields, because PostgreSQL keeps only 256 of a word and none
+# beyond 16,383; phrases are looked up in the joined words instead. Both rows hold the tenant as a term of its own, so
+# that a question costs what the tenant's own passages cost, however many others there are.
 
 _FIELDS = tuple(Field)
 _WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
@@ -284,3 +312,234 @@ def _too_slow(budget_s: float) -> SearchTimeout:
         f"the full-text question took longer than its budget of {budget_s * 1000:,.0f} ms",
         remedy="Ask for rarer words.",
     )
+
+
+# --- Write and erase chunks ---
+#
+# Numbers are drawn before, so that every row of a batch is written by one statement for each table.
+
+_ADD_CHUNK = chunks.insert()
+_ADD_VECTORS = vectors.insert()
+
+
+class ChunkVector(NamedTuple):
+    """A chunk's vector and the hash of the text it was made of."""
+
+    text_hash: str
+    vector: NDArray[np.float32]
+
+
+class Saved(NamedTuple):
+    """A memory and its chunks, in order, with what was made of them."""
+
+    memory: MemoryRecord
+    chunks: Sequence[Chunk] = ()
+    vectors: Sequence[ChunkVector | None] | None = None
+    """One for each chunk; None where a chunk has none."""
+    model: str | None = None
+    """Which embedder made the vectors."""
+    chunker: str | None = None
+    """Which chunker made the chunks; with it, the document is kept in the list of indexed documents."""
+    skipped: Mapping[str, int] = {}
+    """How many chunks were left out, by reason."""
+    doc_type: str = ""
+
+
+class ChunkWriter(Repository):
+    """Writes and erases chunks of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._changes = Changes(bound)
+        self._full_text = full_text(self._connection, self._tenant)
+
+    def insert(self, batch: Sequence[Saved], numbers: Sequence[int]) -> list[Line]:
+        """Keep the chunks of these memories, which are written already; the lines to tell the change log."""
+        if not numbers:
+            return []
+        ends = np.cumsum([0, *(len(one.chunks) for one in batch)]).tolist()
+        numbered = [(one, numbers[start:end]) for one, (start, end) in zip(batch, pairwise(ends), strict=True)]
+        rows = [
+            {"tenant": self._tenant, "number": number, **to_row(piece, chunks)}
+            for one, own in numbered
+            for piece, number in zip(one.chunks, own, strict=True)
+        ]
+        self._insert(_ADD_CHUNK, rows)
+        self._full_text.write([passage for one, own in numbered for passage in analysed(one.memory, one.chunks, own)])
+        if embedded := [row for one, own in numbered for row in self._vector_rows(one, own)]:
+            self._insert(_ADD_VECTORS, embedded)
+        return [_line(row["memory_id"], row["position"], row["number"]) for row in rows]
+
+    def erase(self, memory_id: str) -> None:
+        """Delete a memory's chunks; their vectors go with them."""
+        gone = [_line(memory_id, row.position, row.number) for row in self._rows_of(memory_id)]
+        if not gone:
+            return
+        self._full_text.erase([line.number for line in gone])
+        self._connection.execute(delete(chunks).where(self._mine(chunks), chunks.c.memory_id == memory_id))
+        self._changes.append(Operation.DELETE, gone)
+
+    def reword(self, memory: MemoryRecord) -> None:
+        """Write a memory's full-text rows anew after its title or triggers changed."""
+        rows = self._rows_of(memory.id)
+        numbers = [row.number for row in rows]
+        self._full_text.erase(numbers)
+        self._full_text.write(analysed(memory, rows, numbers))
+        self._changes.append(Operation.UPDATE, [_line(memory.id, row.position, row.number) for row in rows])
+
+    def _rows_of(self, memory_id: str) -> Sequence[Row[Any]]:
+        wanted = self._select(chunks, chunks.c.memory_id == memory_id).order_by(chunks.c.position)
+        return self._connection.execute(wanted).all()
+
+    def _vector_rows(self, one: Saved, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        return [
+            vector_row(self._tenant, one.model or "", number, made)
+            for number, made in zip(numbers, one.vectors or (), strict=False)
+            if made is not None
+        ]
+
+
+def _line(memory_id: str, position: int, number: int) -> Line:
+    return Line(RowKind.CHUNK, f"{memory_id}#{position}", number)
+
+
+def vector_row(tenant: str, model: str, number: int, made: ChunkVector) -> dict[str, Any]:
+    """A vector as it is kept."""
+    return {
+        "tenant": tenant,
+        "number": number,
+        "model": model,
+        "dimension": len(made.vector),
+        "text_hash": made.text_hash,
+        "vector": made.vector,
+    }
+
+
+def analysed(memory: MemoryRecord, pieces: Sequence[Any], numbers: Sequence[int]) -> list[AnalysedPassage]:
+    """The words of a memory's chunks."""
+    title = normalised_phrase(memory.title)
+    triggers = analysed_triggers(memory.triggers)
+    return [
+        AnalysedPassage(number, title, triggers, analysed_body(piece.heading_path, piece.text))
+        for piece, number in zip(pieces, numbers, strict=True)
+    ]
+
+
+def check(saved: Saved) -> None:
+    """Refuse chunks out of order, and vectors that do not fit them."""
+    expected = [(saved.memory.id, position) for position in range(len(saved.chunks))]
+    if [(piece.memory_id, piece.position) for piece in saved.chunks] != expected:
+        raise BadValue(
+            f"the chunks of {saved.memory.id} are not its positions 0 to {len(saved.chunks) - 1} in order",
+            remedy="Number the chunks of a memory from 0 without gaps.",
+        )
+    if saved.vectors is None:
+        return
+    if len(saved.vectors) != len(saved.chunks) or not saved.model:
+        raise BadValue(
+            f"{saved.memory.id} has {len(saved.chunks)} chunks and {len(saved.vectors)} vectors of {saved.model!r}",
+            remedy="Give one vector (or None) for each chunk, and the model that made them.",
+        )
+
+
+# --- Indexing results of documents ---
+
+
+class IndexedRow(NamedTuple):
+    """One document as it is indexed under one model."""
+
+    memory_id: str
+    chunker: str
+    doc_type: str
+    skipped: Mapping[str, int]
+    chunk_tokens: tuple[int, ...]
+    """Tokens of each chunk that has a vector, in document order."""
+
+
+class Indexed(Repository):
+    """The indexed documents of one tenant."""
+
+    def put_many(self, batch: Sequence[Saved]) -> None:
+        """Keep how documents were split; one that is there is told anew. Those without a chunker are passed over."""
+        rows = [
+            {
+                "tenant": self._tenant,
+                "memory_id": one.memory.id,
+                "chunker": one.chunker,
+                "doc_type": one.doc_type,
+                "skipped": dict(one.skipped),
+            }
+            for one in batch
+            if one.chunker is not None
+        ]
+        if not rows:
+            return
+        key, fresh = ("memory_id", "tenant"), ("chunker", "doc_type", "skipped")
+        self._insert(upsert(self._connection, indexed_documents, key=key, fresh=fresh), rows)
+
+    def documents(self, model: str) -> list[IndexedRow]:
+        """Every document with the chunks that search can find by vector under a model; by memory id."""
+        told, piece, made = indexed_documents.c, chunks.c, vectors.c
+        own = and_(piece.tenant == told.tenant, piece.memory_id == told.memory_id)
+        embedded = and_(made.number == piece.number, made.model == model)
+        wanted = (
+            select(told.memory_id, told.chunker, told.doc_type, told.skipped, piece.token_count, made.number)
+            .select_from(indexed_documents.outerjoin(chunks, own).outerjoin(vectors, embedded))
+            .where(self._mine(indexed_documents))
+            .order_by(told.memory_id, piece.position)
+        )
+        rows = self._connection.execute(wanted).all()
+        return [
+            IndexedRow(*first[:4], tuple(row.token_count for row in some if row.number is not None))
+            for some in (list(group) for _, group in groupby(rows, key=lambda row: str(row.memory_id)))
+            for first in some[:1]
+        ]
+
+
+# --- Trigger phrases ---
+#
+# Only what the memory's author wrote: learned triggers are not among them. Kept by `Memories` with each change.
+
+
+class TriggerMatch(NamedTuple):
+    """A memory one of whose triggers was asked for."""
+
+    phrase: str
+    memory_number: int
+    memory_id: str
+
+
+_ADD_TRIGGER = memory_triggers.insert()
+# Two questions: joined, SQLite would begin with every memory of the tenant.
+_HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
+    mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
+)
+_NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
+
+
+class Triggers(Repository):
+    """The trigger phrases of one tenant."""
+
+    def matching(self, phrases: Sequence[str]) -> list[TriggerMatch]:
+        """Memories with one of these normalised phrases, superseded ones too; by phrase, then number."""
+        held = self._rows(_HELD, phrases=phrases) if phrases else []
+        if not held:
+            return []
+        numbers = {row.id: row.number for row in self._rows(_NUMBERS, ids={row.memory_id for row in held})}
+        return sorted(TriggerMatch(row.phrase, numbers[row.memory_id], row.memory_id) for row in held)
+
+    def keep(self, saved: Sequence[MemoryRecord]) -> None:
+        """Write the phrases of new memories."""
+        rows = [
+            {"tenant": self._tenant, "memory_id": memory.id, "phrase": phrase}
+            for memory in saved
+            for phrase in trigger_phrases(memory.triggers)
+        ]
+        if rows:
+            self._connection.execute(_ADD_TRIGGER, rows)
+
+    def replace(self, memory: MemoryRecord) -> None:
+        """Write a memory's phrases anew."""
+        own = (self._mine(memory_triggers), memory_triggers.c.memory_id == memory.id)
+        self._connection.execute(delete(memory_triggers).where(*own))
+        self.keep([memory])

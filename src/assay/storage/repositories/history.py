@@ -1,9 +1,7 @@
-"""The audit log: who did what to which thing, when and from where. Entries are added and read, never changed.
+"""The change log and the audit log.
 
-Entries of a tenant form a chain (`assay.storage.audit_chain`). The next place is drawn inside the write transaction,
-which the write lock (SQLite) or the tenant's lock (PostgreSQL) gives to one writer at a time, so there is one chain
-however many processes write. Erasing a person is the one exception to "never changed": `redact` takes words out and
-says so in an entry of its own.
+- The change log.
+- The audit log.
 """
 
 from __future__ import annotations
@@ -13,23 +11,138 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, Text, func, select, type_coerce, update
+from sqlalchemy import ColumnElement, Row, Select, Text, bindparam, delete, func, select, type_coerce, update
 
 from assay.hashing import canonical_json
-from assay.records import AuditEntry
+from assay.records import AuditEntry, Change, LogPosition, Operation, RowKind
 from assay.records.audit_log import AuditLine
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
-from assay.storage.masked_columns import mask_value
-from assay.storage.repositories.base import Repository, mine
-from assay.storage.rows import from_row
-from assay.storage.tables import audit
-from assay.storage.types import write_moment
+from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, mine, model_key, trim_key
+from assay.storage.rows import from_row, mask_value, write_moment
+from assay.storage.tables import audit, changes, meta
+
+# --- The change log ---
+#
+# A follower remembers a `LogPosition`. It reads on from there, unless a restore began a new epoch or the log was
+# trimmed beyond it: then `follow` says so and the follower rebuilds from the tables.
+
+BATCH = 10_000
+
+
+class Line(NamedTuple):
+    """Which row changed."""
+
+    kind: RowKind
+    row_id: str
+    number: int
+
+
+class Followed(NamedTuple):
+    """What a follower gets."""
+
+    changes: list[Change]
+    position: LogPosition
+    """Where to go on from next time."""
+    must_rebuild: bool
+    """The past was rewritten or trimmed away: read the tables instead, then go on from `position`."""
+
+
+class Standing(NamedTuple):
+    """What a follower compares itself with, of one snapshot."""
+
+    position: LogPosition
+    """The end of the log."""
+    trimmed_to: int
+    """A follower that has not read this far has to begin anew."""
+    model: str | None
+    """Whose vectors search uses."""
+
+
+_STANDING = select(
+    *(
+        select(meta.c.value).where(meta.c.key == bindparam(name)).scalar_subquery()
+        for name in ("epoch", "trim", "model")
+    ),
+    select(func.max(changes.c.seq)).where(mine(changes)).scalar_subquery(),
+)
+_ADD_CHANGE = changes.insert()
+_AFTER = (
+    select(changes)
+    .where(mine(changes), changes.c.seq > bindparam("known"))
+    .order_by(changes.c.seq)
+    .limit(bindparam("most"))
+)
+
+
+class Changes(Repository):
+    """The change log of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._meta = Meta(bound)
+
+    def append(self, operation: Operation, lines: Sequence[Line]) -> None:
+        """Write one line per row, in the same transaction as the rows."""
+        if lines:
+            same = {"tenant": self._tenant, "operation": str(operation), "at": self._clock.now()}
+            rows = [{**same, "kind": str(kind), "row_id": row_id, "number": number} for kind, row_id, number in lines]
+            self._insert(_ADD_CHANGE, rows)
+
+    def standing(self) -> Standing:
+        """Where the log ends and what search uses, in one question."""
+        keys = {"epoch": EPOCH, "trim": trim_key(self._tenant), "model": model_key(self._tenant)}
+        epoch, trimmed, model, newest = self._rows(_STANDING, **keys)[0]
+        trimmed_to = int(trimmed or 0)
+        return Standing(LogPosition(epoch or "", max(newest or 0, trimmed_to)), trimmed_to, model)
+
+    def position(self) -> LogPosition:
+        """The end of the log as this snapshot sees it."""
+        return self.standing().position
+
+    def follow(self, known: LogPosition | None, *, limit: int = BATCH) -> Followed:
+        """The changes after a known position, at most `limit` at a time."""
+        end, trimmed_to, _ = self.standing()
+        if known is None or known.epoch != end.epoch or known.seq < trimmed_to:
+            return Followed([], end, must_rebuild=True)
+        if known.seq >= end.seq:
+            return Followed([], known, must_rebuild=False)
+        found = [from_row(Change, row, changes) for row in self._rows(_AFTER, known=known.seq, most=limit)]
+        reached = found[-1].seq if found else known.seq
+        return Followed(found, LogPosition(end.epoch, reached), must_rebuild=False)
+
+    def trim(self, upto: int) -> int:
+        """Forget the log up to and including a seq; followers behind it will rebuild."""
+        end, trimmed_to, _ = self.standing()
+        upto = min(upto, end.seq)
+        gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
+        self._meta.put(trim_key(self._tenant), str(max(upto, trimmed_to)))
+        return int(gone)
+
+    def trim_before(self, moment: datetime, *, keep: int = BATCH) -> int:
+        """Forget lines older than a moment, but never the last `keep`; how many were forgotten."""
+        last_kept = (
+            select(changes.c.seq).where(self._mine(changes)).order_by(changes.c.seq.desc()).offset(keep).limit(1)
+        )
+        upto = self._connection.execute(last_kept).scalar_one_or_none()
+        if upto is None:
+            return 0
+        old = select(func.max(changes.c.seq)).where(self._mine(changes), changes.c.seq <= upto, changes.c.at < moment)
+        oldest = self._connection.execute(old).scalar_one_or_none()
+        return 0 if oldest is None else self.trim(oldest)
+
+
+# --- The audit log ---
+#
+# Entries of a tenant form a chain (`assay.storage.audit_chain`). The next place is drawn inside the write transaction,
+# which the write lock (SQLite) or the tenant's lock (PostgreSQL) gives to one writer at a time, so there is one chain
+# however many processes write. Erasing a person is the one exception to "never changed": `redact` takes words out and
+# says so in an entry of its own.
 
 LARGEST = 500
 """Entries that one page gives at most."""
 _ROWS_AT_A_TIME = 1_000
-_ADD = audit.insert()
+_ADD_ENTRY = audit.insert()
 _HEAD = select(audit.c.place, audit.c.hash).where(mine(audit), audit.c.place.is_not(None))
 _HEAD = _HEAD.order_by(audit.c.place.desc()).limit(1)
 # Times and details as the text that is stored: the chain is over that text.
@@ -86,7 +199,7 @@ class Audit(Repository):
         )
         sealed = audit_chain.seal(tenant, stored, previous, secrets.token_bytes(SALT_BYTES))
         row = {**sealed._asdict(), "at": entry.at, "detail": entry.detail}
-        self._connection.execute(_ADD, {"tenant": tenant, **row})
+        self._connection.execute(_ADD_ENTRY, {"tenant": tenant, **row})
 
     def entries(self, *, target: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """The newest entries first, of one target or of all."""
