@@ -44,8 +44,8 @@ from assay.embedding.protocol import Embedder
 from assay.embedding.static import load_static
 from assay.evaluation.datasets import load_dataset
 from assay.memory.engine import Engine
-from assay.memory.saving.hidden import remove
-from assay.memory.saving.trust import doubts
+from assay.memory.saving.drafts import remove_hidden_text
+from assay.memory.saving.spam_filter import find_doubts
 from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import Draft, Origin, SaveOutcome, Scope, SearchRequest
@@ -366,7 +366,7 @@ def quarantines() -> list[Quarantine]:
 
 
 def _doubted(draft: Draft) -> bool:
-    return bool(doubts(*remove(draft)))
+    return bool(find_doubts(*remove_hidden_text(draft)))
 
 
 def near_copies(embedder: Embedder) -> list[Quarantine]:

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
 from assay.memory.engine import Engine
-from assay.memory.searching import Searcher
-from assay.memory.searching.channels import graph
+from assay.memory.searching import Searcher, channels
 from assay.memory.searching.trace import Stopwatch, Trace
 from assay.records import Draft, Format, Mode, Scope, SearchRequest, SearchResult
 from assay.settings import Settings
@@ -245,7 +244,7 @@ class Bench:
         """Two hops from the best five hits."""
         seeds = {one.text: {hit.memory_id: hit.score for hit in self.search(one.text).hits[:5]} for one in self._some}
         with self.engine.store.reading(SCOPE) as work:
-            return laps(self._some, lambda one: graph.search(work, seeds[one.text]))
+            return laps(self._some, lambda one: channels.search_graph(work, seeds[one.text]))
 
     def concurrent(self) -> tuple[float, int]:
         """Searches a second, and how many failed or left a channel out."""

@@ -20,7 +20,7 @@ from uuid import UUID
 
 import assay
 from assay import Settings
-from assay.memory.saving.secrets import mask_text
+from assay.memory.saving.drafts import mask_text
 from assay.records import Draft, Mask, Scope
 from assay.storage.erasing import search
 from assay.testing import FixedClock, HashedEmbedder

@@ -15,7 +15,7 @@ from bench.complexity.patterns import BOUNDED, MADE, OWN, FoundPattern, find_pat
 
 from assay.errors import AssayError
 from assay.formats.front_matter import split
-from assay.memory.saving.agreement import TOO_LONG, compare
+from assay.memory.saving.agreement import TOO_LONG, compare_statements
 from assay.metrics.spec import parse_specs
 from assay.records.fields import read_toml_text
 from assay.text.chunking import Chunker
@@ -144,10 +144,10 @@ def test_hostile_texts_have_the_length_that_was_asked_for() -> None:
 
 def test_notes_that_are_too_long_are_not_compared() -> None:
     many = " ".join(f"The limit of w{number} is {number}." for number in range(400))
-    assert compare(many, f"{many} And more.") is TOO_LONG
-    assert compare("a " * 30_000, "b " * 30_000) is TOO_LONG
-    assert compare(many, many).agrees
-    assert not compare(many, many).adds
+    assert compare_statements(many, f"{many} And more.") is TOO_LONG
+    assert compare_statements("a " * 30_000, "b " * 30_000) is TOO_LONG
+    assert compare_statements(many, many).agrees
+    assert not compare_statements(many, many).adds
     assert TOO_LONG.agrees
     assert TOO_LONG.adds
 

@@ -22,6 +22,8 @@ MAPPED = (
     "judging",
     "judging/builtin",
     "metrics",
+    "memory/saving",
+    "memory/searching",
     "online",
     "presentation",
     "research",

@@ -44,18 +44,15 @@ from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
 from assay.mcp.framing import framed
 from assay.memory.ingesting.read import read_file
 from assay.memory.ingesting.walk import LONGEST_GLOB, walk
-from assay.memory.saving import hidden, quality, structure, trust
-from assay.memory.saving.copying import taken_over
-from assay.memory.saving.orders import orders
-from assay.memory.saving.reconsolidation import compare
-from assay.memory.saving.secrets import mask, mask_text
-from assay.memory.saving.stuffing import stuffing
-from assay.memory.saving.subject import Labelled
-from assay.memory.searching.intent import classify
-from assay.memory.searching.modes import choose_mode
+from assay.memory.saving import drafts, options, spam_filter
+from assay.memory.saving.agreement import Labelled
+from assay.memory.saving.drafts import mask_secrets, mask_text
+from assay.memory.saving.neighbours import compare_texts, taken_over
+from assay.memory.saving.spam_filter import find_stuffing, match_orders
+from assay.memory.searching.channels import Precise, inverse_frequencies
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.precise import Precise, inverse_frequencies
-from assay.memory.searching.query import full_text_query, parse
+from assay.memory.searching.pipeline import choose_mode
+from assay.memory.searching.query import classify_intent, full_text_query, parse
 from assay.metrics.spec import parse_specs
 from assay.models.structured import UnreadableReply
 from assay.records import Draft, Format, Pressure, Scope, SearchRequest, heading_path, values
@@ -177,21 +174,21 @@ def _labelled_draft(text: str) -> Draft:
 
 
 def _check(draft: Draft) -> None:
-    structure.check(draft)
-    clean = mask(hidden.remove(draft)[0])[0]
-    trust.doubts(clean)
-    quality.score(clean)
+    drafts.check_draft(draft)
+    clean = mask_secrets(drafts.remove_hidden_text(draft)[0])[0]
+    spam_filter.find_doubts(clean)
+    options.score_quality(clean)
 
 
 def _compare_notes(text: str) -> object:
     first, second = (Labelled(title=text[:200], body=body) for body in (text, f"{text} and more"))
-    return compare(first, second, 0.99)
+    return compare_texts(first, second, 0.99)
 
 
 def _compare_reversed(text: str) -> object:
     """Every word in another order: nothing corresponds at the same place."""
     first, second = (Labelled(title="a", body=body) for body in (text, " ".join(text.split(" ")[::-1])))
-    return compare(first, second, 0.99)
+    return compare_texts(first, second, 0.99)
 
 
 def _chunk(kind: Format) -> Work:
@@ -301,17 +298,17 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "take a text apart for comparing": (Wording, BODY),
     "find copied words": (lambda text: taken_over(text, text), BODY),
     "read front matter": (_front_matter, FILE),
-    "take out hidden characters": (lambda text: hidden.seen(text, "body", []), BODY),
+    "take out hidden characters": (lambda text: drafts.strip_hidden(text, "body", []), BODY),
     "mask secrets": (lambda text: mask_text(text, "body", []), BODY),
-    "look for orders": (orders, trust.READ),
-    "look for stuffing": (stuffing, trust.READ),
-    "check a draft of JSON": (lambda text: structure.check(_draft(text, format=Format.JSON)), BODY),
+    "look for orders": (match_orders, spam_filter.MOST_READ),
+    "look for stuffing": (find_stuffing, spam_filter.MOST_READ),
+    "check a draft of JSON": (lambda text: drafts.check_draft(_draft(text, format=Format.JSON)), BODY),
     "name a heading path": (heading_path.normalise, BODY),
     "check an id": (lambda text: values.identifier(text, "id"), BODY),
     "parse a query": (parse, 100_000),
     "ask the full-text index": (_ask_index, 100_000),
     "choose the mode of a search": (lambda text: choose_mode(SearchRequest(query=text), Pressure.NONE), 100_000),
-    "guess the intent of a query": (classify, 100_000),
+    "guess the intent of a query": (classify_intent, 100_000),
     "score a passage precisely": (_precise, QUERY),
     "show a snippet": (lambda text: cut_snippet(text, text[:1_000]), PASSAGE),
     "frame stored text for a model": (lambda text: framed(text, what="a"), BODY),

@@ -161,10 +161,10 @@ def _secret_rules() -> Iterator[re.Pattern[Any]]:
 
 
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
-    "memory/searching/intent.py:_says": _of("assay.memory.searching.intent", "CUES"),
-    "memory/searching/intent.py:_opens": _of("assay.memory.searching.intent", "CUES"),
-    "memory/searching/intent.py:_shaped": _of("assay.memory.searching.intent", "CUES"),
-    "memory/saving/order_cues.py:_cue": _of("assay.memory.saving.order_cues", "_CUES"),
+    "memory/searching/query.py:_says": _of("assay.memory.searching.query", "CUES"),
+    "memory/searching/query.py:_opens": _of("assay.memory.searching.query", "CUES"),
+    "memory/searching/query.py:_shaped": _of("assay.memory.searching.query", "CUES"),
+    "memory/saving/spam_filter.py:_cue": _of("assay.memory.saving.spam_filter", "_CUES"),
     "text/secrets/addresses.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
     "text/secrets/rules.py:compiled": lambda: list(_secret_rules()),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
@@ -212,7 +212,7 @@ _OF_SECRET_VALUES = (
 )
 
 BOUNDED: Mapping[str, str] = {
-    "memory/searching/modes.py:_EXACT": "choose the mode of a search",
+    "memory/searching/pipeline.py:_EXACT": "choose the mode of a search",
     "text/questions.py:_AND": "read a question",
     "text/questions.py:_BETWEEN": "read a question",
     "text/questions.py:_KINDS": "read a question",

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from assay.evaluation.gating import Question, RuleVerdict, Status
     from assay.evaluation.gating.rules import gate_rule
     from assay.judging.registry import judge
-    from assay.memory.searching.channels.ask import Ask
-    from assay.memory.searching.channels.registering import channel
+    from assay.memory.searching.channels import Ask, channel
     from assay.metrics.catalog import Parameter, metric
     from assay.metrics.inputs import CaseView
     from assay.metrics.outcomes import not_applicable
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AbstentionVerdict": "assay.records.judging",
-    "Ask": "assay.memory.searching.channels.ask",
+    "Ask": "assay.memory.searching.channels",
     "Case": "assay.records.datasets",
     "CaseView": "assay.metrics.inputs",
     "CorrectnessVerdict": "assay.records.judging",
@@ -54,7 +53,7 @@ _HOME = {
     "RuleVerdict": "assay.evaluation.gating",
     "Status": "assay.evaluation.gating",
     "System": "assay.systems.protocol",
-    "channel": "assay.memory.searching.channels.registering",
+    "channel": "assay.memory.searching.channels",
     "dataset_format": "assay.evaluation.datasets.formats",
     "gate_rule": "assay.evaluation.gating.rules",
     "judge": "assay.judging.registry",

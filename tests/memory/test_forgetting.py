@@ -17,7 +17,7 @@ from assay.errors import RecordNotFound
 from assay.memory import retention
 from assay.memory.engine import Engine
 from assay.memory.forgetting import UNFINISHED
-from assay.memory.saving.structure import RESERVED
+from assay.memory.saving.drafts import RESERVED
 from assay.records import Draft, EdgeKind, Erased, Forget, Scope, SearchRequest, TaskReport
 from assay.storage import Store
 from assay.storage.erasing import search

@@ -9,7 +9,7 @@ from typing import Any
 from assay.evaluation.datasets.formats import DATASET_FORMATS
 from assay.evaluation.gating.rules import GATE_RULES
 from assay.judging.registry import JUDGES
-from assay.memory.searching.channels.registering import CHANNELS
+from assay.memory.searching.channels import CHANNELS
 from assay.metrics.catalog import METRICS
 from assay.registry import Registry
 from assay.systems.registry import SYSTEMS

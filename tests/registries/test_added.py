@@ -41,7 +41,7 @@ from assay.extend import (
     system,
 )
 from assay.judging.registry import JUDGES, JudgeRequest, find_judge
-from assay.memory.searching.channels.registering import CHANNELS
+from assay.memory.searching.channels import CHANNELS
 from assay.metrics.catalog import METRICS
 from assay.records import Scope
 from assay.records.evaluations import OutcomeKind

@@ -18,7 +18,7 @@ from uuid import uuid4
 from assay.errors import InputError
 from assay.formats.files import writing
 from assay.memory.portable import Exported, export_jsonl
-from assay.memory.saving.structure import RESERVED
+from assay.memory.saving.drafts import RESERVED
 from assay.private_files import make_private_folder
 from assay.records import Format, MemoryFilter, MemoryRecord, MemoryStatus, Scope
 from assay.records.saving import ExportFormat

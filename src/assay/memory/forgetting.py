@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from assay.errors import RecordNotFound
 from assay.index import Indexes
-from assay.memory.saving import forgotten
-from assay.memory.saving.structure import RESERVED
+from assay.memory.saving import restoring
+from assay.memory.saving.drafts import RESERVED
 from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titled
 from assay.records.fields import plain
 from assay.storage import Marks, Store, Work
@@ -281,10 +281,10 @@ def _drop_kept_edges(work: Work, found: _Found) -> int:
     """Take edges out of forgotten memories that stay, when they lead to what goes or their evidence names it."""
     dropped = 0
     for memory in _every(work):
-        kept = forgotten.kept_edges(memory)
+        kept = restoring.kept_edges(memory)
         gone = [edge for edge in kept if found.marks.in_value(plain(edge))]
         if gone:
-            work.memories.update(forgotten.drop_edges(memory, gone))
+            work.memories.update(restoring.drop_edges(memory, gone))
             dropped += len(gone)
     return dropped
 

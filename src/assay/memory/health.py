@@ -18,11 +18,11 @@ from assay.embedding.protocol import Embedder
 from assay.flags import Flags, FlagState
 from assay.index import Indexes
 from assay.memory.reembedding import model_state
-from assay.memory.saving import quarantine
-from assay.memory.saving.gate import is_enforced
-from assay.memory.searching.channels.trigger import is_ordinary
-from assay.memory.searching.guard import Failures, Guard
+from assay.memory.saving import spam_filter
+from assay.memory.saving.decisions import is_enforced
+from assay.memory.searching.channels import is_ordinary
 from assay.memory.searching.searcher import Searcher
+from assay.memory.searching.trace import Failures, Guard
 from assay.records import Channel, Filters, MemoryRecord, Mode, Origin, Scope, SearchRequest, SearchResult
 from assay.records.memory_list import Condition, HealthLine, HealthReport, report_health
 from assay.storage import Store, Work
@@ -230,7 +230,7 @@ def _found(result: SearchResult, channel: Channel) -> int | None:
 
 
 def _quarantine(work: Work) -> HealthLine:
-    held = [one.id for one in quarantine.all_of(work)]
+    held = [one.id for one in spam_filter.list_quarantined(work)]
     if not held:
         return HealthLine("quarantine", Condition.EMPTY, "no memory is in quarantine")
     shown = ", ".join(held[:SHOWN_HELD]) + (", ..." if len(held) > SHOWN_HELD else "")

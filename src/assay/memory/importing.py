@@ -19,7 +19,7 @@ from assay.errors import InputError
 from assay.formats.memory_files import ImportSource
 from assay.formats.memory_files.markdown import LINKS_TO
 from assay.memory.ingesting.missing import Known
-from assay.memory.saving import Refused, Saver, structure
+from assay.memory.saving import Refused, Saver, drafts
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
 from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem
 from assay.storage import Store, Work
@@ -200,7 +200,7 @@ class _Run:
         """What would become of a memory."""
         place = self._places[str(draft.source_id)]
         try:
-            structure.check(draft)
+            drafts.check_draft(draft)
         except InputError as problem:
             self.problem(place, "refused", problem.message, partial=False)
             return

@@ -21,9 +21,9 @@ from assay.formats.files import write_lines
 from assay.formats.memory_files.reading import EXPORT_KIND, Element, read_json_lines
 from assay.formats.strict_json import one_line
 from assay.memory.importing import ImportReport, OnProgress
-from assay.memory.saving import Saver, structure
+from assay.memory.saving import Saver, drafts
+from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.preparing import Prepared
-from assay.memory.saving.structure import RESERVED
 from assay.memory.saving.writing import tokens_of
 from assay.records import Draft, Edge, MemoryRecord, MemoryStatus, Scope, Tier
 from assay.records.fields import plain
@@ -350,7 +350,7 @@ def _has_room(work: Work, memory: MemoryRecord, tokens: int, line: _Line, run: _
         return True
     others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
     try:
-        structure.check_constitutional(tokens, [tokens_of(work, one) for one in others])
+        drafts.check_constitutional(tokens, [tokens_of(work, one) for one in others])
     except InputError as problem:
         run.problem(line.number, "refused", problem.message)
         return False

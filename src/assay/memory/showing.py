@@ -8,8 +8,8 @@ from assay.storage import SaveRecord, Work
 
 def show(work: Work, memory_id: str) -> ShownMemory:
     """The memory, its chunks, edges, versions and the saves behind it."""
-    from assay.memory.saving import forgotten  # noqa: PLC0415 - a search does not wait for what saves
-    from assay.memory.saving.quarantine import reasons  # noqa: PLC0415 - the same
+    from assay.memory.saving import restoring  # noqa: PLC0415 - a search does not wait for what saves
+    from assay.memory.saving.spam_filter import quarantine_reasons  # noqa: PLC0415 - the same
 
     memory = work.memories.get(memory_id)
     return ShownMemory(
@@ -20,8 +20,8 @@ def show(work: Work, memory_id: str) -> ShownMemory:
         edges=tuple(_edges(work, memory_id)),
         versions=tuple(map(line_of, work.memories.by_source(memory.source_id))) if memory.source_id else (),
         saves=tuple(map(_save, reversed(work.saves.of(memory_id)))),
-        quarantined=reasons(memory),
-        forgotten=forgotten.describe(memory) if memory.status is MemoryStatus.FORGOTTEN else None,
+        quarantined=quarantine_reasons(memory),
+        forgotten=restoring.describe_forgotten(memory) if memory.status is MemoryStatus.FORGOTTEN else None,
     )
 
 

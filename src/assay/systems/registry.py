@@ -253,7 +253,7 @@ def _load_added_channels(named: str) -> None:
     """Let channels of packages be found by name, where one is named."""
     builtin = {channel.value for channel in Channel}
     if any(name.strip() not in builtin for name in named.split("+") if name) and find_spec("sqlalchemy") is not None:
-        importlib.import_module("assay.memory.searching.channels.registering")
+        importlib.import_module("assay.memory.searching.channels")
 
 
 def _read(given: Mapping[str, str]) -> Configuration:

@@ -11,9 +11,9 @@ _REGISTRIES = {
     "assay.evaluation.gating.rules": "GATE_RULES",
     "assay.evaluation.datasets.formats": "DATASET_FORMATS",
     "assay.judging.registry": "JUDGES",
-    "assay.memory.searching.channels.registering": "CHANNELS",
+    "assay.memory.searching.channels": "CHANNELS",
 }
-_OF_MEMORY = ("assay.judging.registry", "assay.memory.searching.channels.registering")
+_OF_MEMORY = ("assay.judging.registry", "assay.memory.searching.channels")
 """Those that need the extra `memory`."""
 
 

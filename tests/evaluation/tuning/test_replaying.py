@@ -16,8 +16,7 @@ from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.tuning import FusionChoice, LoggedCase, Replay, Space, gather, space_of
 from assay.evaluation.tuning.choices import CHANNELS, memory_of, weights_of
-from assay.memory.searching.aggregation import aggregate, floor_of
-from assay.memory.searching.fusion import fuse
+from assay.memory.searching.fusion import aggregate, floor_of, fuse
 from assay.memory.searching.options import SearchOptions, weights_over
 from assay.metrics.engine import Rules, measure_mappings
 from assay.metrics.inputs import scores_of_ranking

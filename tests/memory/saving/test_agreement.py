@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.saving.agreement import compare, most_in_order
+from assay.memory.saving.agreement import compare_statements, most_in_order
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=12)
 
@@ -45,7 +45,7 @@ WORDS = st.lists(st.sampled_from("abcde"), max_size=12)
     ],
 )
 def test_a_contradiction_is_found_and_named(old: str, new: str, reason: str) -> None:
-    found = compare(old, new)
+    found = compare_statements(old, new)
     assert not found.agrees
     assert reason in found.contradictions
 
@@ -72,7 +72,7 @@ def test_a_contradiction_is_found_and_named(old: str, new: str, reason: str) -> 
     ],
 )
 def test_another_wording_of_the_same_agrees_and_adds_nothing(old: str, new: str) -> None:
-    found = compare(old, new)
+    found = compare_statements(old, new)
     assert (found.contradictions, found.additions) == ((), ())
 
 
@@ -85,30 +85,32 @@ def test_another_wording_of_the_same_agrees_and_adds_nothing(old: str, new: str)
     ],
 )
 def test_what_only_the_new_text_says_is_an_addition_and_no_contradiction(old: str, new: str, added: str) -> None:
-    found = compare(old, new)
+    found = compare_statements(old, new)
     assert found.agrees
     assert added in found.additions
 
 
 def test_a_text_that_says_less_agrees_and_adds_nothing() -> None:
-    found = compare("Jobs are retried five times, 30 seconds apart.", "Jobs are retried five times.")
+    found = compare_statements("Jobs are retried five times, 30 seconds apart.", "Jobs are retried five times.")
     assert (found.agrees, found.adds) == (True, False)
 
 
 @given(text=st.text(max_size=200))
 def test_every_text_agrees_with_itself(text: str) -> None:
-    found = compare(text, text)
+    found = compare_statements(text, text)
     assert (found.contradictions, found.additions) == ((), ())
 
 
 @given(old=st.text(max_size=120), new=st.text(max_size=120))
 def test_no_text_is_too_odd_to_be_compared_and_the_answer_is_always_the_same(old: str, new: str) -> None:
-    assert compare(old, new) == compare(old, new)
+    assert compare_statements(old, new) == compare_statements(old, new)
 
 
 @given(first=st.integers(0, 10**6), second=st.integers(0, 10**6))
 def test_two_numbers_of_one_thing_agree_exactly_when_they_are_equal(first: int, second: int) -> None:
-    assert compare(f"The limit is {first} requests.", f"The limit is {second} requests.").agrees is (first == second)
+    assert compare_statements(f"The limit is {first} requests.", f"The limit is {second} requests.").agrees is (
+        first == second
+    )
 
 
 @given(one=st.lists(st.sampled_from("abc"), max_size=7), other=st.lists(st.sampled_from("abc"), max_size=7))

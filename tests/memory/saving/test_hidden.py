@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.saving.conftest import draft
 
-from assay.memory.saving.hidden import HIDDEN_TEXT, PRIVATE, REORDERED, STRAY, remove, seen
-from assay.memory.saving.secrets import mask
+from assay.memory.saving.drafts import (
+    HIDDEN_TEXT,
+    PRIVATE,
+    REORDERED,
+    STRAY,
+    mask_secrets,
+    remove_hidden_text,
+    strip_hidden,
+)
 from assay.records import Mask
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
@@ -32,7 +39,7 @@ TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 )
 def test_what_nobody_sees_is_taken_out(text: str, left: str, kind: str) -> None:
     masks: list[Mask] = []
-    assert seen(text, "body", masks) == left
+    assert strip_hidden(text, "body", masks) == left
     assert masks == [Mask(kind, "body", len(text) - len(left))]
 
 
@@ -50,26 +57,26 @@ def test_what_nobody_sees_is_taken_out(text: str, left: str, kind: str) -> None:
 )
 def test_what_a_script_needs_stays(text: str) -> None:
     masks: list[Mask] = []
-    assert (seen(text, "body", masks), masks) == (text, [])
+    assert (strip_hidden(text, "body", masks), masks) == (text, [])
 
 
 # An escape sequence goes with its letters and digits ("\x1b[31m"), so texts with one are not among these.
 @given(st.text(st.characters(exclude_characters="\x1b\x9b")))
 def test_taking_out_twice_is_taking_out_once_and_loses_no_letter(text: str) -> None:
-    once = seen(text, "body", [])
-    assert seen(once, "body", []) == once
+    once = strip_hidden(text, "body", [])
+    assert strip_hidden(once, "body", []) == once
     assert [one for one in once if one.isalnum()] == [one for one in text if one.isalnum()]
 
 
 def test_every_field_is_looked_at_and_a_clean_draft_is_left_alone() -> None:
     dirty = draft(title=f"A{TAGS}", triggers=(f"b{TAGS}",), tags=("c\u200b",), metadata={"k\u200b": ["v\u200b", 1]})
-    clean, masks = remove(dirty)
+    clean, masks = remove_hidden_text(dirty)
     assert (clean.title, clean.triggers, clean.tags, dict(clean.metadata)) == ("A", ("b",), ("c",), {"k": ["v", 1]})
     assert [one.where for one in masks] == ["title", "triggers", "tags", "metadata", "metadata"]
-    assert remove(clean) == (clean, ())
+    assert remove_hidden_text(clean) == (clean, ())
 
 
 def test_a_secret_with_an_invisible_character_in_it_is_masked_all_the_same() -> None:
     hidden = draft(body="The key is AKIA\u200bIOSFODNN7EXAMPLQ for the bucket.")
-    assert not mask(hidden)[1]
-    assert "AKIA" not in mask(remove(hidden)[0])[0].body
+    assert not mask_secrets(hidden)[1]
+    assert "AKIA" not in mask_secrets(remove_hidden_text(hidden)[0])[0].body

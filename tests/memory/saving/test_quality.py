@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.saving.conftest import draft
 
-from assay.memory.saving.quality import REJECT_BELOW, WEIGHTS, score
+from assay.memory.saving.options import QUALITY_WEIGHTS, REJECT_BELOW, score_quality
 from assay.records import Quality
 
 
@@ -16,11 +16,13 @@ def parts(quality: Quality) -> dict[str, float]:
 
 
 def test_the_weights_make_a_whole() -> None:
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
+    assert sum(QUALITY_WEIGHTS.values()) == pytest.approx(1)
 
 
 def test_a_good_short_note_by_hand() -> None:
-    found = score(draft("Primary region", "The primary region is Frankfurt.", triggers=("region",), tags=("ops",)))
+    found = score_quality(
+        draft("Primary region", "The primary region is Frankfurt.", triggers=("region",), tags=("ops",))
+    )
 
     # Five words of which three say something: primary, region, Frankfurt; 3 / (0.5 * 5) is more than 1.
     assert parts(found) == pytest.approx(
@@ -30,7 +32,7 @@ def test_a_good_short_note_by_hand() -> None:
 
 
 def test_a_note_that_says_nothing_by_hand() -> None:
-    found = score(draft("note", "ok thanks"))
+    found = score_quality(draft("note", "ok thanks"))
 
     assert parts(found) == pytest.approx(
         {"title": 0, "triggers": 0, "length": 2 / 12, "structure": 0.5, "metadata": 0, "signal": 0}
@@ -49,7 +51,7 @@ def test_a_note_that_says_nothing_by_hand() -> None:
     ],
 )
 def test_a_short_fact_is_worth_keeping(title: str, body: str) -> None:
-    assert score(draft(title, body)).score >= REJECT_BELOW
+    assert score_quality(draft(title, body)).score >= REJECT_BELOW
 
 
 @pytest.mark.parametrize(
@@ -63,13 +65,13 @@ def test_a_short_fact_is_worth_keeping(title: str, body: str) -> None:
     ],
 )
 def test_noise_is_not(title: str, body: str) -> None:
-    assert score(draft(title, body)).score < REJECT_BELOW
+    assert score_quality(draft(title, body)).score < REJECT_BELOW
 
 
 def test_a_long_text_needs_some_structure() -> None:
     text = " ".join(f"word{number}" for number in range(101))
-    assert parts(score(draft(body=text)))["structure"] == 0
-    assert parts(score(draft(body=f"# Heading\n\n{text}")))["structure"] == 1
+    assert parts(score_quality(draft(body=text)))["structure"] == 0
+    assert parts(score_quality(draft(body=f"# Heading\n\n{text}")))["structure"] == 1
 
 
 @given(title=st.text(min_size=1).filter(str.strip), body=st.text(min_size=1).filter(str.strip))
@@ -77,6 +79,6 @@ def test_every_score_lies_between_nothing_and_one(title: str, body: str) -> None
     title, body = (text.encode("utf-8", "ignore").decode().replace("\x00", "x") or "x" for text in (title, body))
     if not title.strip() or not body.strip():
         return
-    found = score(draft(title, body))
+    found = score_quality(draft(title, body))
     assert 0 <= found.score <= 1
     assert found.score == pytest.approx(sum(part.value * part.weight for part in found.parts))

@@ -11,7 +11,7 @@ from tests.storage.homes import Home
 
 from assay.errors import InputError
 from assay.memory.engine import Engine
-from assay.memory.saving import SaveOptions, Saver, quarantine
+from assay.memory.saving import SaveOptions, Saver, spam_filter
 from assay.records import Channel, Filters, MemoryRecord, SaveDecision, SaveOutcome, Scope, SearchRequest
 from assay.storage import Store
 from assay.testing import FixedClock
@@ -90,7 +90,7 @@ def test_it_replaces_nothing_and_is_joined_to_nothing(saver: Saver, store: Store
     assert memory_of(store, scope, first).superseded_at is None
     with store.reading(scope) as work:
         assert work.edges.count() == 0
-        assert [one.id for one in quarantine.all_of(work)] == [held.memory_id]
+        assert [one.id for one in spam_filter.list_quarantined(work)] == [held.memory_id]
 
 
 def test_the_same_source_again_is_not_kept_twice(saver: Saver, store: Store, scope: Scope) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embedding.protocol import SimilarityProfile
-from assay.memory.saving.reconsolidation import Pair, Verdict, decide, for_protected, foremost
+from assay.memory.saving.neighbours import Pair, Verdict, decide_pair, for_protected, foremost
 
 PROFILE = SimilarityProfile()
 
@@ -25,7 +25,7 @@ def above(value: float) -> float:
 
 def verdict(similarity: float, *, agrees: bool, same: bool, adds: bool = False, distinct: bool = False) -> Verdict:
     pair = Pair(similarity=similarity, agrees=agrees, same_subject=same, adds=adds, distinct=distinct)
-    return decide(pair, PROFILE)
+    return decide_pair(pair, PROFILE)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -84,8 +84,8 @@ def test_what_disagrees_is_never_lost(similarity: float, *, same: bool, adds: bo
 
 def test_the_thresholds_are_those_of_the_embedder() -> None:
     pair = Pair(similarity=0.6, agrees=True, same_subject=False)
-    assert decide(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.55)) is Verdict.REJECT
-    assert decide(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.6)) is Verdict.MERGE
+    assert decide_pair(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.55)) is Verdict.REJECT
+    assert decide_pair(pair, SimilarityProfile(related=0.3, merge=0.5, duplicate=0.6)) is Verdict.MERGE
 
 
 def test_a_protected_memory_is_never_touched() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from assay.embedding.protocol import Embedder, SimilarityProfile
 from assay.evaluation.datasets.bundled import FILES, load_scenarios
+from assay.memory.saving.agreement import Labelled
+from assay.memory.saving.neighbours import Pair, compare_texts, decide_pair
 from assay.memory.saving.preparing import content_of
-from assay.memory.saving.reconsolidation import Pair, compare, decide
-from assay.memory.saving.subject import Labelled
 from assay.records import Draft, SaveDecision
 from assay.records.saving import APART, SAME, UPDATES, Scenario
 
@@ -30,7 +30,7 @@ def decided(pair: Pair, similarity: float) -> SaveDecision:
         adds=pair.adds,
         distinct=pair.distinct,
     )
-    verdict = str(decide(judged, SimilarityProfile()))
+    verdict = str(decide_pair(judged, SimilarityProfile()))
     return SaveDecision(verdict if verdict in set(SaveDecision) else "store")
 
 
@@ -50,7 +50,7 @@ def test_no_scenario_expects_what_it_forbids() -> None:
 
 @pytest.mark.parametrize("scenario", DEVELOPMENT, ids=lambda scenario: scenario.id)
 def test_nothing_is_lost_whatever_the_similarity(scenario: Scenario) -> None:
-    pair = compare(labelled(scenario.old), labelled(scenario.new), 0.0)
+    pair = compare_texts(labelled(scenario.old), labelled(scenario.new), 0.0)
     for similarity in (0.76, 0.82, 0.9, 0.95, 1.0):
         assert decided(pair, similarity) not in scenario.forbidden, pair.reasons
 
@@ -66,7 +66,7 @@ def test_with_the_bundled_embedder_nothing_is_lost_and_most_decisions_are_right(
     )
     similarities = (old * new).sum(axis=1).tolist()
     taken = [
-        decided(compare(labelled(one.old), labelled(one.new), 0.0), similarity)
+        decided(compare_texts(labelled(one.old), labelled(one.new), 0.0), similarity)
         for one, similarity in zip(scenarios, similarities, strict=True)
     ]
     right = sum(decision in one.expected for one, decision in zip(scenarios, taken, strict=True))

@@ -12,7 +12,7 @@ from tests.memory.saving.conftest import MakeSaver, draft
 from tests.memory.saving.generated_secrets import KINDS, innocent, secrets
 from tests.storage.homes import raw
 
-from assay.memory.saving.secrets import mask, mask_text
+from assay.memory.saving.drafts import mask_secrets, mask_text
 from assay.records import Format, Mask, Scope
 from assay.storage import Store
 
@@ -59,7 +59,7 @@ def test_ordinary_lines_are_left_alone() -> None:
 
 def test_the_mask_names_the_kind_the_field_and_the_length_and_holds_no_secret() -> None:
     key = "AKIA" + "Q" * 16
-    clean, masks = mask(draft(body=f"The key is {key}, do not lose it."))
+    clean, masks = mask_secrets(draft(body=f"The key is {key}, do not lose it."))
 
     assert clean.body == "The key is [masked: AWS access key], do not lose it."
     assert masks == (Mask("AWS access key", "body", 20),)
@@ -67,7 +67,7 @@ def test_the_mask_names_the_kind_the_field_and_the_length_and_holds_no_secret() 
 
 def test_every_field_is_looked_at() -> None:
     keys = ["AKIA" + letter * 16 for letter in "ABCDEFGH"]
-    clean, masks = mask(
+    clean, masks = mask_secrets(
         draft(
             title=f"Key {keys[0]}",
             body=keys[1],
@@ -84,12 +84,12 @@ def test_every_field_is_looked_at() -> None:
 
 
 def test_a_name_in_the_metadata_says_that_its_value_is_secret() -> None:
-    clean, _ = mask(draft(metadata={"db_password": "hunter2-x", "note": "hunter2-x is a joke", "token": True}))
+    clean, _ = mask_secrets(draft(metadata={"db_password": "hunter2-x", "note": "hunter2-x is a joke", "token": True}))
     assert clean.metadata == {"db_password": "[masked: named secret]", "note": "hunter2-x is a joke", "token": True}
 
 
 def test_json_is_still_json_after_masking() -> None:
-    clean, masks = mask(draft(body='{"password": "tr0ub4dor&3", "port": 5432}', format=Format.JSON))
+    clean, masks = mask_secrets(draft(body='{"password": "tr0ub4dor&3", "port": 5432}', format=Format.JSON))
     assert clean.body == '{"password": "[masked: named secret]", "port": 5432}'
     assert len(masks) == 1
 
@@ -102,7 +102,7 @@ def test_masking_twice_changes_nothing_more() -> None:
 
 def test_a_draft_without_secrets_comes_back_as_it_is() -> None:
     given = draft()
-    assert mask(given) == (given, ())
+    assert mask_secrets(given) == (given, ())
 
 
 @given(before=st.text(max_size=60), after=st.text(max_size=60))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.memory.saving.conftest import draft
 
 from assay.errors import BadValue
-from assay.memory.saving import structure
+from assay.memory.saving import drafts
 from assay.records import Format
 
 
@@ -21,19 +21,19 @@ from assay.records import Format
 @pytest.mark.parametrize("field", ["rel_path", "folder"])
 def test_a_path_outside_its_root_is_refused(path: str, field: str) -> None:
     with pytest.raises(BadValue, match=field):
-        structure.check(draft(**{field: path}))
+        drafts.check_draft(draft(**{field: path}))
 
 
 @pytest.mark.parametrize("path", ["", "a", "a/b.md", "a/..b/c", "./a", "a b/ü.md", "..."])
 def test_a_path_inside_its_root_is_fine(path: str) -> None:
-    structure.check(draft(rel_path=path))
+    drafts.check_draft(draft(rel_path=path))
 
 
 @given(parts=st.lists(st.sampled_from(["..", ".", "a", "b", "", "~", "/"]), max_size=6))
 def test_whatever_passes_stays_below_the_root_it_is_joined_to(parts: list[str]) -> None:
     path = "/".join(parts)
     try:
-        structure.check(draft(rel_path=path))
+        drafts.check_draft(draft(rel_path=path))
     except BadValue:
         return
     root = Path("/srv/root")
@@ -42,7 +42,7 @@ def test_whatever_passes_stays_below_the_root_it_is_joined_to(parts: list[str]) 
 
 @pytest.mark.parametrize("body", ['{"a": 1}', "[]", "3", '"text"', '{"a": {"b": [null, true, 1.5]}}'])
 def test_json_is_read(body: str) -> None:
-    structure.check(draft(body=body, format=Format.JSON))
+    drafts.check_draft(draft(body=body, format=Format.JSON))
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_json_is_read(body: str) -> None:
 )
 def test_what_is_not_json_is_refused_with_its_place(body: str, told: str) -> None:
     with pytest.raises(BadValue, match=told):
-        structure.check(draft(body=body, format=Format.JSON))
+        drafts.check_draft(draft(body=body, format=Format.JSON))
 
 
 def test_what_is_not_json_is_fine_as_text() -> None:
-    structure.check(draft(body="{", format=Format.TEXT))
+    drafts.check_draft(draft(body="{", format=Format.TEXT))
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_what_is_not_json_is_fine_as_text() -> None:
 )
 def test_lists_and_metadata_are_bounded_and_one_key_is_reserved(given: dict[str, Any]) -> None:
     with pytest.raises(BadValue) as problem:
-        structure.check(draft(**given))
+        drafts.check_draft(draft(**given))
     assert problem.value.remedy
 
 
 def test_constitutional_memories_have_a_number_and_a_size_at_and_beyond_the_limit() -> None:
-    structure.check_constitutional(200, [200] * 9)
+    drafts.check_constitutional(200, [200] * 9)
     with pytest.raises(BadValue, match="there are 10"):
-        structure.check_constitutional(1, [1] * 10)
+        drafts.check_constitutional(1, [1] * 10)
     with pytest.raises(BadValue, match=r"2,001 tokens together \(201 of them new\)"):
-        structure.check_constitutional(201, [200] * 9)
+        drafts.check_constitutional(201, [200] * 9)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.datasets.bundled import FILES, load_scenarios
-from assay.memory.saving.stuffing import stuffing
+from assay.memory.saving.spam_filter import find_stuffing
 from assay.text.terms import words
 
 DOCUMENTS = load_dataset("agent-memory").documents
@@ -41,8 +41,8 @@ GERMAN = (
 def test_words_of_a_memory_in_no_order_are_stuffing_with_or_without_stops(seed: int) -> None:
     rng = random.Random(seed)
     heap = rng.sample(VOCABULARY, 200)
-    assert stuffing(" ".join(heap))
-    assert stuffing(" ".join(f"{' '.join(heap[at : at + 9]).capitalize()}." for at in range(0, 200, 9)))
+    assert find_stuffing(" ".join(heap))
+    assert find_stuffing(" ".join(f"{' '.join(heap[at : at + 9]).capitalize()}." for at in range(0, 200, 9)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_words_of_a_memory_in_no_order_are_stuffing_with_or_without_stops(seed: 
     ],
 )
 def test_repeated_disordered_and_appended_words_are_stuffing(text: str) -> None:
-    assert stuffing(text)
+    assert find_stuffing(text)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_repeated_disordered_and_appended_words_are_stuffing(text: str) -> None:
     ],
 )
 def test_prose_in_other_languages_lists_tables_and_code_are_not(text: str) -> None:
-    assert stuffing(text) == ""
+    assert find_stuffing(text) == ""
 
 
 def test_no_note_that_comes_with_the_package_is_stuffing() -> None:
     notes = [one.text for name in ("agent-memory", "hotel", "vault") for one in load_dataset(name).documents]
     notes += [side.body for name in FILES for one in load_scenarios(name) for side in (one.old, one.new)]
-    assert [text for text in notes if stuffing(text)] == []
+    assert [text for text in notes if find_stuffing(text)] == []

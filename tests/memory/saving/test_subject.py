@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from assay.memory.saving import agreement
-from assay.memory.saving.subject import Labelled, Subject, compare, restates
+from assay.memory.saving.agreement import Labelled, Subject, compare_subjects, restates
 
 
 def about(old: Labelled, new: Labelled) -> Subject:
-    return compare(old, new, agreement.compare(old.body, new.body))
+    return compare_subjects(old, new, agreement.compare_statements(old.body, new.body))
 
 
 LIMIT = Labelled(title="Rate limit", body="The API allows 100 requests.", triggers=("api limit",))

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.aggregation import AggregatedMemory, aggregate, floor_of, mpab
-from assay.memory.searching.boosts import combined
-from assay.memory.searching.fusion import FusedPassage, ceiling, fuse
-from assay.memory.searching.scales import shown
+from assay.memory.searching.boosts import combine_boosts
+from assay.memory.searching.fusion import (
+    AggregatedMemory,
+    FusedPassage,
+    aggregate,
+    ceiling,
+    floor_of,
+    fuse,
+    mpab,
+    shown,
+)
 from assay.records import Boost, Channel, Explanation, FusionMethod, PassageScore
 
 WEIGHTS = dict.fromkeys(Channel, 1.0)
@@ -138,7 +145,7 @@ def explained(
         boosts=boosts,
         bound=10 / 3,
         scale=most,
-        score=shown(memory.score, ceiling=most, factor=combined(boosts, 10 / 3)),
+        score=shown(memory.score, ceiling=most, factor=combine_boosts(boosts, 10 / 3)),
         floor=least,
     )
 

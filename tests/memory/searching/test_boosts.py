@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import BadValue
 from assay.memory.searching import boosts
-from assay.memory.searching.boosts import RankBounds, combined, confidence_factor, rank_bounds, reordered
+from assay.memory.searching.boosts import RankBounds, combine_boosts, confidence_factor, rank_bounds, reordered
 from assay.memory.searching.options import SearchOptions
 from assay.records import Boost
 
@@ -27,38 +27,38 @@ def test_the_confidence_multiplier_by_hand(value: float, factor: float) -> None:
 
 
 def test_confidence_says_nothing_at_its_start() -> None:
-    assert boosts.confidence(0.5, raised=0.5) is None
+    assert boosts.boost_confidence(0.5, raised=0.5) is None
 
 
 def test_without_negative_feedback_confidence_only_raises() -> None:
-    assert boosts.confidence(0.1, raised=0.5, negative_feedback=False) is None
-    raised = boosts.confidence(1.0, raised=0.5, negative_feedback=False)
+    assert boosts.boost_confidence(0.1, raised=0.5, negative_feedback=False) is None
+    raised = boosts.boost_confidence(1.0, raised=0.5, negative_feedback=False)
     assert raised == Boost(name="confidence", factor=1.2, reason="confidence 1.00")
 
 
 def test_confidence_counts_as_far_as_questions_like_this_one_raised_it() -> None:
-    partly = boosts.confidence(1.0, raised=0.25)
+    partly = boosts.boost_confidence(1.0, raised=0.25)
     assert partly is not None
     assert partly.factor == pytest.approx(1.1)
     assert partly.reason == "confidence 1.00, 0.75 for questions like this one"
-    assert boosts.confidence(1.0, raised=0.0) is None
-    assert boosts.confidence(0.2, raised=0.0) == boosts.confidence(0.2, raised=0.5)
+    assert boosts.boost_confidence(1.0, raised=0.0) is None
+    assert boosts.boost_confidence(0.2, raised=0.0) == boosts.boost_confidence(0.2, raised=0.5)
 
 
 def test_a_memory_marked_useless_throughout_keeps_its_factor_under_the_default_bound() -> None:
-    lowered = boosts.confidence(0.0, raised=0.0)
+    lowered = boosts.boost_confidence(0.0, raised=0.0)
     assert lowered is not None
-    assert combined([lowered], SearchOptions().boost_bound) == pytest.approx(0.3, abs=1e-15)
+    assert combine_boosts([lowered], SearchOptions().boost_bound) == pytest.approx(0.3, abs=1e-15)
 
 
 def test_each_raising_boost_by_hand() -> None:
     made = [
-        boosts.session(0.5, 0.15),
-        boosts.causal(0.4, 1, 0.1),
-        boosts.coactivation(0.25, 0.1),
-        boosts.learned_triggers(("deploy",), 1.0, 0.7, 0.2),
-        boosts.context_type("code", "code", 0.05),
-        boosts.recency(30.0, 30.0, 0.05),
+        boosts.boost_session(0.5, 0.15),
+        boosts.boost_causal(0.4, 1, 0.1),
+        boosts.boost_coactivation(0.25, 0.1),
+        boosts.boost_learned_triggers(("deploy",), 1.0, 0.7, 0.2),
+        boosts.boost_context_type("code", "code", 0.05),
+        boosts.boost_recency(30.0, 30.0, 0.05),
     ]
     found = [one for one in made if one]
     assert [one.factor for one in found] == pytest.approx([1.075, 1.04, 1.025, 1.14, 1.05, 1.025])
@@ -73,24 +73,24 @@ def test_each_raising_boost_by_hand() -> None:
 
 
 def test_a_fact_that_says_nothing_gives_no_boost() -> None:
-    assert boosts.session(0.0, 0.15) is None
-    assert boosts.causal(0.0, 2, 0.1) is None
-    assert boosts.coactivation(0.0, 0.1) is None
-    assert boosts.learned_triggers((), 1.0, 0.7, 0.2) is None
-    assert boosts.context_type(None, "", 0.05) is None
-    assert boosts.context_type("code", "mail", 0.05) is None
+    assert boosts.boost_session(0.0, 0.15) is None
+    assert boosts.boost_causal(0.0, 2, 0.1) is None
+    assert boosts.boost_coactivation(0.0, 0.1) is None
+    assert boosts.boost_learned_triggers((), 1.0, 0.7, 0.2) is None
+    assert boosts.boost_context_type(None, "", 0.05) is None
+    assert boosts.boost_context_type("code", "mail", 0.05) is None
 
 
 def test_what_was_updated_in_the_future_is_as_new_as_can_be() -> None:
-    assert boosts.recency(-3.0, 30.0, 0.05) == boosts.recency(0.0, 30.0, 0.05)
+    assert boosts.boost_recency(-3.0, 30.0, 0.05) == boosts.boost_recency(0.0, 30.0, 0.05)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
 def test_a_fact_outside_zero_to_one_is_refused(value: float) -> None:
     with pytest.raises(BadValue, match=r"attention .* is outside 0 to 1"):
-        boosts.session(value, 0.1)
+        boosts.boost_session(value, 0.1)
     with pytest.raises(BadValue, match=r"confidence .* is outside 0 to 1"):
-        boosts.confidence(value, raised=0.5)
+        boosts.boost_confidence(value, raised=0.5)
 
 
 SHARES = st.floats(0.0, 1.0)
@@ -99,23 +99,23 @@ SHARES = st.floats(0.0, 1.0)
 @given(amount=SHARES, strength=SHARES, age=st.floats(0.0, 1e6))
 def test_every_boost_stays_within_its_strength(amount: float, strength: float, age: float) -> None:
     made = (
-        boosts.session(amount, strength),
-        boosts.causal(amount, 2, strength),
-        boosts.coactivation(amount, strength),
-        boosts.learned_triggers(("x",), amount, 0.7, strength),
-        boosts.context_type("a", "a", strength),
-        boosts.recency(age, 30.0, strength),
+        boosts.boost_session(amount, strength),
+        boosts.boost_causal(amount, 2, strength),
+        boosts.boost_coactivation(amount, strength),
+        boosts.boost_learned_triggers(("x",), amount, 0.7, strength),
+        boosts.boost_context_type("a", "a", strength),
+        boosts.boost_recency(age, 30.0, strength),
     )
     assert all(1.0 < one.factor <= 1.0 + strength for one in made if one)
 
 
 @given(factors=st.lists(st.floats(0.01, 100.0), max_size=8), bound=st.floats(1.0, 10.0))
 def test_all_boosts_together_stay_within_the_bound(factors: list[float], bound: float) -> None:
-    assert 1.0 / bound <= combined(map(boost, factors), bound) <= bound
+    assert 1.0 / bound <= combine_boosts(map(boost, factors), bound) <= bound
 
 
 def test_no_boost_changes_nothing() -> None:
-    assert combined([], 2.0) == 1.0
+    assert combine_boosts([], 2.0) == 1.0
 
 
 def test_rank_bounds_by_hand() -> None:
@@ -139,7 +139,7 @@ def test_rank_bounds_need_falling_scores() -> None:
 def test_no_set_of_boosts_moves_a_result_beyond_its_rank_bounds(rows: list[tuple[float, float]], bound: float) -> None:
     rows = sorted(rows, key=lambda row: row[0], reverse=True)
     scores = [score for score, _ in rows]
-    factors = [combined([boost(factor)], bound) for _, factor in rows]
+    factors = [combine_boosts([boost(factor)], bound) for _, factor in rows]
     # Rounding may put the product of a clamped factor a hair beyond the bound.
     allowed = rank_bounds(scores, bound * (1 + 1e-9))
     for rank, place in enumerate(reordered(scores, factors), start=1):
@@ -155,7 +155,7 @@ def test_no_set_of_boosts_moves_a_result_beyond_its_rank_bounds(rows: list[tuple
 def test_what_scores_more_than_the_squared_bound_times_as_much_is_never_passed(
     base: float, ratio: float, bound: float, factors: tuple[float, float]
 ) -> None:
-    high, low = (combined([boost(factor)], bound) for factor in factors)
+    high, low = (combine_boosts([boost(factor)], bound) for factor in factors)
     assert base * bound * bound * ratio * high > base * low
 
 

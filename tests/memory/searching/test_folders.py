@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.memory.searching.folders import FolderEvidence, FolderPick, choose_folders
+from assay.memory.searching.candidates import FolderEvidence, FolderPick, choose_folders
 from assay.memory.searching.query import parse
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import SearchTimeout
-from assay.memory.searching.guard import Failures, Guard
+from assay.memory.searching.trace import Failures, Guard
 from assay.records import Scope
 from assay.storage import Store
 

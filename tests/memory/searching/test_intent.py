@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.searching.intent_queries import HELD_OUT, SEEN
 
-from assay.memory.searching.intent import CUES, READ_CHARACTERS, classify
+from assay.memory.searching.query import CUES, INTENT_CHARACTERS, classify_intent
 from assay.records import Intent
 
 
 @pytest.mark.parametrize("intent", Intent)
 def test_every_query_the_rules_were_made_with_is_told_right(intent: Intent) -> None:
     assert len(SEEN[intent]) >= 10
-    assert [query for query in SEEN[intent] if classify(query).intent is not intent] == []
+    assert [query for query in SEEN[intent] if classify_intent(query).intent is not intent] == []
 
 
 def test_of_unseen_queries_three_in_five_are_told_right_and_few_are_taken_for_another_kind() -> None:
-    told = [(intent, classify(query).intent) for intent, queries in HELD_OUT.items() for query in queries]
+    told = [(intent, classify_intent(query).intent) for intent, queries in HELD_OUT.items() for query in queries]
     right = sum(intent is guess for intent, guess in told)
     misled = sum(intent is not guess and guess is not Intent.UNDERSTAND for intent, guess in told)
     assert right / len(told) >= 0.6
@@ -32,25 +32,25 @@ def test_unseen_queries_are_not_among_those_the_rules_were_made_with() -> None:
 
 
 def test_where_no_cue_speaks_the_query_asks_for_understanding() -> None:
-    guess = classify("Lisbon hotel")
+    guess = classify_intent("Lisbon hotel")
     assert (guess.intent, dict(guess.scores), guess.evidence) == (Intent.UNDERSTAND, {}, ())
 
 
 def test_the_evidence_is_the_words_that_spoke() -> None:
-    guess = classify("Fix the crash: IndexError in pager")
+    guess = classify_intent("Fix the crash: IndexError in pager")
     assert guess.intent is Intent.FIX_BUG
     assert guess.evidence == ("IndexError", "Fix")
     assert guess.scores == {Intent.FIX_BUG: 6}
 
 
 def test_of_equal_scores_the_more_specific_kind_wins() -> None:
-    guess = classify("vulnerable regression")
+    guess = classify_intent("vulnerable regression")
     assert guess.scores == {Intent.SECURITY_AUDIT: 3, Intent.FIX_BUG: 3}
     assert guess.intent is Intent.SECURITY_AUDIT
 
 
 def test_what_stands_behind_the_part_that_is_read_says_nothing() -> None:
-    assert classify("x" * READ_CHARACTERS + " security vulnerability").scores == {}
+    assert classify_intent("x" * INTENT_CHARACTERS + " security vulnerability").scores == {}
 
 
 def test_every_kind_has_cues() -> None:
@@ -59,5 +59,5 @@ def test_every_kind_has_cues() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_has_a_kind_and_always_the_same(query: str) -> None:
-    assert classify(query) == classify(query)
-    assert classify(query).intent in Intent
+    assert classify_intent(query) == classify_intent(query)
+    assert classify_intent(query).intent in Intent

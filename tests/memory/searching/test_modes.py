@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.memory.searching.modes import ModeChoice, Plan, PressureReading, choose_mode, plan, pressure
 from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.pipeline import (
+    ModeChoice,
+    PressureReading,
+    SearchPlan,
+    choose_mode,
+    plan_mode,
+    read_pressure,
+)
 from assay.records import Channel, Mode, Pressure, SearchRequest
 
 
@@ -79,12 +86,16 @@ def test_a_lowered_mode_says_so_and_why() -> None:
     ],
 )
 def test_pressure_is_the_used_share_of_the_budget(budget: int | None, used: int, expected: PressureReading) -> None:
-    assert pressure(budget, used) == expected
+    assert read_pressure(budget, used) == expected
 
 
 def test_what_each_mode_does() -> None:
     options = SearchOptions()
     few = (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
-    assert plan(Mode.QUICK, options) == Plan(few, options.pools[Mode.QUICK], rerank=False, expand=False)
-    assert plan(Mode.FOCUSED, options) == Plan(tuple(Channel), options.pools[Mode.FOCUSED], rerank=False, expand=False)
-    assert plan(Mode.DEEP, options) == Plan(tuple(Channel), options.pools[Mode.DEEP], rerank=True, expand=True)
+    assert plan_mode(Mode.QUICK, options) == SearchPlan(few, options.pools[Mode.QUICK], rerank=False, expand=False)
+    assert plan_mode(Mode.FOCUSED, options) == SearchPlan(
+        tuple(Channel), options.pools[Mode.FOCUSED], rerank=False, expand=False
+    )
+    assert plan_mode(Mode.DEEP, options) == SearchPlan(
+        tuple(Channel), options.pools[Mode.DEEP], rerank=True, expand=True
+    )

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching import precise
-from assay.memory.searching.precise import Precise, inverse_frequencies, inverse_frequency
+from assay.memory.searching.channels import Precise, inverse_frequencies, inverse_frequency
 from assay.memory.searching.query import parse
 from assay.storage.full_text import AnalysedPassage
 
@@ -113,7 +112,7 @@ def test_terms_looked_for_one_by_one_score_as_those_of_a_field_taken_apart(
     lines = AnalysedPassage(1, *map(" ".join, (title, triggers, body))).lines()
     one_by_one = Precise(parse(query), FLAT).score(lines)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(precise, "_FEW", 0)
+        patched.setattr("assay.memory.searching.channels._FEW", 0)
         assert Precise(parse(query), FLAT).score(lines) == one_by_one
 
 

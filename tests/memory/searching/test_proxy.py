@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.proxy import promptness, quality_proxy, saturation
+from assay.memory.searching.searcher import promptness, quality_proxy, saturation
 
 
 def test_the_proxy_by_hand() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from assay.errors import BadValue
-from assay.memory.searching.rerank import mmr, rerank_with
+from assay.memory.searching.results import mmr, rerank_with
 
 # b says what a says; c says something else.
 VECTORS = np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0]])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.memory.searching.scales import CHANNEL_SCALES, FUSION_SCALES, Scale, Score, Threshold, scaled, shown
+from assay.memory.searching.fusion import CHANNEL_SCALES, FUSION_SCALES, Scale, Score, Threshold, scaled, shown
 from assay.records import Channel, FusionMethod
 
 NUMBERS = st.lists(st.floats(-1e9, 1e9), max_size=30)

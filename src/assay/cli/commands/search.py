@@ -62,7 +62,7 @@ def register(app: typer.Typer) -> None:
         """Find memories: a ranked list, what every result was found by, and how its score was made."""
         if channel:
             # Lets channels of packages be found by their names, before the request is read.
-            from assay.memory.searching.channels import registering as _  # noqa: F401, PLC0415
+            from assay.memory.searching import channels as _  # noqa: F401, PLC0415
         given: dict[str, Any] = {
             "query": query,
             "k": k,

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.tuning.choices import FusionChoice, LoggedCase, memory_of, weights_of
-from assay.memory.searching.aggregation import COUNTED
-from assay.memory.searching.scales import scaled
+from assay.memory.searching.fusion import COUNTED, scaled
 from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import UNJUDGED
 from assay.metrics.ranking import Columns, Kernel, Question, answer

@@ -25,7 +25,7 @@ from assay.formats.strict_json import line_decoder
 from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
 from assay.memory.ingesting.walk import FoundFile
-from assay.memory.saving.structure import MOST_TAGS, MOST_TRIGGERS, RESERVED
+from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
 from assay.records.memory import INGESTED_WITH, KINDS, RECORDS, Markup, markup_of
 from assay.records.saving import INHERITED

@@ -1,12 +1,18 @@
-"""Saving: what keeps the store clean. `saver` is the way in; the rest is one module for each step.
+"""Saving: what keeps the store clean.
 
-`structure` what a draft must be, `hidden` what nobody sees and `secrets` what is masked, `trust` whether it is a note
-at all (over `orders` and `stuffing`), `quality` what it is worth; `preparing` these together with chunks and vectors;
-`neighbours` which memories are like it; `copying` whether it crowds others out; `agreement` and `subject` (over
-`wording` and `vocabulary`) whether they contradict it and are about the same thing; `reconsolidation` the table that
-decides, `gate` what the flags allow, `decisions` both together; `writing` the rows; `quarantine` what no search finds;
-`forgotten` what is hidden until it is restored, `updating` a new version of a memory, `inheriting` what it takes over,
-`rights` who may change what; `restoring` how to take it back; `thresholds` how to measure them.
+Read `saver` first; the others are its steps, in this order, and what undoes a save.
+
+- `saver`: takes drafts and saves them in batches; updates of a memory.
+- `options`: the settings of saving, and the quality score.
+- `drafts`: what a draft must be, hidden characters and secrets.
+- `spam_filter`: is it a note at all, and the quarantine for what is not.
+- `preparing`: these steps together with chunks and vectors, before the write lock is taken.
+- `neighbours`: the memories a draft is like, and what becomes of it beside each of them.
+- `agreement`: do two texts contradict each other, and are they about the same thing?
+- `decisions`: what the save does, under the feature flags.
+- `writing`: the rows, and what an update inherits.
+- `restoring`: forgetting, and undoing a save or a forgetting.
+- `thresholds`: measures where an embedder's similarity begins to mean something.
 """
 
 from assay.memory.saving.options import SaveOptions

@@ -1,21 +1,98 @@
-"""From what each step found to what a save does: trust, quality and near-duplicate under the gate, then the rest.
+"""What a save does: trust, quality and near-duplicates under the gate, then reconsolidation.
 
-A draft that may be no note is turned away by the gate when a program wrote it. While the gate only warns, such a draft
-is kept in quarantine: it touches no other memory and no search finds it until a person releases it. Whoever writes by
-hand is warned.
+- The gate: what the feature flags allow a save to do.
+- The decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from assay.memory.saving.gate import Policy
-from assay.memory.saving.neighbours import Neighbour
+from assay.errors import CheckpointFailed
+from assay.flags import Flags, FlagState, explain_hold
+from assay.memory.saving.neighbours import Neighbour, Verdict, for_protected, foremost
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared
-from assay.memory.saving.reconsolidation import Verdict, for_protected, foremost
-from assay.records import SaveDecision, Step
+from assay.records import SaveDecision, Scope, Step
+from assay.storage import Store
+
+# --- The gate: what the feature flags allow a save to do ---
+
+GATE = "save_quality_gate"
+RECONSOLIDATION = "reconsolidation"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatePolicy:
+    """What one save may do, and why not."""
+
+    gate: bool = False
+    enforced: bool = False
+    """Whether the gate turns drafts away, rather than saying that it would."""
+    reconsolidate: bool = False
+    gate_reason: str = "not asked for"
+    reconsolidation_reason: str = "not asked for"
+    held_off: str = ""
+    """Why reconsolidation is on and yet changes nothing, with the remedy."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether neighbours are looked at."""
+        return self.gate or self.reconsolidate or bool(self.held_off)
+
+
+UNGATED = GatePolicy()
+"""Documents are not memories that an agent decides to keep: siblings must not merge."""
+
+
+def policy_for(
+    flags: Flags, store: Store, scope: Scope, *, identity: str, now: datetime, warn_only: timedelta
+) -> GatePolicy:
+    """What the flags allow now. The first use of a flag that is on by default is written down."""
+    with store.reading(scope) as work:
+        states = flags.states(work)
+    gate, reconsolidation = states[GATE], states[RECONSOLIDATION]
+    if gate.on and gate.activated_at is None:
+        gate = flags.activate(store, scope, GATE)
+    problem = ""
+    if reconsolidation.on and reconsolidation.activated_at is None:
+        reconsolidation, problem = _activate(flags, store, scope, reconsolidation)
+    return GatePolicy(
+        gate=gate.enabled(identity),
+        enforced=is_enforced(gate, now, warn_only),
+        reconsolidate=reconsolidation.enabled(identity) and not problem,
+        gate_reason=_why_off(gate),
+        reconsolidation_reason=problem or _why_off(reconsolidation),
+        held_off=problem if reconsolidation.enabled(identity) else "",
+    )
+
+
+def is_enforced(gate: FlagState, now: datetime, warn_only: timedelta) -> bool:
+    """Whether the warn-only period is over and a person has looked at what the gate would have turned away."""
+    if gate.activated_at is None or gate.reviewed_at is None:
+        return False
+    return now >= gate.activated_at + warn_only
+
+
+def _activate(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tuple[FlagState, str]:
+    """The state after its first use; without a checkpoint the save goes on, and says what it left undone."""
+    try:
+        return flags.activate(store, scope, RECONSOLIDATION), ""
+    except CheckpointFailed as problem:
+        return state, explain_hold(problem)
+
+
+def _why_off(state: FlagState) -> str:
+    return f"the flag {state.flag.name} is off ({state.origin})"
+
+
+# --- The decision ---
+#
+# A draft that may be no note is turned away by the gate when a program wrote it. While the gate only warns, such a
+# draft is kept in quarantine: it touches no other memory and no search finds it until a person releases it. Whoever
+# writes by hand is warned.
 
 TRUST = "trust"
 QUALITY = "quality"
@@ -42,7 +119,7 @@ class Decision:
 
 
 def decide(
-    prepared: Prepared, near: Sequence[Neighbour], policy: Policy, options: SaveOptions, *, not_compared: str = ""
+    prepared: Prepared, near: Sequence[Neighbour], policy: GatePolicy, options: SaveOptions, *, not_compared: str = ""
 ) -> Decision:
     """What becomes of a draft, given the memories near it; `not_compared` says why there was nothing to compare."""
     trust, quality = _trust(prepared, policy), _quality(prepared, policy, options)
@@ -65,7 +142,7 @@ def _not_asked(why: str) -> tuple[Step, Step]:
     return Step(NEAR_DUPLICATE, "off", why), Step("reconsolidation", "off", why)
 
 
-def _trust(prepared: Prepared, policy: Policy) -> Step:
+def _trust(prepared: Prepared, policy: GatePolicy) -> Step:
     if not policy.gate:
         return Step(TRUST, "off", policy.gate_reason)
     if not prepared.doubts:
@@ -77,7 +154,7 @@ def _trust(prepared: Prepared, policy: Policy) -> Step:
     return Step(TRUST, "reject" if turned_away else "quarantine", said)
 
 
-def _quality(prepared: Prepared, policy: Policy, options: SaveOptions) -> Step:
+def _quality(prepared: Prepared, policy: GatePolicy, options: SaveOptions) -> Step:
     if prepared.quality is None or not policy.gate:
         return Step(QUALITY, "off", policy.gate_reason)
     found = prepared.quality.score
@@ -87,7 +164,7 @@ def _quality(prepared: Prepared, policy: Policy, options: SaveOptions) -> Step:
     return Step(QUALITY, _rejection_step(policy), f"{found:.2f} is below {options.reject_below:.2f}: {parts}")
 
 
-def _near_duplicate(duplicate: Neighbour | None, policy: Policy, not_compared: str) -> Step:
+def _near_duplicate(duplicate: Neighbour | None, policy: GatePolicy, not_compared: str) -> Step:
     if not policy.gate or not_compared:
         return Step(NEAR_DUPLICATE, "off", not_compared or policy.gate_reason)
     if duplicate is None:
@@ -96,12 +173,12 @@ def _near_duplicate(duplicate: Neighbour | None, policy: Policy, not_compared: s
     return Step(NEAR_DUPLICATE, _rejection_step(policy), f"{similarity:.3f} like {duplicate.memory.id}, and they agree")
 
 
-def _rejection_step(policy: Policy) -> str:
+def _rejection_step(policy: GatePolicy) -> str:
     return "reject" if policy.enforced else "would_reject"
 
 
 def _reconsolidate(
-    near: Sequence[Neighbour], policy: Policy, before: tuple[Step, ...], would: str | None, not_compared: str
+    near: Sequence[Neighbour], policy: GatePolicy, before: tuple[Step, ...], would: str | None, not_compared: str
 ) -> Decision:
     if not policy.reconsolidate or not_compared:
         step = Step(
@@ -143,7 +220,7 @@ def _against_persons(near: Sequence[Neighbour]) -> tuple[Neighbour, ...]:
     return tuple(one for one in near if one.protected and for_protected(one.verdict) is Verdict.CONTRADICTS)
 
 
-def _describe_held_off(near: Sequence[Neighbour], policy: Policy) -> str:
+def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
         return ""
@@ -156,7 +233,7 @@ def _describe_held_off(near: Sequence[Neighbour], policy: Policy) -> str:
     return f"would have {done} {ids}, but reconsolidation is held off: {policy.held_off}"
 
 
-def allowed(one: Neighbour, policy: Policy) -> Verdict:
+def allowed(one: Neighbour, policy: GatePolicy) -> Verdict:
     """What is left of a verdict on a memory under these flags, and when it may not be touched.
 
     A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns;

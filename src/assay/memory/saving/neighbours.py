@@ -1,15 +1,17 @@
-"""The memories a draft is compared with: nominated by the index, measured exactly, judged by the two checks.
+"""The memories a draft is compared with, and what is to become of the draft beside each of them.
 
-Nominating happens before the write lock is taken. Under the lock, whatever changed since is measured too, so that two
-writers with the same thought never both store it.
+- The decision table: what becomes of a draft that is like a memory.
+- Neighbours: nominated by the index, measured exactly, judged by the two checks.
+- Copies and floods: a program that saves what others wrote, or many notes that are alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from itertools import islice, takewhile
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +19,118 @@ from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
 from assay.index import Indexes, View
+from assay.memory.saving.agreement import LONGEST_COMPARED, Labelled, compare_statements, compare_subjects, restates
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, last_headings
-from assay.memory.saving.reconsolidation import Pair, Verdict, compare, decide, opposes
-from assay.memory.saving.subject import Labelled, restates
-from assay.records import AuthorKind, Draft, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
+from assay.memory.saving.spam_filter import Doubt
+from assay.records import AuthorKind, Draft, EdgeKind, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
 from assay.records.memory import INGESTED_WITH
 from assay.storage import IndexPassage, Standing, Work
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalised_phrase, words
+
+# --- The decision table: what becomes of a draft that is like a memory ---
+#
+# | similarity | agree | same subject | decision |
+# | --- | --- | --- | --- |
+# | > duplicate | yes | any | reject as duplicate |
+# | merge to duplicate | yes | any | merge |
+# | >= merge | no | yes | supersede |
+# | related to merge | any | yes | supersede |
+# | >= related | no | no | store, joined by a `contradicts` edge |
+# | otherwise | | | store |
+#
+# Similarity only nominates; the thresholds are those of the embedder's profile (0.92, 0.88, 0.75 for the bundled one).
+# Two refinements keep what the table would lose. A draft that agrees and says more is no duplicate: it supersedes what
+# it covers, and is stored beside what it does not. Texts that name different things are stored side by side, however
+# alike.
+
+
+class Verdict(StrEnum):
+    """What a draft would do to one memory."""
+
+    REJECT = "reject"
+    MERGE = "merge"
+    SUPERSEDE = "supersede"
+    CONTRADICTS = "contradicts"
+    SUPPORTS = "supports"
+    """Would have merged, but may not touch the memory."""
+    STORE = "store"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """A draft and a memory like it."""
+
+    similarity: float
+    agrees: bool
+    same_subject: bool
+    adds: bool = False
+    """The draft agrees, and says more."""
+    distinct: bool = False
+    """They are about different things."""
+    reasons: tuple[str, ...] = ()
+
+
+def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
+    """What the two checks say of a pair."""
+    agreed = compare_statements(old.body, new.body)
+    about = compare_subjects(_shorten(old), _shorten(new), agreed)
+    return Pair(
+        similarity=similarity,
+        agrees=agreed.agrees,
+        same_subject=about.same,
+        adds=agreed.adds,
+        distinct=about.distinct,
+        reasons=(*agreed.contradictions, *agreed.additions, *about.reasons),
+    )
+
+
+def _shorten(text: Labelled) -> Labelled:
+    """What a text is about shows at its beginning; taking apart a megabyte takes seconds."""
+    return replace(text, body=text.body[:LONGEST_COMPARED]) if len(text.body) > LONGEST_COMPARED else text
+
+
+def decide_pair(pair: Pair, profile: SimilarityProfile) -> Verdict:
+    """The table, for one memory."""
+    if pair.similarity < profile.related or pair.distinct:
+        return Verdict.STORE
+    if pair.agrees and not pair.adds and pair.similarity >= profile.merge:
+        return Verdict.REJECT if pair.similarity > profile.duplicate else Verdict.MERGE
+    if pair.same_subject:
+        return Verdict.SUPERSEDE
+    return Verdict.STORE if pair.agrees else Verdict.CONTRADICTS
+
+
+def opposes(pair: Pair) -> bool:
+    """Whether two texts under one label say different things, however unlike their vectors are."""
+    return pair.same_subject and not pair.distinct and (pair.adds or not pair.agrees)
+
+
+def for_protected(verdict: Verdict) -> Verdict:
+    """What is left of a verdict when the memory may not be touched: the draft is stored, and joined to it."""
+    spared = {Verdict.SUPERSEDE: Verdict.CONTRADICTS, Verdict.MERGE: Verdict.SUPPORTS}
+    return spared.get(verdict, verdict)
+
+
+ORDER = (Verdict.SUPERSEDE, Verdict.REJECT, Verdict.MERGE, Verdict.CONTRADICTS, Verdict.SUPPORTS, Verdict.STORE)
+"""Which of several verdicts a save follows. An update wins over everything: it must not be lost to a copy elsewhere."""
+
+EDGES = {
+    Verdict.SUPERSEDE: EdgeKind.SUPERSEDES,
+    Verdict.CONTRADICTS: EdgeKind.CONTRADICTS,
+    Verdict.SUPPORTS: EdgeKind.SUPPORTS,
+}
+
+
+def foremost(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict a save follows, of those on its neighbours."""
+    return min(verdicts, key=ORDER.index, default=Verdict.STORE)
+
+
+# --- Neighbours: nominated by the index, measured exactly, judged by the two checks ---
+#
+# Nominating happens before the write lock is taken. Under the lock, whatever changed since is measured too, so that
+# two writers with the same thought never both store it.
 
 Vector = NDArray[np.float32]
 LOOSELY_RELATED = 0.5
@@ -197,8 +303,8 @@ class Judge:
     ) -> Neighbour | None:
         """Compare the draft with one paragraph; None: both may stand side by side."""
         old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
-        pair = compare(old, self._prepared.labelled, similarity)
-        verdict = Verdict.CONTRADICTS if restated else decide(pair, self._profile)
+        pair = compare_texts(old, self._prepared.labelled, similarity)
+        verdict = Verdict.CONTRADICTS if restated else decide_pair(pair, self._profile)
         if verdict is Verdict.STORE:
             return None
         if verdict is Verdict.REJECT:
@@ -245,7 +351,7 @@ class Judge:
         paths = work.memories.headings_of([one.memory.id for one in wanted])
         for one in wanted:
             old = labelled(one.memory, last_headings(paths.get(one.memory.id, ())))
-            self._judged[one.key] = compare(old, draft, one.similarity)
+            self._judged[one.key] = compare_texts(old, draft, one.similarity)
 
     def _is_compared(self, near: _Near) -> bool:
         least = LOOSELY_RELATED if self._is_protected(near.memory) else self._profile.related
@@ -257,7 +363,7 @@ class Judge:
             return Neighbour(memory=memory, pair=_unlike(similarity), verdict=Verdict.STORE)
         pair = self._judged[near.key]
         protected = self._is_protected(memory)
-        verdict = decide(pair, self._profile)
+        verdict = decide_pair(pair, self._profile)
         if protected and verdict is Verdict.STORE and opposes(pair) and self._shares_label(memory):
             verdict = Verdict.CONTRADICTS
         return Neighbour(memory=memory, pair=pair, verdict=verdict, protected=protected)
@@ -297,3 +403,85 @@ def _cosine(one: Vector, other: Vector) -> float:
 def _nearest_first(ranked: tuple[float, int]) -> tuple[float, int]:
     similarity, number = ranked
     return -similarity, number
+
+
+# --- Copies and floods: a program that saves what others wrote, or many notes that are alike ---
+#
+# Whoever takes another's note over word for word and adds a sentence may have something to say, but not in a second
+# note beside the first; nor may a note that holds no longer come back under another name. A note that speaks against
+# another's is an update and is stored as ever; of those, and of notes close to any, one principal may save so many in
+# a day. All of it is kept for a person to look at, never lost. Whoever works alone copies nobody.
+
+WITHIN = timedelta(days=1)
+TAKEN_OVER = 0.8
+"""Share of the pairs of words of a note that stand in another, from which the other is a copy."""
+REPLACING = (Verdict.SUPERSEDE, Verdict.MERGE)
+"""What keeps a note up to date adds none."""
+SHORTEST = 12
+"""Words below which two notes may be alike by chance."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopyWatch:
+    """Looks at one draft of a program, inside the transaction that would keep it."""
+
+    work: Work
+    profile: SimilarityProfile
+    options: SaveOptions
+    now: datetime
+
+    def doubt(
+        self, draft: Draft, near: Sequence[Neighbour], replaced: Sequence[int], *, enforced: bool
+    ) -> Doubt | None:
+        """What is doubtful about a draft beside the memories near it; `replaced` are those that hold no longer."""
+        # A gate that is enforced turns away what merely repeats.
+        holding = [one.memory for one in near if one.pair.agrees and (one.pair.adds or not enforced)]
+        gone = self.work.memories.by_numbers(replaced).values() if replaced else ()
+        found = find_copied(draft, (*holding, *(one for one in gone if one.superseded_at)), self.work.scope.principal)
+        return found or self._beside_others(near) or self._alike(near)
+
+    def _beside_others(self, near: Iterable[Neighbour]) -> Doubt | None:
+        principal = self.work.scope.principal
+        if not any(one.memory.written_by != principal and one.verdict is not Verdict.STORE for one in near):
+            return None
+        most = self.options.copies
+        said = f"at least {most} notes close to what others wrote, within a day"
+        return Doubt("copies", said, kept=True) if self._reaches(most, self.profile.related, of_others=True) else None
+
+    def _alike(self, near: Iterable[Neighbour]) -> Doubt | None:
+        replacing = any(one.verdict in REPLACING and not one.protected for one in near)
+        if replacing or not any(one.pair.similarity >= self.profile.merge for one in near):
+            return None
+        most = self.options.alike
+        said = f"at least {most} notes that are all alike, within a day"
+        return Doubt("copies", said, kept=True) if self._reaches(most, self.profile.merge) else None
+
+    def _reaches(self, most: int, similarity: float, *, of_others: bool = False) -> bool:
+        """Whether the writer has saved so many notes this similar to another within a day."""
+        count = self.work.saves.count_alike(
+            self.work.scope.principal,
+            similarity=similarity,
+            since=self.now - WITHIN,
+            enough=most,
+            of_others=of_others,
+        )
+        return count >= most
+
+
+def find_copied(draft: Draft, others: Iterable[MemoryRecord], principal: str) -> Doubt | None:
+    """What is said of a draft that takes over a note of another writer."""
+    for one in others:
+        if one.written_by != principal and taken_over(one.body, draft.body) >= TAKEN_OVER:
+            again = "" if one.superseded_at is None else ", which holds no longer"
+            said = f"the note {one.id} of another writer{again}, word for word"
+            return Doubt("copy", f"{said}; save what is new as a note of its own", kept=True)
+    return None
+
+
+def taken_over(text: str, other: str) -> float:
+    """The share of a text's pairs of words that stand in another text; 0 for a short one."""
+    said = words(text)
+    if len(said) < SHORTEST:
+        return 0.0
+    pairs = set(pairwise(said))
+    return len(pairs & set(pairwise(words(other)))) / len(pairs)

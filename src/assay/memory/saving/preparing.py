@@ -1,8 +1,12 @@
-"""Everything of a save that needs no lock: structure, hidden text, secrets, trust, quality, chunks and vectors."""
+"""What a save does before it needs the write lock.
+
+- Preparing: structure, hidden text, secrets, trust, quality, chunks and vectors.
+- Batch sizes: as much text in one transaction as takes about two seconds to save.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,12 +15,15 @@ from numpy.typing import NDArray
 from assay.embedding.protocol import Embedder
 from assay.errors import MissingExtra, ModelError
 from assay.hashing import content_hash
-from assay.memory.saving import hidden, quality, secrets, structure, trust
-from assay.memory.saving.subject import Labelled
-from assay.memory.saving.trust import Doubt
+from assay.memory.saving.agreement import Labelled
+from assay.memory.saving.drafts import check_draft, mask_secrets, remove_hidden_text
+from assay.memory.saving.options import score_quality
+from assay.memory.saving.spam_filter import Doubt, find_doubts
 from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
 from assay.storage import ChunkVector, Store
 from assay.text.chunking import Chunker, Piece, embedded_text
+
+# --- Preparing: structure, hidden text, secrets, trust, quality, chunks and vectors ---
 
 NO_EMBEDDER = "no embedder is configured"
 
@@ -113,16 +120,16 @@ class Preparer:
 
     def checked(self, draft: Draft, *, scored: bool) -> Prepared:
         """Structure, hidden text, secrets, trust and quality. A draft that cannot be kept is refused."""
-        structure.check(draft)
+        check_draft(draft)
         # First what hides: a secret with an invisible character in it has no shape.
-        seen, hidden_masks = hidden.remove(draft)
-        clean, secret_masks = secrets.mask(seen)
+        seen, hidden_masks = remove_hidden_text(draft)
+        clean, secret_masks = mask_secrets(seen)
         return Prepared(
             draft=clean,
             source_hash=clean.source_hash or content_of(clean),
             masks=(*hidden_masks, *secret_masks),
-            quality=quality.score(clean) if scored else None,
-            doubts=trust.doubts(clean, hidden_masks) if scored else (),
+            quality=score_quality(clean) if scored else None,
+            doubts=find_doubts(clean, hidden_masks) if scored else (),
         )
 
     def embedded(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
@@ -159,3 +166,50 @@ def _texts(one: Prepared) -> list[str]:
 def _rows(one: Prepared, made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:
     rows = [made[text_hash] for text_hash in one.hashes]
     return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)
+
+
+# --- Batch sizes: as much text in one transaction as takes about two seconds to save ---
+#
+# A transaction of a fixed number of documents takes minutes where documents are long or the embedder is slow, and
+# whoever stops it then loses all of them. So the text of a batch is bounded by how quickly the batches before it were
+# saved, and their number by what one transaction should hold. A document that is longer than that alone is a batch of
+# its own.
+
+FIRST_BATCH = 16_384
+"""Characters of the first batch, of which nobody knows yet how long it takes."""
+FEWEST, MOST = 4_096, 4_194_304
+"""Characters of any later batch."""
+BATCH_GROWTH = 4
+"""How many times larger the next batch may be: one quick batch of short notes says little about long documents."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """How much text the next batch takes."""
+
+    seconds: float
+    """How long a batch should take."""
+    characters: int = FIRST_BATCH
+
+    def learn(self, characters: int, seconds: float) -> None:
+        """Take into account how long a batch of so many characters took."""
+        wanted = characters / seconds * self.seconds if seconds > 0.0 else float(MOST)
+        self.characters = int(min(max(wanted, FEWEST), self.characters * BATCH_GROWTH, MOST))
+
+
+def cut_batches(drafts: Iterable[Draft], most: int, pace: Pace) -> Iterator[list[Draft]]:
+    """Cut drafts into batches of at most so many drafts and, but for single long ones, as much text as the pace says.
+
+    The pace is looked at anew for each batch; drafts are asked for as they are needed.
+    """
+    batch: list[Draft] = []
+    size = 0
+    for draft in drafts:
+        length = len(draft.body)
+        if batch and (len(batch) >= most or size + length > pace.characters):
+            yield batch
+            batch, size = [], 0
+        batch.append(draft)
+        size += length
+    if batch:
+        yield batch

@@ -1,28 +1,29 @@
-"""Undoing one supersede, one merge, one quarantine or one forgetting, and nothing that came after it.
+"""Forgetting that can be undone, and undoing a supersede, merge, quarantine or forgetting.
 
-A superseded memory holds again. What superseded it stays too, so the `supersedes` edge becomes a `contradicts` edge:
-two notes that speak against each other must not stand side by side unmarked. Taking a merge apart gives the memory back
-its count and its triggers, and keeps the text that was merged as a memory of its own.
+- Forgetting: the memory is hidden from every search until it is restored or erased.
+- Restoring: undo one change and nothing that came after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from assay.clock import Clock
-from assay.errors import InputError, NotAllowed
+from assay.errors import InputError, NotAllowed, NotReady
 from assay.memory import rights
-from assay.memory.saving import forgotten, quarantine, structure
 from assay.memory.saving.decisions import Decision
+from assay.memory.saving.drafts import RESERVED, check_constitutional
 from assay.memory.saving.preparing import Prepared, Preparer
-from assay.memory.saving.structure import RESERVED
-from assay.memory.saving.writing import Plan, Writing, tokens_of
+from assay.memory.saving.spam_filter import quarantine_reasons, release
+from assay.memory.saving.writing import WritePlan, Writing, tokens_of
 from assay.records import (
     Draft,
     Edge,
     EdgeKind,
+    ForgottenMemory,
     MemoryRecord,
     MemoryStatus,
     SaveDecision,
@@ -30,8 +31,134 @@ from assay.records import (
     Scope,
     Step,
     Tier,
+    fields,
 )
+from assay.records.memory import FORGOTTEN_MARK as MARK
 from assay.storage import SaveRecord, Store, Work
+
+# --- Forgetting: the memory is hidden from every search until it is restored or erased ---
+#
+# A forgotten memory keeps its row and loses its passages, vectors and edges, so it is in no index and no graph, and
+# counts for no word's frequency. Like a quarantined one it is superseded from the moment it became valid, so that no
+# question about any time finds it. What it takes to bring it back (the edges, and whether it held) stands in its
+# metadata. `assay forget` erases it for good.
+
+
+def forget(
+    store: Store, scope: Scope, memory_id: str, *, clock: Clock, automated: bool, reason: str = ""
+) -> ForgottenMemory:
+    """Hide a memory from every search, reversibly. Audited. Forgetting it again changes nothing."""
+    with store.writing(scope) as work:
+        memory = work.memories.get(memory_id)
+        rights.check_change(memory, scope, "forget", automated=automated)
+        if memory.status is MemoryStatus.FORGOTTEN:
+            return describe_forgotten(memory, unchanged=True)
+        if memory.status is MemoryStatus.QUARANTINED:
+            raise NotReady(
+                f"the memory {memory_id!r} is in quarantine, where no search finds it",
+                remedy=f"Leave it there, or erase it for good with `assay forget {memory_id}`.",
+            )
+        edges = work.edges.of(memory_id)
+        for edge in edges:
+            work.edges.remove(edge.source_id, edge.target_id, edge.kind)
+        hidden = _hide(memory, edges, scope, at=clock.now(), automated=automated)
+        work.memories.update(hidden, ())
+        work.audit.append("memory.hide", memory_id, {"automated": automated, "reason": reason, "edges": len(edges)})
+    return describe_forgotten(hidden)
+
+
+def describe_forgotten(memory: MemoryRecord, *, unchanged: bool = False) -> ForgottenMemory:
+    """When and by whom a memory was forgotten."""
+    mark = read_forgotten_mark(memory)
+    return ForgottenMemory(
+        memory_id=memory.id,
+        title=memory.title,
+        forgotten_at=datetime.fromisoformat(mark["at"]),
+        forgotten_by=mark["by"],
+        unchanged=unchanged,
+    )
+
+
+def read_forgotten_mark(memory: MemoryRecord) -> Mapping[str, Any]:
+    """What is kept of a forgotten memory to bring it back; empty when it is not forgotten."""
+    mark: Mapping[str, Any] = memory.metadata.get(RESERVED, {}).get(MARK, {})
+    return mark
+
+
+def reveal(memory: MemoryRecord, now: datetime) -> MemoryRecord:
+    """The memory as it was before it was forgotten: holding, or superseded."""
+    until = read_forgotten_mark(memory)["superseded_at"]
+    held_until = None if until is None else datetime.fromisoformat(until)
+    return replace(_with_mark(memory, None), superseded_at=held_until, updated_at=now)
+
+
+def restore_edges(work: Work, memory: MemoryRecord) -> int:
+    """Put the edges of a restored memory back; returns how many.
+
+    An edge to a memory that was erased since is gone. An edge to one that is forgotten itself waits there.
+    """
+    restored = 0
+    for edge in kept_edges(memory):
+        other = work.memories.find(edge.target_id if edge.source_id == memory.id else edge.source_id)
+        if other is None:
+            continue
+        if other.status is MemoryStatus.FORGOTTEN:
+            work.memories.update(_with_edges(other, [*kept_edges(other), edge]))
+            continue
+        work.edges.put(edge)
+        restored += 1
+    return restored
+
+
+def kept_edges(memory: MemoryRecord) -> list[Edge]:
+    """The edges a forgotten memory had."""
+    return [
+        Edge(
+            source_id=kept["source_id"],
+            target_id=kept["target_id"],
+            kind=EdgeKind(kept["kind"]),
+            strength=kept["strength"],
+            evidence=kept["evidence"],
+            created_at=datetime.fromisoformat(kept["created_at"]),
+        )
+        for kept in read_forgotten_mark(memory).get("edges", [])
+    ]
+
+
+def drop_edges(memory: MemoryRecord, dropped: Iterable[Edge]) -> MemoryRecord:
+    """A forgotten memory without some of the edges it would get back."""
+    gone = set(dropped)
+    return _with_edges(memory, [edge for edge in kept_edges(memory) if edge not in gone])
+
+
+def _hide(memory: MemoryRecord, edges: Iterable[Edge], scope: Scope, *, at: datetime, automated: bool) -> MemoryRecord:
+    mark = {
+        "at": at.isoformat(),
+        "by": scope.principal,
+        "automated": automated,
+        "superseded_at": None if memory.superseded_at is None else memory.superseded_at.isoformat(),
+        "edges": [fields.plain(edge) for edge in edges],
+    }
+    return replace(_with_mark(memory, mark), superseded_at=memory.valid_from, updated_at=at)
+
+
+def _with_edges(memory: MemoryRecord, edges: Iterable[Edge]) -> MemoryRecord:
+    return _with_mark(memory, {**read_forgotten_mark(memory), "edges": [fields.plain(edge) for edge in edges]})
+
+
+def _with_mark(memory: MemoryRecord, mark: Mapping[str, Any] | None) -> MemoryRecord:
+    own = {name: value for name, value in memory.metadata.get(RESERVED, {}).items() if name != MARK}
+    if mark is not None:
+        own[MARK] = dict(mark)
+    rest = {name: value for name, value in memory.metadata.items() if name != RESERVED}
+    return replace(memory, metadata={**rest, **({RESERVED: own} if own else {})})
+
+
+# --- Restoring: undo one change and nothing that came after it ---
+#
+# A superseded memory holds again. What superseded it stays too, so the `supersedes` edge becomes a `contradicts` edge:
+# two notes that speak against each other must not stand side by side unmarked. Taking a merge apart gives the memory
+# back its count and its triggers, and keeps the text that was merged as a memory of its own.
 
 
 class Restorer:
@@ -55,7 +182,7 @@ class Restorer:
             _check_program(memory, scope)
         if memory.status is MemoryStatus.FORGOTTEN:
             return self._reveal(scope, memory)
-        if quarantine.reasons(memory):
+        if quarantine_reasons(memory):
             return self._release(scope, memory)
         if memory.superseded_at is not None:
             return self._revive(scope, memory_id)
@@ -95,13 +222,13 @@ class Restorer:
             memory = work.memories.get(hidden.id)
             if memory.status is not MemoryStatus.FORGOTTEN:
                 raise InputError(f"the memory {memory.id!r} was restored already", remedy="Look at it again.")
-            shown, pieces = forgotten.reveal(memory, self._clock.now()), prepared.chunks(memory.id)
+            shown, pieces = reveal(memory, self._clock.now()), prepared.chunks(memory.id)
             if shown.superseded_at is None:
                 _check_room(work, memory, prepared.tokens)
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(shown, pieces, vectors=prepared.chunk_vectors(), model=model)
-            edges = forgotten.restore_edges(work, memory)
+            edges = restore_edges(work, memory)
             found = "searches find it" if shown.superseded_at is None else "it is superseded, as it was before"
             outcome = SaveOutcome(
                 save_id=self._store.ids.new("sv"),
@@ -121,10 +248,10 @@ class Restorer:
         model = self._model() if prepared.vectors is not None else None
         with self._store.writing(scope) as work:
             memory = work.memories.get(doubted.id)
-            if not quarantine.reasons(memory):
+            if not quarantine_reasons(memory):
                 raise InputError(f"the memory {memory.id!r} was released already", remedy="Look at it again.")
             _check_room(work, memory, prepared.tokens)
-            held, pieces = quarantine.released(memory, self._clock.now()), prepared.chunks(memory.id)
+            held, pieces = release(memory, self._clock.now()), prepared.chunks(memory.id)
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(held, pieces, vectors=prepared.chunk_vectors(), model=model)
@@ -136,7 +263,7 @@ class Restorer:
                 chunks=len(pieces),
                 steps=(Step("restore", "release", "out of quarantine; searches find it"),),
             )
-            self._note(work, outcome, {"undone": "quarantine", "for": list(quarantine.reasons(memory))})
+            self._note(work, outcome, {"undone": "quarantine", "for": list(quarantine_reasons(memory))})
         return outcome
 
     def _take_apart(self, scope: Scope, memory_id: str, merged: SaveRecord) -> SaveOutcome:
@@ -161,7 +288,7 @@ class Restorer:
             model=self._model() if prepared.vectors is not None else None,
             chunker=self._preparer.chunker.version,
         )
-        plan = Plan(prepared=prepared, decision=Decision(decision=SaveDecision.STORE, steps=()))
+        plan = WritePlan(prepared=prepared, decision=Decision(decision=SaveDecision.STORE, steps=()))
         writing.check(plan)
         outcome = writing.write(plan)
         writing.flush()
@@ -174,7 +301,7 @@ class Restorer:
 def _check_program(memory: MemoryRecord, scope: Scope) -> None:
     """Refuse a program whatever it did not do itself: a person's decision to forget is not a program's to undo."""
     rights.check_change(memory, scope, "restore", automated=True)
-    if memory.status is not MemoryStatus.FORGOTTEN or not forgotten.read_mark(memory)["automated"]:
+    if memory.status is not MemoryStatus.FORGOTTEN or not read_forgotten_mark(memory)["automated"]:
         state = "forgotten by a person" if memory.status is MemoryStatus.FORGOTTEN else str(memory.status)
         raise NotAllowed(
             f"the memory {memory.id!r} is {state}; a program may only restore what a program forgot",
@@ -190,7 +317,7 @@ def _took_over(edge: Edge, memory_id: str) -> bool:
 def _check_room(work: Work, memory: MemoryRecord, tokens: int) -> None:
     if memory.tier is Tier.CONSTITUTIONAL:
         others = [tokens_of(work, one.id) for one in work.memories.constitutional()]
-        structure.check_constitutional(tokens, others)
+        check_constitutional(tokens, others)
 
 
 def _last_merge(work: Work, memory: MemoryRecord) -> SaveRecord | None:

@@ -1,7 +1,7 @@
-"""Saving: a draft goes through structure, secrets and quality, is cut and embedded, and only then meets the write lock.
+"""Saving: a draft is checked, cleaned, scored, cut and embedded, and only then takes the write lock.
 
-Under the lock one transaction looks at what changed since the neighbours were nominated, decides, and writes all rows
-of the save, or none. Two writers with the same thought are put one after the other, and the second sees the first.
+- Updates: a new version of a memory that keeps every field that was not given.
+- The saver.
 """
 
 from __future__ import annotations
@@ -15,32 +15,96 @@ from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
-from assay.errors import InputError, StoreFault
+from assay.errors import InputError, NotReady, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
-from assay.memory.saving import copying, quarantine
-from assay.memory.saving.batches import Pace, cut_batches
-from assay.memory.saving.decisions import allowed, decide
-from assay.memory.saving.forgotten import forget
-from assay.memory.saving.gate import UNGATED, Policy, policy_for
-from assay.memory.saving.inheriting import Update, inherit, update_of
+from assay.memory import rights
+from assay.memory.saving.decisions import UNGATED, GatePolicy, allowed, decide, policy_for
+from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.neighbours import (
+    CopyWatch,
     Judge,
     Neighbour,
     Nominated,
+    Verdict,
     changed_since,
     is_protected,
     nominate,
 )
 from assay.memory.saving.options import SaveOptions
-from assay.memory.saving.preparing import Prepared, Preparer
-from assay.memory.saving.reconsolidation import Verdict
-from assay.memory.saving.restoring import Restorer
-from assay.memory.saving.updating import already, check_current, draft_of_update
-from assay.memory.saving.writing import Plan, Writing, first_steps, merged_before
-from assay.records import Draft, ForgottenMemory, MemoryRecord, SaveDecision, SaveOutcome, Scope, Step, Tier
+from assay.memory.saving.preparing import Pace, Prepared, Preparer, cut_batches
+from assay.memory.saving.restoring import Restorer, forget
+from assay.memory.saving.spam_filter import find_quarantined, quarantine_reasons
+from assay.memory.saving.writing import Update, WritePlan, Writing, first_steps, inherit, merged_before, update_of
+from assay.records import (
+    Draft,
+    ForgottenMemory,
+    MemoryRecord,
+    MemoryStatus,
+    SaveDecision,
+    SaveOutcome,
+    Scope,
+    Step,
+    Tier,
+)
+from assay.records.saving import INHERITED
 from assay.storage import Standing, Store, Work
 from assay.text.chunking import Chunker
+
+# --- Updates: a new version of a memory that keeps every field that was not given ---
+#
+# The old version stays, superseded, and `assay restore` brings it back. The new one goes through the ordinary save, so
+# secrets are masked and a program's text that looks like no note is quarantined and replaces nothing.
+
+CHANGEABLE = ("title", "body", "triggers", "tags", "folder", "tier", "format", "context_type", "metadata")
+"""Fields that an update may give."""
+KEPT = (*CHANGEABLE, "rel_path", "entity_type", "source_id", "source_hash")
+"""Fields that a new version has from the old one unless they are given."""
+
+
+def draft_of_update(
+    memory: MemoryRecord, scope: Scope, changes: Mapping[str, Any], *, automated: bool, tool: str
+) -> Draft | None:
+    """The new version of a memory; None when the changes change nothing."""
+    if unknown := sorted(set(changes) - set(CHANGEABLE)):
+        raise InputError(f"{unknown[0]!r} cannot be updated", remedy=f"Give one of {', '.join(CHANGEABLE)}.")
+    check_current(memory)
+    rights.check_change(memory, scope, "update", automated=automated)
+    old = {name: getattr(memory, name) for name in KEPT}
+    old["metadata"] = {key: value for key, value in memory.metadata.items() if key != RESERVED}
+    if all(old[name] == value for name, value in changes.items()):
+        return None
+    values = {**old, **changes, "supersedes": memory.id, "written_with": tool, "automated": automated}
+    return Draft(**values, given=frozenset(INHERITED))
+
+
+def check_current(memory: MemoryRecord) -> MemoryRecord:
+    """The memory, if it holds now; what does not hold has no next version."""
+    if memory.status is not MemoryStatus.CURRENT:
+        raise NotReady(
+            f"the memory {memory.id!r} is {memory.status} and cannot be updated",
+            remedy="Update the current version, or restore this one first.",
+        )
+    return memory
+
+
+def already(memory: MemoryRecord) -> SaveOutcome:
+    """The outcome of an update that gives what is there."""
+    return SaveOutcome(
+        save_id="",
+        decision=SaveDecision.STORE,
+        memory_id=memory.id,
+        unchanged=True,
+        version=memory.version,
+        steps=(Step("write", "unchanged", "every given field is as it was"),),
+    )
+
+
+# --- The saver ---
+#
+# Under the lock one transaction looks at what changed since the neighbours were nominated, decides, and writes all
+# rows of the save, or none. Two writers with the same thought are put one after the other, and the second sees the
+# first.
 
 ATTEMPTS = 5
 """How often a save begins anew when a restore of the whole store overtakes it."""
@@ -176,7 +240,7 @@ class Saver:
             yield taken
             pace.learn(sum(len(draft.body) for draft in taken), self._stopwatch() - began)
 
-    def _policy(self, scope: Scope, identity: str) -> Policy:
+    def _policy(self, scope: Scope, identity: str) -> GatePolicy:
         return policy_for(
             self._flags,
             self._store,
@@ -199,7 +263,7 @@ class Saver:
     def _model(self) -> str | None:
         return None if self._embedder is None else self._embedder.model
 
-    def _save_batch(self, scope: Scope, drafts: Sequence[Draft], policy: Policy) -> list[Result]:
+    def _save_batch(self, scope: Scope, drafts: Sequence[Draft], policy: GatePolicy) -> list[Result]:
         results: dict[int, Result] = {}
         checked: dict[int, Prepared] = {}
         for place, draft in enumerate(drafts):
@@ -226,7 +290,7 @@ class Saver:
                 if (there := _same(work, one, _current(work, one))) is not None
             }
 
-    def _commit(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> dict[int, Result]:
+    def _commit(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> dict[int, Result]:
         for _ in range(ATTEMPTS):
             ready = self._nominate_all(scope, prepared, policy)
             try:
@@ -235,7 +299,7 @@ class Saver:
                 continue
         raise StoreFault("the store was restored again and again during a save", remedy="Save again later.")
 
-    def _nominate_all(self, scope: Scope, prepared: dict[int, Prepared], policy: Policy) -> list[_Ready]:
+    def _nominate_all(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> list[_Ready]:
         if not policy.compares:
             return [_Ready(place=place, prepared=one) for place, one in prepared.items()]
         with self._store.reading(scope) as work:
@@ -258,7 +322,7 @@ class Saver:
             nominated=nominate(work, self._indexes, prepared, standing, self._options),
         )
 
-    def _write(self, scope: Scope, ready: Sequence[_Ready], policy: Policy) -> dict[int, Result]:
+    def _write(self, scope: Scope, ready: Sequence[_Ready], policy: GatePolicy) -> dict[int, Result]:
         results: dict[int, Result] = {}
         embedded = any(one.prepared.vectors is not None for one in ready)
         with self._store.writing(scope) as work:
@@ -275,7 +339,7 @@ class Saver:
             writing.flush()
         return results
 
-    def _write_one(self, work: Work, writing: Writing, ready: _Ready, policy: Policy) -> Result:
+    def _write_one(self, work: Work, writing: Writing, ready: _Ready, policy: GatePolicy) -> Result:
         prepared = ready.prepared
         writing.see_before(prepared, compared=policy.compares)
         there = _current(work, prepared)
@@ -294,7 +358,7 @@ class Saver:
             return Refused(prepared.draft.title, prepared.draft.source_id, problem)
         return writing.write(plan)
 
-    def _plan(self, work: Work, ready: _Ready, policy: Policy, there: MemoryRecord | None) -> Plan:
+    def _plan(self, work: Work, ready: _Ready, policy: GatePolicy, there: MemoryRecord | None) -> WritePlan:
         near = self._near(work, ready) if there is None or ready.prepared.draft.automated else []
         if there is not None:
             # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
@@ -309,7 +373,7 @@ class Saver:
         if decision.decision is SaveDecision.REJECT or decision.quarantined:
             # It takes nothing's place, so it takes nothing over.
             update = Update(prepared=prepared)
-        return Plan(
+        return WritePlan(
             prepared=update.prepared,
             decision=decision,
             near=tuple(near),
@@ -321,12 +385,12 @@ class Saver:
             links=update.links,
         )
 
-    def _watch_writer(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: Policy) -> Prepared:
+    def _watch_writer(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: GatePolicy) -> Prepared:
         """The draft with one doubt more when it copies what another wrote, or its writer stands beside others often."""
         prepared = ready.prepared
         if self._embedder is None or ready.nominated is None or not (policy.gate and prepared.draft.automated):
             return prepared
-        watch = copying.Watch(work=work, profile=self._embedder.profile, options=self._options, now=self._clock.now())
+        watch = CopyWatch(work=work, profile=self._embedder.profile, options=self._options, now=self._clock.now())
         doubt = watch.doubt(prepared.draft, near, ready.nominated.replaced, enforced=policy.enforced)
         return prepared if doubt is None else replace(prepared, doubts=(*prepared.doubts, doubt))
 
@@ -341,7 +405,7 @@ class Saver:
         return near + ready.judge.of_passages(work, ready.nominated.passages, near)
 
 
-def _list_superseded(near: Sequence[Neighbour], policy: Policy) -> list[MemoryRecord]:
+def _list_superseded(near: Sequence[Neighbour], policy: GatePolicy) -> list[MemoryRecord]:
     """What a draft would supersede, most similar first."""
     if not policy.reconsolidate:
         return []
@@ -363,7 +427,7 @@ def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryR
     if there is not None and there.source_hash == inherit(prepared, [there]).source_hash:
         return there
     doubted = prepared.doubts and prepared.draft.automated
-    return quarantine.of_source(work, prepared.draft.source_id, prepared.source_hash) if doubted else None
+    return find_quarantined(work, prepared.draft.source_id, prepared.source_hash) if doubted else None
 
 
 def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) -> int:
@@ -383,5 +447,5 @@ def _unchanged_outcome(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
         version=there.version,
         masks=prepared.masks,
         steps=(*first_steps(prepared), Step("write", "unchanged", "the same source with the same content is there")),
-        quarantined=bool(quarantine.reasons(there)),
+        quarantined=bool(quarantine_reasons(there)),
     )

@@ -1,24 +1,25 @@
-"""What a save writes: the memory with chunks, vectors and triggers, what it replaces, edges, the decision, the audit.
+"""What a save writes, and what an update takes over from the memories it supersedes.
 
-Rows of one save always go in one transaction. Rows of a batch are gathered and written together, table by table; a
-save that must see an earlier one of its batch has that written first.
+- Inheriting: fields that the writer did not give, and links.
+- Writing: the memory with chunks, vectors and triggers, what it replaces, edges, the decision, the audit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from assay.hashing import content_hash
-from assay.memory.saving import quarantine, structure
 from assay.memory.saving.decisions import Decision
-from assay.memory.saving.inheriting import move_link
+from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED, check_constitutional
 from assay.memory.saving.neighbours import Neighbour
-from assay.memory.saving.preparing import Prepared
-from assay.memory.saving.structure import RESERVED
+from assay.memory.saving.options import score_quality
+from assay.memory.saving.preparing import Prepared, content_of
+from assay.memory.saving.spam_filter import mark_quarantined, quarantine_reasons
 from assay.records import (
+    Draft,
     Edge,
     EdgeKind,
     IdFactory,
@@ -31,15 +32,129 @@ from assay.records import (
     Step,
     Tier,
 )
+from assay.records.saving import INHERITED
 from assay.storage import Saved, SaveRecord, Work
 from assay.text.terms import normalised_phrase
+
+# --- Inheriting: fields that the writer did not give, and links ---
+#
+# Whoever writes "not after 12:00" in place of "not after 14:00" says nothing about folder, tags, triggers or tier, and
+# means them to stay. Of several memories that are superseded together, lists are united, the tier is the most
+# important, and everything else is that of the first one that has it.
+
+_IMPORTANCE = tuple(Tier)
+_MOST = {"triggers": MOST_TRIGGERS, "tags": MOST_TAGS}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Update:
+    """A draft together with what it takes over."""
+
+    prepared: Prepared
+    inherited: tuple[Inherited, ...] = ()
+    links: tuple[Edge, ...] = ()
+    """Edges of what is superseded that the new memory is to have too; their ends still name the old one."""
+
+
+def update_of(work: Work, prepared: Prepared, older: Sequence[MemoryRecord], compared: Collection[str] = ()) -> Update:
+    """A prepared draft as an update of older memories; `compared` are the memories that were compared with it."""
+    if not older:
+        return Update(prepared=prepared)
+    filled = inherit(prepared, older)
+    links = tuple(_links(work, [memory.id for memory in older], compared))
+    changed = [
+        Inherited(name, _readable(getattr(filled.draft, name)))
+        for name in INHERITED
+        if getattr(filled.draft, name) != getattr(prepared.draft, name)
+    ]
+    if links:
+        changed.append(Inherited("links", str(len(links))))
+    return Update(prepared=filled, inherited=tuple(changed), links=links)
+
+
+def inherit(prepared: Prepared, older: Sequence[MemoryRecord]) -> Prepared:
+    """A prepared draft with every field that was not given as the older memories have it."""
+    missing = [name for name in INHERITED if not prepared.draft.was_given(name)]
+    taken = {name: value for name in missing if (value := _value(name, older))}
+    draft: Draft = replace(prepared.draft, **taken)
+    return replace(
+        prepared,
+        draft=draft,
+        source_hash=draft.source_hash or content_of(draft),
+        quality=None if prepared.quality is None else score_quality(draft),
+    )
+
+
+def move_link(edge: Edge, old_ids: Collection[str], new_id: str) -> Edge:
+    """An edge of an older memory as one of the memory that supersedes it."""
+    if edge.source_id in old_ids:
+        return replace(edge, source_id=new_id)
+    return replace(edge, target_id=new_id)
+
+
+def _value(name: str, older: Sequence[MemoryRecord]) -> Any:
+    if name in _MOST:
+        every = dict.fromkeys(label for memory in older for label in getattr(memory, name))
+        return tuple(every)[: _MOST[name]]
+    if name == "tier":
+        return min((memory.tier for memory in older), key=_IMPORTANCE.index)
+    if name == "metadata":
+        return _own_metadata(older)
+    return next((value for memory in older if (value := getattr(memory, name))), None)
+
+
+def _own_metadata(older: Sequence[MemoryRecord]) -> dict[str, Any]:
+    """What the writers of the older memories gave, without what saving keeps there itself."""
+    found: dict[str, Any] = {}
+    for memory in older:
+        found = {**{key: value for key, value in memory.metadata.items() if key != RESERVED}, **found}
+    return found
+
+
+def _links(work: Work, old_ids: Sequence[str], compared: Collection[str]) -> Iterator[Edge]:
+    """The edges to take over: none about versions, and no contradiction that this very save has looked at anew."""
+    for old_id in old_ids:
+        edges = work.edges.of(old_id)
+        for edge in edges:
+            other = _other_end(edge, old_id)
+            judged_anew = edge.kind is EdgeKind.CONTRADICTS and other in compared
+            if edge.kind is EdgeKind.SUPERSEDES or other in old_ids or judged_anew:
+                continue
+            if not _is_linked_to_successor(work, edge, other, old_id, edges):
+                yield edge
+
+
+def _is_linked_to_successor(work: Work, edge: Edge, other: str, old_id: str, edges: Iterable[Edge]) -> bool:
+    """Whether the other end was superseded, and its successor took the same link over: then that one is enough."""
+    successors = {
+        one.source_id for one in work.edges.of(other) if one.kind is EdgeKind.SUPERSEDES and one.target_id == other
+    }
+    outgoing = edge.source_id == old_id
+    return any(
+        one.kind is edge.kind and (one.source_id == old_id) is outgoing and _other_end(one, old_id) in successors
+        for one in edges
+    )
+
+
+def _other_end(edge: Edge, memory_id: str) -> str:
+    return edge.target_id if edge.source_id == memory_id else edge.source_id
+
+
+def _readable(value: Any) -> str:
+    return str(value) if isinstance(value, str) else ", ".join(map(str, value))
+
+
+# --- Writing: the memory with chunks, vectors and triggers, what it replaces, edges, the decision, the audit ---
+#
+# Rows of one save always go in one transaction. Rows of a batch are gathered and written together, table by table; a
+# save that must see an earlier one of its batch has that written first.
 
 CARRIED = ("title", "body", "triggers", "tags", "folder", "rel_path", "context_type", "entity_type", "source_id")
 """Fields of a draft that a merge keeps word for word, so that it can be taken apart again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class WritePlan:
     """A draft with everything that was decided about it."""
 
     prepared: Prepared
@@ -89,15 +204,15 @@ class Writing:
         if compared or constitutional or prepared.draft.source_id in self._sources:
             self.flush()
 
-    def check(self, plan: Plan) -> None:
+    def check(self, plan: WritePlan) -> None:
         """Refuse a constitutional memory beyond what search results can carry."""
         if plan.prepared.draft.tier is not Tier.CONSTITUTIONAL or plan.decision.merge_into is not None:
             return
         gone = {one.id for one in plan.replaced}
         others = [one.id for one in self._work.memories.constitutional() if one.id not in gone]
-        structure.check_constitutional(plan.prepared.tokens, [tokens_of(self._work, one) for one in others])
+        check_constitutional(plan.prepared.tokens, [tokens_of(self._work, one) for one in others])
 
-    def write(self, plan: Plan) -> SaveOutcome:
+    def write(self, plan: WritePlan) -> SaveOutcome:
         """Gather what a plan writes, and say what became of the draft."""
         save_id = self._ids.new("sv")
         if plan.decision.decision is SaveDecision.REJECT:
@@ -126,11 +241,11 @@ class Writing:
         self._join(plan, memory, save_id)
         return self._record_outcome(plan, save_id, memory.id)
 
-    def _set_apart(self, plan: Plan, save_id: str, memory: MemoryRecord) -> SaveOutcome:
+    def _set_apart(self, plan: WritePlan, save_id: str, memory: MemoryRecord) -> SaveOutcome:
         """Keep the row alone, without passages: what is in quarantine is in no index, and moves no word's frequency."""
-        held = quarantine.set_apart(memory, plan.prepared.doubts)
+        held = mark_quarantined(memory, plan.prepared.doubts)
         self._new.append(Saved(memory=held))
-        self._work.audit.append("memory.quarantine", held.id, {"save_id": save_id, "for": quarantine.reasons(held)})
+        self._work.audit.append("memory.quarantine", held.id, {"save_id": save_id, "for": quarantine_reasons(held)})
         return self._record_outcome(plan, save_id, held.id)
 
     def flush(self) -> None:
@@ -147,7 +262,7 @@ class Writing:
             gathered.clear()
         self._sources.clear()
 
-    def _memory(self, plan: Plan) -> MemoryRecord:
+    def _memory(self, plan: WritePlan) -> MemoryRecord:
         draft = plan.prepared.draft
         kept = {name: getattr(draft, name) for name in (*CARRIED, "tier", "format", "written_with")}
         own = {RESERVED: {"automated": True}} if draft.automated else {}
@@ -163,7 +278,7 @@ class Writing:
             valid_from=draft.valid_from or self._now,
         )
 
-    def _join(self, plan: Plan, memory: MemoryRecord, save_id: str) -> None:
+    def _join(self, plan: WritePlan, memory: MemoryRecord, save_id: str) -> None:
         """Replace what the memory supersedes, and draw its edges."""
         for old in plan.replaced:
             self._replaced.append(replace(old, superseded_at=self._now, updated_at=self._now))
@@ -196,7 +311,7 @@ class Writing:
             )
         )
 
-    def _merge(self, plan: Plan, save_id: str, into: Neighbour) -> SaveOutcome:
+    def _merge(self, plan: WritePlan, save_id: str, into: Neighbour) -> SaveOutcome:
         draft, memory = plan.prepared.draft, into.memory
         added = new_triggers(memory.triggers, draft.triggers)
         entry = {
@@ -225,7 +340,7 @@ class Writing:
         return self._record_outcome(plan, save_id, memory.id, {"incoming": incoming(plan.prepared)})
 
     def _record_outcome(
-        self, plan: Plan, save_id: str, memory_id: str | None, more: Mapping[str, Any] | None = None
+        self, plan: WritePlan, save_id: str, memory_id: str | None, more: Mapping[str, Any] | None = None
     ) -> SaveOutcome:
         outcome = outcome_of(plan, save_id, memory_id)
         nearest = outcome.nearest[0] if outcome.nearest else None
@@ -248,7 +363,7 @@ class Writing:
         return outcome
 
 
-def outcome_of(plan: Plan, save_id: str, memory_id: str | None) -> SaveOutcome:
+def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutcome:
     """What became of a draft, as its caller is told."""
     prepared, decision = plan.prepared, plan.decision
     stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
@@ -282,7 +397,7 @@ def first_steps(prepared: Prepared) -> tuple[Step, Step]:
     return Step("structure", "pass"), masked
 
 
-def _last_step(plan: Plan, memory_id: str | None) -> Step:
+def _last_step(plan: WritePlan, memory_id: str | None) -> Step:
     decision = plan.decision.decision
     if decision is SaveDecision.REJECT:
         return Step("write", "reject", memory_id or "")
@@ -347,7 +462,7 @@ def new_triggers(there: Iterable[str], given: Iterable[str]) -> list[str]:
         phrase = normalised_phrase(trigger)
         if phrase not in known:
             fresh.setdefault(phrase, trigger)
-    return list(fresh.values())[: max(0, structure.MOST_TRIGGERS - len(there))]
+    return list(fresh.values())[: max(0, MOST_TRIGGERS - len(there))]
 
 
 def tokens_of(work: Work, memory_id: str) -> int:

@@ -1,14 +1,22 @@
 """Searching: from a question to explained hits.
 
-Read `searcher` first, then `pipeline` (the stages in their order) and `channels/` (the five ways of finding passages).
-Pure arithmetic: `intent`, `modes` and `query` read the question; `precise` and `scales` make scores; `fusion`,
-`aggregation`, `boosts`, `rerank` and `budget` make the order; `folders` and `expansion` narrow and widen; `options` has
-every number. What a search leaves behind: `trace`, `telemetry` with `proxy`, `explain`, `logging`; `pinned` comes with
-every result.
+Read `searcher` first, then `pipeline`.
+
+- `searcher`: takes a request, returns the result, and logs it.
+- `pipeline`: chooses the mode and runs the stages in their order.
+- `options`: every number that steers a search.
+- `query`: the words of the question, its intent, and expansion.
+- `candidates`: which passages a search may return, and what the channels find.
+- `channels`: the five ways of finding passages, and the registry for more.
+- `fusion`: from the channels' lists to one score for each memory.
+- `boosts`: facts about a memory that raise or lower its score.
+- `trust`: no program's note above a person's note that it contradicts.
+- `results`: reranking, the relevance cut, the token budget and the explanation of each hit.
+- `trace`: the timed stages, and the guard that lets a channel fail without failing the search.
 """
 
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.rerank import CrossEncoder
+from assay.memory.searching.results import CrossEncoder
 from assay.memory.searching.searcher import Observer, Searcher
 
 __all__ = ["CrossEncoder", "Observer", "SearchOptions", "Searcher"]

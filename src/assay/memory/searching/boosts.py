@@ -1,23 +1,39 @@
-"""Boosts: small facts about a memory become factors on its score, after aggregation and within stated bounds.
+"""Boosts: facts about a memory become factors on its score, after aggregation and within bounds.
 
-Each function turns one fact into a `Boost`, or into None where the fact says nothing. `combined` multiplies them and
-clamps the product to [1 / bound, bound].
-
-How far all boosts together can move a result: factors lie in [1 / b, b], so a result can pass another only if the
-other's base score is at most b squared times its own. `rank_bounds` counts those: the ranks that each result can reach,
-whatever the boosts say. Two results of which one scores more than b squared times the other never change places.
+- From one fact to one factor.
+- The boost stage: facts about each memory, read with few queries.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
 from assay.errors import BadValue
-from assay.records import Boost
+from assay.memory.learning.policy import beliefs
+from assay.memory.learning.praise import Praise, raised
+from assay.memory.searching.channels import GraphNeighbour
+from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.query import ParsedQuery
+from assay.memory.sessions import Turn
+from assay.records import Boost, SearchRequest
+from assay.storage import Candidate, Work
+from assay.text.terms import normalised_phrase
+
+# --- From one fact to one factor ---
+#
+# Each function turns one fact into a `Boost`, or into None where the fact says nothing. `combined` multiplies them and
+# clamps the product to [1 / bound, bound].
+#
+# How far all boosts together can move a result: factors lie in [1 / b, b], so a result can pass another only if the
+# other's base score is at most b squared times its own. `rank_bounds` counts those: the ranks that each result can
+# reach, whatever the boosts say. Two results of which one scores more than b squared times the other never change
+# places.
 
 LEAST_CONFIDENCE_FACTOR, NEUTRAL_CONFIDENCE, MOST_CONFIDENCE_FACTOR = 0.3, 0.5, 1.2
 
@@ -29,27 +45,27 @@ class RankBounds(NamedTuple):
     worst: int
 
 
-def session(attention: float, strength: float) -> Boost | None:
+def boost_session(attention: float, strength: float) -> Boost | None:
     """The session's attention is on this memory: 1 just now, falling towards 0."""
     if not attention:
         return None
     return _raised("session", _share("attention", attention), strength, f"attention {attention:.2f} in this session")
 
 
-def causal(strength_of_path: float, hops: int, strength: float) -> Boost | None:
+def boost_causal(strength_of_path: float, hops: int, strength: float) -> Boost | None:
     """It is joined to one of the best results by a path of this strength."""
     reason = f"{hops} {'hop' if hops == 1 else 'hops'} from a result, path strength {strength_of_path:.2f}"
     return _raised("causal", _share("path strength", strength_of_path), strength, reason)
 
 
-def coactivation(share: float, strength: float) -> Boost | None:
+def boost_coactivation(share: float, strength: float) -> Boost | None:
     """This share of past results that held the best ones held it too."""
     if not share:
         return None
     return _raised("coactivation", _share("share", share), strength, f"found together in {share:.0%} of past results")
 
 
-def learned_triggers(matched: Sequence[str], belief: float, weight: float, strength: float) -> Boost | None:
+def boost_learned_triggers(matched: Sequence[str], belief: float, weight: float, strength: float) -> Boost | None:
     """The query holds triggers that were learned from use; belief is 1 when fresh and decays with their age."""
     if not matched:
         return None
@@ -57,7 +73,7 @@ def learned_triggers(matched: Sequence[str], belief: float, weight: float, stren
     return _raised("learned_triggers", weight * _share("belief", belief), strength, reason)
 
 
-def confidence(value: float, *, raised: float, negative_feedback: bool = True) -> Boost | None:
+def boost_confidence(value: float, *, raised: float, negative_feedback: bool = True) -> Boost | None:
     """What validation says: 0 gives 0.3, 0.5 gives 1, 1 gives 1.2, straight lines between them.
 
     Above 0.5 it counts as far as votes on questions like this one raised it. Without negative feedback nothing is
@@ -78,18 +94,18 @@ def confidence_factor(value: float) -> float:
     return 1.0 + (MOST_CONFIDENCE_FACTOR - 1.0) * (value - NEUTRAL_CONFIDENCE) / (1.0 - NEUTRAL_CONFIDENCE)
 
 
-def context_type(asked: str | None, found: str, strength: float) -> Boost | None:
+def boost_context_type(asked: str | None, found: str, strength: float) -> Boost | None:
     """It is of the type that the caller works on."""
     return _raised("context_type", 1.0, strength, f"of type {found!r}") if asked == found else None
 
 
-def recency(age_days: float, half_life_days: float, strength: float) -> Boost | None:
+def boost_recency(age_days: float, half_life_days: float, strength: float) -> Boost | None:
     """It was updated this long ago; the boost halves with every half-life. What comes from the future is new."""
     freshness = 0.5 ** (max(age_days, 0.0) / half_life_days)
     return _raised("recency", freshness, strength, f"updated {max(age_days, 0.0):.1f} days ago")
 
 
-def combined(boosts: Iterable[Boost], bound: float) -> float:
+def combine_boosts(boosts: Iterable[Boost], bound: float) -> float:
     """The factor of all boosts together, from 1 / bound to bound."""
     return min(max(math.prod(boost.factor for boost in boosts), 1.0 / bound), bound)
 
@@ -125,3 +141,138 @@ def _share(name: str, value: float) -> float:
     if not 0.0 <= value <= 1.0:
         raise BadValue(f"{name} {value} is outside 0 to 1", remedy="Give a number from 0 to 1.")
     return value
+
+
+# --- The boost stage: facts about each memory, read with few queries ---
+#
+# Facts come from the row (confidence, context type, age, learned triggers), from the graph (neighbours of the best
+# hits) and from the session (what it attends to). Attention acts on what surrounds a memory that the session was
+# given: memories one edge away, and those that other searches gave together with it. It does not raise that memory
+# itself.
+
+DAY_S = 86_400.0
+Enabled = Callable[[str], bool]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Surroundings:
+    """What is known about memories from outside their rows, by memory id."""
+
+    attention: Mapping[str, float] = field(default_factory=dict)
+    together: Mapping[str, float] = field(default_factory=dict)
+    neighbours: Mapping[str, GraphNeighbour] = field(default_factory=dict)
+    learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How much each learned trigger is believed; what is not there has ended."""
+    praises: Mapping[str, Sequence[Praise]] = field(default_factory=dict)
+    """The questions for which each was found useful."""
+
+
+def spread_attention(work: Work, attention: Mapping[str, float]) -> dict[str, float]:
+    """Attention one edge further: a neighbour has that of the memory it is joined to, times the edge's strength."""
+    held: dict[str, float] = {}
+    if attention:
+        for one in work.edges.around(list(attention), hops=1, limit=200):
+            held[one.memory_id] = max(held.get(one.memory_id, 0.0), attention[one.seed] * one.strength)
+    return held
+
+
+def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, float]:
+    """Of the past results that held something attended to, the share that held each other memory."""
+    wanted = frozenset(attended)
+    holding = [turn.memory_ids for turn in past if not wanted.isdisjoint(turn.memory_ids)]
+    counts: dict[str, int] = {}
+    for ids in holding:
+        for one in frozenset(ids) - wanted:
+            counts[one] = counts.get(one, 0) + 1
+    return {one: count / len(holding) for one, count in counts.items()}
+
+
+def learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
+    """What these memories have learned, and how much of it is still believed."""
+    holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
+    return beliefs(work.learned_terms.applied(holding), now)
+
+
+def praises(work: Work, rows: Iterable[Candidate]) -> dict[str, list[Praise]]:
+    """For what these memories were found useful; only those that are trusted more than a new one are looked up."""
+    trusted = {row.memory_id for row in rows if row.memory.confidence > NEUTRAL_CONFIDENCE}
+    found: dict[str, list[Praise]] = {}
+    for one in work.learning.useful_votes(trusted) if trusted else ():
+        found.setdefault(one.memory_id, []).append(Praise(one.question, one.steps))
+    return found
+
+
+class Booster:
+    """Makes the boosts of one search."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        parsed: ParsedQuery,
+        *,
+        around: Surroundings,
+        enabled: Enabled,
+        options: SearchOptions,
+        now: datetime,
+    ) -> None:
+        self._request = request
+        self._question = parsed.text
+        self._runs = frozenset(parsed.runs)
+        self._around = around
+        self._options = options
+        self._now = now.timestamp()
+        self._learned = enabled("learn_from_selection")
+        self._negative = enabled("negative_feedback")
+
+    def most(self) -> float:
+        """The largest factor that any memory can have in this search."""
+        options, around = self._options, self._around
+        strengths = (
+            options.session_strength if around.attention else 0.0,
+            options.causal_strength if around.neighbours else 0.0,
+            options.coactivation_strength if around.together else 0.0,
+            options.learned_strength if self._learned and around.learned else 0.0,
+            MOST_CONFIDENCE_FACTOR - 1.0 if around.praises or options.general_votes else 0.0,
+            options.context_strength if self._request.context_type is not None else 0.0,
+            options.recency_strength,
+        )
+        return min(math.prod(1.0 + strength for strength in strengths), options.boost_bound)
+
+    def boosts(self, row: Candidate) -> tuple[Boost, ...]:
+        """Every boost that says something about a memory."""
+        options = self._options
+        found = (
+            boost_session(self._around.attention.get(row.memory_id, 0.0), options.session_strength),
+            self._causal(row.memory_id),
+            boost_coactivation(self._around.together.get(row.memory_id, 0.0), options.coactivation_strength),
+            self._learned_triggers(row),
+            self._confidence(row),
+            boost_context_type(self._request.context_type, row.memory.context_type, options.context_strength),
+            boost_recency(
+                (self._now - row.memory.updated_at) / DAY_S,
+                options.recency_half_life_days,
+                options.recency_strength,
+            ),
+        )
+        return tuple(one for one in found if one is not None)
+
+    def _causal(self, memory_id: str) -> Boost | None:
+        found = self._around.neighbours.get(memory_id)
+        if found is None:
+            return None
+        return boost_causal(found.score, found.hops, self._options.causal_strength)
+
+    def _confidence(self, row: Candidate) -> Boost | None:
+        trust, votes = row.memory.confidence, self._around.praises.get(row.memory_id, ())
+        here = trust if self._options.general_votes else raised(self._question, votes)
+        return boost_confidence(trust, raised=here, negative_feedback=self._negative)
+
+    def _learned_triggers(self, row: Candidate) -> Boost | None:
+        if not self._learned:
+            return None
+        held = self._around.learned.get(row.memory_id, {})
+        matched = {one: belief for one, belief in held.items() if normalised_phrase(one) in self._runs}
+        belief = max(matched.values(), default=0.0)
+        return boost_learned_triggers(
+            tuple(matched), belief, self._options.learned_weight, self._options.learned_strength
+        )

@@ -1,26 +1,319 @@
-"""The candidate stage: every channel is asked, and what all of them offer becomes lists of passages with their rows.
+"""The first stages of a search: where to look, the query's vector, and what the channels find.
 
-`vector`, `fts5` and `bm25` offer passages. Then `trigger` and `graph` offer memories, the latter from the best hits so
-far; each of those votes for its memory's best passage, the one that the others rank highest, or else its first.
+- Folder choice: where to look, from a cheap lexical probe and from the words in folder names.
+- The caller's filters, applied to rows.
+- The folder-choice stage: which passages a search may return.
+- The query's vector, made before the store is read and timed separately.
+- The candidate stage: call every channel and load the rows of the passages they find.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from assay.memory.searching.channels import graph
-from assay.memory.searching.channels.ask import Ask, Offer
-from assay.memory.searching.channels.graph import Neighbour
-from assay.memory.searching.channels.registering import CHANNELS
-from assay.memory.searching.filtering import Passes
+import numpy as np
+
+from assay.embedding.protocol import Embedder
+from assay.errors import AssayError
+from assay.index import Allowed, View
+from assay.memory.searching import channels as graph
+from assay.memory.searching.channels import CHANNELS, Ask, GraphNeighbour, Offer, QueryVector
 from assay.memory.searching.fusion import FusedPassage, Passages, best_first, joined
-from assay.memory.searching.guard import Guard
-from assay.records import Channel, FusionMethod
+from assay.memory.searching.query import ParsedQuery
+from assay.memory.searching.trace import Failures, Guard, Stopwatch
+from assay.records import Channel, Filters, FolderMode, FusionMethod, SearchRequest
 from assay.records.searching import in_channel_order
-from assay.storage import Candidate
+from assay.storage import Candidate, FolderCount, Work
+from assay.text.terms import stems
+
+# --- Folder choice: where to look, from a cheap lexical probe and from the words in folder names ---
+#
+# A folder's evidence is its share of the probe's weight, raised when its name says what the query says. Folders are
+# taken best first until they hold most of the evidence. The pick is None, and the whole store is searched, when the
+# evidence is too flat: it takes more than three folders, or the folders taken hold most of the memories anyway.
+
+ENOUGH_EVIDENCE = 0.8
+"""The share of all evidence that the chosen folders hold; what is left is the risk of a scope miss."""
+MOST_FOLDERS = 3
+MOST_MEMORIES = 0.6
+"""The share of all memories from which on narrowing is not worth its risk."""
+NAME_WORTH = 0.5
+"""What a folder named throughout by the query's words is worth, as a share of the whole probe."""
+
+
+class FolderEvidence(NamedTuple):
+    """What a probe found in one folder."""
+
+    folder: str
+    size: int
+    """Memories in it."""
+    hits_weight: float
+    """The sum of the probe's scores of passages in it."""
+
+
+class FolderPick(NamedTuple):
+    """Folders to search and folders left out; best first and by name."""
+
+    chosen: tuple[str, ...]
+    excluded: tuple[str, ...]
+
+
+def choose_folders(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence]) -> FolderPick | None:
+    """The folders to search, or None when the evidence does not single any out."""
+    worth = _worth(parsed, folder_scores)
+    ranked = sorted((one for one in folder_scores if worth[one.folder] > 0.0), key=lambda one: _by(worth, one))
+    needed = ENOUGH_EVIDENCE * math.fsum(worth.values())
+    chosen: list[FolderEvidence] = []
+    # A hair of tolerance: 0.8 of a sum of tenths is not exactly eight of them.
+    while ranked and math.fsum(worth[one.folder] for one in chosen) < needed - 1e-12:
+        chosen.append(ranked.pop(0))
+    if not chosen or len(chosen) > MOST_FOLDERS or _share_of_memories(chosen, folder_scores) > MOST_MEMORIES:
+        return None
+    names = tuple(one.folder for one in chosen)
+    return FolderPick(names, tuple(sorted(one.folder for one in folder_scores if one.folder not in names)))
+
+
+def _worth(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence]) -> dict[str, float]:
+    total = math.fsum(one.hits_weight for one in folder_scores) or 1.0
+    return {one.folder: one.hits_weight / total + NAME_WORTH * _named(parsed, one.folder) for one in folder_scores}
+
+
+def _named(parsed: ParsedQuery, folder: str) -> float:
+    """The share of a folder's words that the query holds."""
+    words = set(stems(folder))
+    return len(words & parsed.stems.keys()) / len(words) if words else 0.0
+
+
+def _by(worth: dict[str, float], one: FolderEvidence) -> tuple[float, str]:
+    return -worth[one.folder], one.folder
+
+
+def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderEvidence]) -> float:
+    total = sum(one.size for one in every)
+    return sum(one.size for one in chosen) / total if total else 1.0
+
+
+# --- The caller's filters, applied to rows ---
+#
+# Indexes apply them early, to spare work; here they decide. A passage that fails one is gone, whichever channel found
+# it.
+
+Passes = Callable[[Candidate], bool]
+
+
+def passes(filters: Filters, folders: Sequence[str] | None = None) -> Passes:
+    """The test that a row has to pass; `folders`, when given, are those the search was narrowed to."""
+    tests = [*_of_time(filters), *_of_kind(filters), *_of_place(filters, folders)]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda row: all(test(row) for test in tests)
+
+
+def below(folder: str, top: str) -> bool:
+    """Whether a folder is another one or lies in it, by whole names of the path."""
+    wanted = top.strip("/")
+    return folder.strip("/") == wanted or folder.lstrip("/").startswith(f"{wanted}/")
+
+
+def kept(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
+    """The lists without what did not pass; a channel that ran and has nothing left stays, empty."""
+    return {channel: [one for one in offered if one[0] in good] for channel, offered in lists.items()}
+
+
+def _of_time(filters: Filters) -> Iterable[Passes]:
+    as_of, since, until = (
+        None if at is None else at.timestamp() for at in (filters.as_of, filters.since, filters.until)
+    )
+    if as_of is not None:
+        yield lambda row: row.memory.valid_from <= as_of
+        if not filters.include_superseded:
+            yield lambda row: row.memory.superseded_at is None or row.memory.superseded_at > as_of
+    elif not filters.include_superseded:
+        yield lambda row: row.memory.superseded_at is None
+    if since is not None:
+        yield lambda row: row.memory.valid_from >= since
+    if until is not None:
+        yield lambda row: row.memory.valid_from < until
+
+
+def _of_kind(filters: Filters) -> Iterable[Passes]:
+    tiers, tags = frozenset(map(str, filters.tiers)), frozenset(filters.tags)
+    if tiers:
+        yield lambda row: row.memory.tier in tiers
+    if tags:
+        yield lambda row: tags.issubset(row.memory.tags)
+    if filters.entity_type is not None:
+        yield lambda row: row.memory.entity_type == filters.entity_type
+    if filters.context_type is not None:
+        yield lambda row: row.memory.context_type == filters.context_type
+
+
+def _of_place(filters: Filters, folders: Sequence[str] | None) -> Iterable[Passes]:
+    top = filters.folder
+    if top is not None:
+        yield lambda row: below(row.memory.folder, top)
+    if folders is not None:
+        yield lambda row: row.memory.folder in folders
+
+
+# --- The folder-choice stage: which passages a search may return ---
+#
+# The caller's filters hold always. With `folder_mode` on, a cheap look at the lexical index says in which folders the
+# query's words stand, and the search is narrowed to them; which were left out is kept, so that a miss can be measured.
+
+PROBE = 100
+"""Passages looked at to choose folders."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """What a search may look at."""
+
+    filters: Filters
+    allowed: Allowed | None = None
+    """The same for the index; None: everything, or there is no index."""
+    chosen: tuple[str, ...] | None = None
+    """The folders the search was narrowed to; None: it was not."""
+    excluded: tuple[str, ...] = ()
+    folders_known: int = 0
+
+    @property
+    def passes(self) -> Passes:
+        """The test of a row."""
+        return passes(self.filters, self.chosen)
+
+    @property
+    def folders_searched(self) -> int:
+        """How many folders are looked at."""
+        return self.folders_known if self.chosen is None else len(self.chosen)
+
+
+class Scoping:
+    """Finds out what a search may look at."""
+
+    def __init__(self, work: Work, view: View | None, parsed: ParsedQuery, guard: Guard) -> None:
+        self._work = work
+        self._view = view
+        self._parsed = parsed
+        self._guard = guard
+
+    def widest(self, filters: Filters) -> Reach:
+        """All that the filters allow."""
+        return Reach(filters=filters, allowed=self._allowed(filters))
+
+    def reach(self, request: SearchRequest) -> Reach:
+        """What the request may look at, narrowed where it asks for that."""
+        widest = self.widest(request.filters)
+        if request.filters.folder is None and request.folder_mode is FolderMode.OFF:
+            return widest
+        folders = self._work.passages.folders()
+        if request.filters.folder is not None:
+            self._check_folder(request.filters.folder, folders)
+        widest = replace(widest, folders_known=len(folders))
+        if request.folder_mode is FolderMode.OFF:
+            return widest
+        pick = self._guard.run("folder choice", self._work, lambda: self._pick(widest, folders))
+        return widest if pick is None else self._narrowed(widest, pick)
+
+    def _check_folder(self, wanted: str, folders: Sequence[FolderCount]) -> None:
+        names = [one.folder for one in folders]
+        if any(below(name, wanted) for name in names):
+            return
+        near = difflib.get_close_matches(wanted, [name for name in names if name], n=3, cutoff=0.5)
+        hint = f"near names: {', '.join(near)}" if near else "`assay index status` lists them"
+        self._guard.note(f"There is no folder {wanted!r} with a current memory, so nothing can be found; {hint}.")
+
+    def _pick(self, widest: Reach, folders: Sequence[FolderCount]) -> FolderPick | None:
+        if self._view is None:
+            return None
+        asked = {stem: float(times) for stem, times in self._parsed.stems.items()}
+        probe = {one.number: one.score for one in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
+        weights = {one.folder: 0.0 for one in folders}
+        for row in self._view.candidates(probe):
+            weights[row.memory.folder] = weights.get(row.memory.folder, 0.0) + probe[row.number]
+        within = widest.filters.folder
+        evidence = [
+            FolderEvidence(one.folder, one.memories, weights[one.folder])
+            for one in folders
+            if within is None or below(one.folder, within)
+        ]
+        return choose_folders(self._parsed, evidence)
+
+    def _narrowed(self, widest: Reach, pick: FolderPick) -> Reach:
+        return replace(
+            widest, allowed=self._allowed(widest.filters, pick.chosen), chosen=pick.chosen, excluded=pick.excluded
+        )
+
+    def _allowed(self, filters: Filters, chosen: Sequence[str] | None = None) -> Allowed | None:
+        """The filters for the index; what it cannot know is asked of the database."""
+        view = self._view
+        if view is None:
+            return None
+        numbers = None
+        if filters.tags or filters.entity_type is not None or filters.context_type is not None:
+            numbers = self._work.passages.numbers_where(
+                tags=filters.tags, entity_type=filters.entity_type, context_type=filters.context_type
+            )
+        if chosen is None:
+            return view.allowed(filters, numbers)
+        # The root folder has no name of its own to filter by.
+        parts = [view.allowed(replace(filters, folder=folder or "/"), numbers) for folder in chosen]
+        return _any_of(parts)
+
+
+def _any_of(parts: Sequence[Allowed | None]) -> Allowed | None:
+    """What passes one filter or another."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or not known:
+        return None
+    base = np.logical_or.reduce([part.base for part in known])
+    tail = np.logical_or.reduce([part.tail for part in known])
+    return Allowed(base=base, tail=tail, count=int(base.sum()) + int(tail.sum()))
+
+
+# --- The query's vector, made before the store is read and timed separately ---
+#
+# Nothing is embedded when no vector channel is to run, so that such a search never loads a model.
+
+CHARACTERS_PER_TOKEN = 16
+"""Far more than any tokenizer needs: of a longer query, the embedder would read no further anyway."""
+
+
+class Embedded(NamedTuple):
+    """The vector, or why there is none."""
+
+    vector: QueryVector | None
+    problem: str | None
+    duration_ms: float
+
+
+def embed_query(embedder: Embedder | None, query: str, *, stopwatch: Stopwatch, failures: Failures) -> Embedded:
+    """Embed a query; an embedder that fails costs the search its vector channel and nothing else."""
+    if embedder is None:
+        return Embedded(None, "no embedder is configured. Set `embedder.kind`, or name other channels.", 0.0)
+    begun = stopwatch()
+    try:
+        readable = query[: embedder.token_limit * CHARACTERS_PER_TOKEN]
+        vector = QueryVector(embedder.model, embedder.embed([readable])[0])
+    except AssayError as problem:
+        failures.count("embedder", problem)
+        return Embedded(None, str(problem), (stopwatch() - begun) * 1000.0)
+    except Exception as problem:  # noqa: BLE001 - an embedder is somebody else's code; see the docstring
+        failures.count("embedder", problem)
+        return Embedded(None, f"{type(problem).__name__}: {problem}", (stopwatch() - begun) * 1000.0)
+    return Embedded(vector, None, (stopwatch() - begun) * 1000.0)
+
+
+# --- The candidate stage: call every channel and load the rows of the passages they find ---
+#
+# `vector`, `fts5` and `bm25` offer passages. Then `trigger` and `graph` offer memories, the latter from the best hits
+#   so
+# far; each of those votes for its memory's best passage, the one that the others rank highest, or else its first.
 
 
 class _Fused(NamedTuple):
@@ -77,7 +370,7 @@ class Candidates:
     """By passage."""
     passing: dict[int, Candidate] = field(default_factory=dict)
     """Those of them that pass the filters."""
-    neighbours: list[Neighbour] = field(default_factory=list)
+    neighbours: list[GraphNeighbour] = field(default_factory=list)
     """What the graph reached from the best hits."""
     timings: dict[Channel, float] = field(default_factory=dict)
 
@@ -118,7 +411,7 @@ class Gathering:
 
     def _reach(self, fused: Sequence[FusedPassage[int]]) -> list[tuple[str, float]]:
         """Follow the graph from the best hits so far, and remember what it reached."""
-        self._found.neighbours = graph.search(self._ask.work, self._seeds(fused))[: self._ask.limit]
+        self._found.neighbours = graph.search_graph(self._ask.work, self._seeds(fused))[: self._ask.limit]
         return [(neighbour.memory_id, neighbour.score) for neighbour in self._found.neighbours]
 
     def _run(self, channel: Channel, search: Callable[[], Offer]) -> None:
@@ -137,7 +430,7 @@ class Gathering:
             row = self._found.passing.get(passage.number)
             if row is not None and passage.fused > 0.0:
                 best.setdefault(row.memory_id, passage.fused)
-            if len(best) == graph.SEEDS:
+            if len(best) == graph.GRAPH_SEEDS:
                 break
         return best
 

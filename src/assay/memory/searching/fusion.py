@@ -1,26 +1,107 @@
-"""Fusion: the channels' lists become one list of passages, each with the votes that make its score.
+"""From the lists of the channels to one score for each memory.
 
-`convex` adds up weight times scaled score. `rrf` adds up weight / (k + rank), rank from 1 (Cormack, Clarke and
-Buettcher, SIGIR 2009). A channel that did not run is left out and its weight goes to nobody: the highest score possible
-(`ceiling`) is then lower, so that a shown score, divided by it, still lies in [0, 1].
-
-Order: best first. Passages a channel scores alike are ranked by key. Fused scores that are equal keep the order of the
-channels (as `Channel` lists them) and of the ranks in them, which needs no key; so `replay`, which knows only ids,
-gives the order that the search gave.
+- Scores with their scale: a threshold is bound to one scale and refuses the others.
+- Fusion: the channels' lists become one list of passages, each with the votes that make its score.
+- Aggregation: the passages of a memory become one score (MPAB).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, repeat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import count, islice, repeat
 from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from assay.errors import BadValue
-from assay.memory.searching.scales import scaled
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 from assay.records.searching import in_channel_order
+
+# --- Scores with their scale: a threshold is bound to one scale and refuses the others ---
+#
+# Each channel scores on a scale of its own (`CHANNEL_SCALES`); `scaled` brings a channel's scores to [0, 1] for convex
+# fusion. BM25 has no upper end and is divided by the query's best score. A cosine is clipped at 0: texts that point
+# apart are not less related than texts that have nothing to do with each other. Precise, trigger and graph scores are
+# made in [0, 1] and stay as they are, so that a lone weak match is not taken for a perfect one.
+
+
+class Scale(StrEnum):
+    """What a number is measured in."""
+
+    BM25 = "bm25"
+    COSINE = "cosine"
+    PRECISE = "precise"
+    TRIGGER = "trigger"
+    GRAPH = "graph"
+    CONVEX = "convex"
+    RRF = "rrf"
+    SHOWN = "shown"
+    """What a caller sees, 0 to 1."""
+
+
+CHANNEL_SCALES: Mapping[Channel, Scale] = MappingProxyType(
+    {
+        Channel.VECTOR: Scale.COSINE,
+        Channel.FTS5: Scale.PRECISE,
+        Channel.BM25: Scale.BM25,
+        Channel.GRAPH: Scale.GRAPH,
+        Channel.TRIGGER: Scale.TRIGGER,
+    }
+)
+FUSION_SCALES: Mapping[FusionMethod, Scale] = MappingProxyType(
+    {FusionMethod.CONVEX: Scale.CONVEX, FusionMethod.RRF: Scale.RRF}
+)
+
+
+class Score(NamedTuple):
+    """A number with its scale."""
+
+    scale: Scale
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Threshold:
+    """The least score that passes, on one scale."""
+
+    scale: Scale
+    value: float
+
+    def passes(self, score: Score) -> bool:
+        """Whether a score reaches it; a score of another scale is refused."""
+        if score.scale is not self.scale:
+            raise BadValue(
+                f"a threshold on the scale {self.scale} cannot be applied to a score on the scale {score.scale}",
+                remedy=f"Give a score on the scale {self.scale}, or a threshold made for {score.scale}.",
+            )
+        return score.value >= self.value
+
+
+def scaled(channel: Channel, scores: Sequence[float]) -> list[float]:
+    """A channel's scores in [0, 1], in the order given."""
+    best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
+    if best <= 0.0:
+        return [0.0] * len(scores)
+    return [0.0 if score < 0.0 else 1.0 if score > best else score / best for score in scores]
+
+
+def shown(score: float, *, ceiling: float, factor: float = 1.0) -> float:
+    """A memory's score as a caller sees it. Rank by what stood before the clamp: it can make equals of the first."""
+    return min(max(score / ceiling * factor, 0.0), 1.0)
+
+
+# --- Fusion: the channels' lists become one list of passages, each with the votes that make its score ---
+#
+# `convex` adds up weight times scaled score. `rrf` adds up weight / (k + rank), rank from 1 (Cormack, Clarke and
+# Buettcher, SIGIR 2009). A channel that did not run is left out and its weight goes to nobody: the highest score
+# possible (`ceiling`) is then lower, so that a shown score, divided by it, still lies in [0, 1].
+#
+# Order: best first. Passages a channel scores alike are ranked by key. Fused scores that are equal keep the order of
+# the channels (as `Channel` lists them) and of the ranks in them, which needs no key; so `replay`, which knows only
+# ids, gives the order that the search gave.
 
 
 class Ordered(Protocol):
@@ -174,3 +255,97 @@ def _weight(channel: Channel, weights: Mapping[Channel, float]) -> float:
         return weights[channel]
     except KeyError as missing:
         raise BadValue(f"there is no weight for channel {channel}", remedy="Give every channel a weight.") from missing
+
+
+# --- Aggregation: the passages of a memory become one score (MPAB) ---
+#
+# With N passages: none 0, one its own score, more `best + c * sum(the others) / sqrt(N)`. The best is taken out once,
+# by place, so that of two equals the other still counts.
+#
+# Scores stay high far down a list: by RRF rank 50 is worth more than half of rank 1, and a long memory gathers by the
+# dozen what nobody would be shown. So the others count by what they have above the floor: the score of the first
+# passage behind the best `COUNTED`. Where there are no more than these, everything counts.
+
+_SCORE = itemgetter(1)
+COUNTED = 10
+"""How many of the best passages can add to their memory; what stands behind them is the floor."""
+
+
+class AggregatedMemory(NamedTuple):
+    """One memory with its passages."""
+
+    memory: int
+    score: float
+    """On the scale of the fusion; may exceed its ceiling when several passages add up."""
+    ranked: tuple[FusedPassage[int], ...]
+    """Its passages, best first, ties in document order."""
+
+    @property
+    def best(self) -> FusedPassage[int]:
+        """Its best passage."""
+        return self.ranked[0]
+
+
+def mpab(scores: Sequence[float], coefficient: float) -> float:
+    """The score of a memory whose passages score this."""
+    if not scores:
+        return 0.0
+    place = max(range(len(scores)), key=scores.__getitem__)
+    others = [score for at, score in enumerate(scores) if at != place]
+    return _join_memory(scores[place], others, coefficient)
+
+
+def floor_of(fused: Sequence[FusedPassage[int]], memory_of: Mapping[int, int]) -> float:
+    """What a further passage has to be above to count."""
+    counting = (passage.fused for passage in fused if passage.number in memory_of)
+    return next(islice(counting, COUNTED, None), 0.0)
+
+
+def aggregate(
+    fused: Sequence[FusedPassage[int]],
+    memory_of: Mapping[int, int],
+    enabled: bool,
+    coefficient: float,
+    *,
+    floor: float = 0.0,
+    position_of: Callable[[int], int] = int,
+) -> list[AggregatedMemory]:
+    """Memories, best first; equals by their best passage's place in `fused`.
+
+    Passages that `memory_of` does not know were filtered out. Without `position_of`, numbers grow with the document.
+    Not `enabled`: a memory scores what its best passage scores.
+    """
+    first: dict[int, FusedPassage[int]] = {}
+    several: dict[int, list[FusedPassage[int]]] = {}
+    for passage in fused:
+        memory = memory_of.get(passage.number)
+        if memory is not None and first.setdefault(memory, passage) is not passage:
+            several.setdefault(memory, [first[memory]]).append(passage)
+    weight = coefficient if enabled else 0.0
+    # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
+    new = tuple.__new__
+    found = [
+        _aggregated(memory, several[memory], weight, floor, position_of)
+        if memory in several
+        else new(AggregatedMemory, (memory, only.fused, (only,)))
+        for memory, only in first.items()
+    ]
+    # Stable: memories were met in the order of their best passages.
+    return sorted(found, key=_SCORE, reverse=True)
+
+
+def _aggregated(
+    memory: int,
+    passages: Sequence[FusedPassage[int]],
+    coefficient: float,
+    floor: float,
+    position_of: Callable[[int], int],
+) -> AggregatedMemory:
+    in_document = sorted(passages, key=lambda one: position_of(one.number))
+    ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
+    score = _join_memory(ranked[0].fused, [max(one.fused - floor, 0.0) for one in ranked[1:]], coefficient)
+    return AggregatedMemory(memory, score, tuple(ranked))
+
+
+def _join_memory(best: float, others: Sequence[float], coefficient: float) -> float:
+    return best + coefficient * math.fsum(others) / math.sqrt(len(others) + 1) if others else best

@@ -1,46 +1,150 @@
-"""The stages of a search, in their order, inside one snapshot of the store.
+"""The mode of a search and its stages, in their order, inside one snapshot of the store.
 
-    folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> trust -> final-rank
-
-When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the folders
-that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
+- Modes: how much work a search does, chosen from the query and from how full the caller's context is.
+- The stages.
 """
 
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.flags import FlagStates
 from assay.index import View
-from assay.memory.searching import boosting, fusion, modes, trust
-from assay.memory.searching.aggregation import AggregatedMemory, aggregate, floor_of
-from assay.memory.searching.boosting import Booster, Surroundings
-from assay.memory.searching.boosts import combined
-from assay.memory.searching.candidates import Candidates, Fusing, Gathering
-from assay.memory.searching.channels import graph
-from assay.memory.searching.channels.ask import Ask, Offer, QueryVector
-from assay.memory.searching.channels.registering import added_channels
-from assay.memory.searching.filtering import kept
-from assay.memory.searching.finishing import Shown, finish
-from assay.memory.searching.fusion import FusedPassage
-from assay.memory.searching.guard import Guard
-from assay.memory.searching.modes import ModeChoice, Plan
-from assay.memory.searching.options import SearchOptions
+from assay.memory.searching import boosts
+from assay.memory.searching import channels as graph
+from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
+from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, kept
+from assay.memory.searching.channels import Ask, Offer, QueryVector, added_channels
+from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
+from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
-from assay.memory.searching.ranking import Ranked, Ranking, Rules
-from assay.memory.searching.rerank import CrossEncoder, mmr, rerank_with
-from assay.memory.searching.scoping import Reach, Scoping
-from assay.memory.searching.trace import Trace
+from assay.memory.searching.results import CrossEncoder, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
+from assay.memory.searching.trace import Guard, Trace
+from assay.memory.searching.trust import BEYOND, arrange, look_up
 from assay.memory.sessions import History, Turn
-from assay.records import Channel, FolderMode, Intent, Mode, Scope, SearchRequest
+from assay.records import Channel, FolderMode, Intent, Mode, Pressure, Scope, SearchRequest
 from assay.records.searching import in_channel_order
 from assay.storage import Candidate, Work
+
+# --- Modes: how much work a search does, chosen from the query and from how full the caller's context is ---
+#
+# `quick` for what looks like an exact name, `deep` for long, many-part or comparing questions, `focused` otherwise. A
+# mode that the caller names is obeyed. Under high pressure a chosen mode goes down one step, under critical pressure
+# to
+# `quick`: a context with no room gains nothing from a longer look.
+
+MODE_CHARACTERS = 4_000
+"""Of a longer query, the rest does not change its kind."""
+QUICK_WORDS = 3
+QUICK_CHARACTERS = 200
+DEEP_WORDS = 25
+
+_LADDER = (Mode.QUICK, Mode.FOCUSED, Mode.DEEP)
+_EXACT = re.compile(
+    r"""^["'`].+["'`]$"""  # quoted whole
+    r"|[\w./-]+\.(?:py|md|ts|js|json|ya?ml|toml|sql|rs|go|txt)\b"  # a file
+    r"|\b\w+_\w+|\b[a-z]+[A-Z]\w+|\b[A-Z]{2,}-\d+|\w+\(\)|\w+::\w+|\*\s*$"  # an identifier, ticket, call or prefix
+)
+_COMPARING = re.compile(
+    r"\b(?:why|compar(?:e[ds]?|ing|ison)|versus|vs|differ(?:s|ences?)?|trade-?offs?|pros and cons|in common)\b",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(r"[?;]|,\s|\b(?:and|or|but|then|because|while|as well as)\b", re.IGNORECASE)
+
+
+class PressureReading(NamedTuple):
+    """How full the caller's context is."""
+
+    level: Pressure
+    ratio: float
+    """0 to 1; 0 when no budget was given."""
+
+
+class ModeChoice(NamedTuple):
+    """The mode a search runs in."""
+
+    mode: Mode
+    overridden: bool
+    """Whether something other than the query decided: the caller, or pressure."""
+    reason: str
+
+
+class SearchPlan(NamedTuple):
+    """What a mode does."""
+
+    channels: tuple[Channel, ...]
+    pool: int
+    rerank: bool
+    expand: bool
+
+
+def read_pressure(
+    token_budget: int | None, tokens_used: int, *, options: SearchOptions | None = None
+) -> PressureReading:
+    """How much of a token budget is used. A budget of 0 is used up."""
+    if token_budget is None:
+        return PressureReading(Pressure.NONE, 0.0)
+    limits = options or SearchOptions()
+    ratio = min(tokens_used / token_budget, 1.0) if token_budget else 1.0
+    if ratio >= limits.critical_pressure:
+        return PressureReading(Pressure.CRITICAL, ratio)
+    if ratio >= limits.high_pressure:
+        return PressureReading(Pressure.HIGH, ratio)
+    return PressureReading(Pressure.LOW if ratio >= limits.low_pressure else Pressure.NONE, ratio)
+
+
+def choose_mode(request: SearchRequest, read_pressure: Pressure) -> ModeChoice:
+    """The mode for a request; never `auto`."""
+    if request.mode is not Mode.AUTO:
+        return ModeChoice(request.mode, overridden=True, reason="asked for")
+    mode, reason = _from_query(request.query[:MODE_CHARACTERS])
+    lowered = _lowered(mode, read_pressure)
+    if lowered is mode:
+        return ModeChoice(mode, overridden=False, reason=reason)
+    return ModeChoice(lowered, overridden=True, reason=f"{mode} ({reason}) lowered by {read_pressure} token pressure")
+
+
+def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
+    """What a mode does; `auto` has to be chosen first."""
+    builtin = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
+    channels = (*builtin, *(entry.channel for entry in added_channels(mode)))
+    deep = mode is Mode.DEEP
+    return SearchPlan(channels, options.pools[mode], rerank=deep, expand=deep)
+
+
+def _from_query(query: str) -> tuple[Mode, str]:
+    length = len(query.split())
+    if _COMPARING.search(query):
+        return Mode.DEEP, "asks why or compares"
+    if length > DEEP_WORDS:
+        return Mode.DEEP, f"more than {DEEP_WORDS} words"
+    if length > 8 and len(_CLAUSES.findall(query.rstrip(" ?"))) >= 2:
+        return Mode.DEEP, "several clauses"
+    if length <= QUICK_WORDS and len(query) <= QUICK_CHARACTERS and (length == 1 or _EXACT.search(query)):
+        return Mode.QUICK, "short and exact"
+    return Mode.FOCUSED, "an ordinary question"
+
+
+def _lowered(mode: Mode, read_pressure: Pressure) -> Mode:
+    if read_pressure is Pressure.CRITICAL:
+        return Mode.QUICK
+    return _LADDER[max(_LADDER.index(mode) - 1, 0)] if read_pressure is Pressure.HIGH else mode
+
+
+# --- The stages ---
+#
+#     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> trust -> final-rank
+#
+# When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the
+# folders that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,14 +211,14 @@ class Pipeline:
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
-            shown = finish(self._setting.work, ranking, self._request, self._in_view, self._options)
+            shown = finish_results(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
             stage.detail |= {"held_back": len(shown.held_back), "below_cut": shown.below_cut}
         ran = {str(channel): self._fusing.weights[channel] for channel in in_channel_order(ranking.lists)}
         return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason)
 
-    def _rank(self, reach: Reach, plan: Plan) -> Ranking:
+    def _rank(self, reach: Reach, plan: SearchPlan) -> Ranking:
         """The stages between what may be looked at and the final list."""
         # Of this plan: a search that falls back asks other channels, and weighs them as those.
         self._fusing = self._fusing_of(plan)
@@ -142,7 +246,7 @@ class Pipeline:
         ranking = Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
         return self._trusted(ranking, memories, reach.passes)
 
-    def _gather(self, reach: Reach, plan: Plan) -> Candidates:
+    def _gather(self, reach: Reach, plan: SearchPlan) -> Candidates:
         channels = self._channels(plan)
         with self._trace.stage("candidate", inputs=len(channels)) as stage:
             ask = Ask(
@@ -170,7 +274,7 @@ class Pipeline:
             return kept(found.lists, found.passing), found.passing
 
     def _boost(
-        self, memories: Sequence[AggregatedMemory], rows: Mapping[int, Candidate], found: Candidates, plan: Plan
+        self, memories: Sequence[AggregatedMemory], rows: Mapping[int, Candidate], found: Candidates, plan: SearchPlan
     ) -> list[Ranked]:
         """The memories with their boosts, as far down as these can change what is shown or reranked."""
         order = [rows[memory.ranked[0].number] for memory in memories]
@@ -199,11 +303,11 @@ class Pipeline:
             if len(best) == places and memory.score * most < best[0]:
                 break
             said = booster.boosts(row)
-            done.append(Ranked(memory, row, said, combined(said, self._options.boost_bound)))
+            done.append(Ranked(memory, row, said, combine_boosts(said, self._options.boost_bound)))
             (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
         return done
 
-    def _places_that_count(self, plan: Plan) -> int:
+    def _places_that_count(self, plan: SearchPlan) -> int:
         """How many of the first places are shown, passed over because the session has them in view, or reranked."""
         shown = self._request.k + len(self._in_view)
         reranks = plan.rerank or self._setting.cross_encoder is not None
@@ -213,25 +317,25 @@ class Pipeline:
         self, memories: Sequence[AggregatedMemory], rows: Sequence[Candidate], found: Candidates
     ) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
-        near: Sequence[graph.Neighbour] = ()
+        near: Sequence[graph.GraphNeighbour] = ()
         if self._enabled("causal_boost"):
             near = found.neighbours
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
-                best = zip(memories[: graph.SEEDS], rows, strict=False)
+                best = zip(memories[: graph.GRAPH_SEEDS], rows, strict=False)
                 seeds = {row.memory_id: memory.score for memory, row in best}
-                near = self._guard.run("causal boost", work, lambda: graph.search(work, seeds)) or ()
+                near = self._guard.run("causal boost", work, lambda: graph.search_graph(work, seeds)) or ()
         attended: Mapping[str, float] = {}
         if attention and self._enabled("session_boost"):
-            attended = self._guard.run("session boost", work, lambda: boosting.spread(work, attention)) or {}
+            attended = self._guard.run("session boost", work, lambda: boosts.spread_attention(work, attention)) or {}
         together: Mapping[str, float] = {}
         if attention and self._enabled("coactivation"):
-            together = boosting.found_together(attention, self._setting.past())
+            together = boosts.find_together(attention, self._setting.past())
         learned: Mapping[str, Mapping[str, float]] = {}
         if self._enabled("learn_from_selection"):
             now = self._asked.now
-            learned = self._guard.run("learned triggers", work, lambda: boosting.learned(work, rows, now)) or {}
+            learned = self._guard.run("learned triggers", work, lambda: boosts.learned(work, rows, now)) or {}
         best_rows = rows[: self._options.praised_depth]
-        praises = self._guard.run("votes", work, lambda: boosting.praises(work, best_rows)) or {}
+        praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
         return Surroundings(
             attention=attended,
             together=together,
@@ -240,7 +344,7 @@ class Pipeline:
             praises=praises,
         )
 
-    def _rerank(self, order: list[Ranked], found: int, plan: Plan) -> list[Ranked]:
+    def _rerank(self, order: list[Ranked], found: int, plan: SearchPlan) -> list[Ranked]:
         with self._trace.stage("rerank", inputs=found) as stage:
             stage.outputs = found
             encoder = self._setting.cross_encoder
@@ -285,12 +389,12 @@ class Pipeline:
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
-            found = self._guard.run("trust", work, lambda: trust.look_up(work, ids[: shown + trust.BEYOND]))
+            found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
             opposed = [] if found is None else found.opposed()
             if found is None or not opposed or not self._enabled("trust_ranking"):
                 return ranking if found is None else replace(ranking, contradictions=found)
             raising = _Raising(work, ranking, memories, passes)
-            arranged = trust.arrange(ids, opposed, shown=shown, may_raise=raising.may)
+            arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {one.row.memory_id: one for one in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
@@ -310,10 +414,10 @@ class Pipeline:
         quick = self._asked.choice.mode is Mode.QUICK and self._request.channels is None
         if quick and self._too_few(ranking, reach):
             reasons.append(f"{ranking.found} found in quick mode, so every channel was asked")
-            ranking = self._fall_back(reasons[-1], ranking, reach, modes.plan(Mode.FOCUSED, self._options))
+            ranking = self._fall_back(reasons[-1], ranking, reach, plan_mode(Mode.FOCUSED, self._options))
         return ranking, reach, "; ".join(reasons) or None
 
-    def _fall_back(self, reason: str, ranking: Ranking, reach: Reach, plan: Plan) -> Ranking:
+    def _fall_back(self, reason: str, ranking: Ranking, reach: Reach, plan: SearchPlan) -> Ranking:
         with self._trace.stage("fallback", inputs=ranking.found) as stage:
             stage.detail["reason"] = reason
             wider = self._rank(reach, plan)
@@ -333,14 +437,14 @@ class Pipeline:
         return Rules(
             method=fusing.method,
             # With no channel nothing has a score, and nothing is divided.
-            ceiling=fusion.ceiling(lists, fusing.method, fusing.weights, fusing.rrf_k) or 1.0,
+            ceiling=ceiling(lists, fusing.method, fusing.weights, fusing.rrf_k) or 1.0,
             floor=floor,
             aggregated=self._enabled("docscore_aggregation"),
             coefficient=self._options.coefficient,
             bound=self._options.boost_bound,
         )
 
-    def _channels(self, plan: Plan) -> tuple[Channel, ...]:
+    def _channels(self, plan: SearchPlan) -> tuple[Channel, ...]:
         wanted = plan.channels if self._request.channels is None else self._request.channels
         silent = set()
         if self._request.channels is None and not self._enabled("graph_scoring"):
@@ -358,10 +462,10 @@ class Pipeline:
         return self._setting.history.in_view(self._options.in_view)
 
     @cached_property
-    def _plan(self) -> Plan:
-        return modes.plan(self._asked.choice.mode, self._options)
+    def _plan(self) -> SearchPlan:
+        return plan_mode(self._asked.choice.mode, self._options)
 
-    def _fusing_of(self, plan: Plan) -> Fusing:
+    def _fusing_of(self, plan: SearchPlan) -> Fusing:
         asked = plan.channels if self._request.channels is None else self._request.channels
         adaptive = self._enabled("adaptive_fusion")
         weights = self._options.weights_for(self._asked.intent, adaptive=adaptive, channels=asked)

@@ -1,39 +1,262 @@
-"""Search: one question in, one explained result out.
+"""Search: takes a request and returns an explained result.
 
-    searcher = Searcher(store=store, embedder=embedder, indexes=indexes, flags=flags, clock=clock)
-    result = searcher.search(scope, SearchRequest(query="how do we sign in?"))
-
-Everything is read in one snapshot. A search writes nothing but a line of the query log, and that not before it has
-answered. Observers see the finished result and can neither change it nor make the search fail.
+- Constitutional memories: returned with every result, outside k, ranking, filters and session history.
+- The quality proxy: one number from 0 to 1 for how a search went, about health and not about relevance.
+- Telemetry of one search, in the terms that dashboards use.
+- The entry of a search in the query log.
+- The searcher.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
 from assay.flags import Flags, known
 from assay.index import Indexes
-from assay.memory.searching import modes
-from assay.memory.searching.embedding import Embedded, embed_query
-from assay.memory.searching.guard import Failures, Guard
-from assay.memory.searching.intent import classify
-from assay.memory.searching.logging import logged_query
-from assay.memory.searching.modes import ModeChoice
+from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pinned import PinnedMemories
-from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
-from assay.memory.searching.relevance import count_near_top
-from assay.memory.searching.rerank import CrossEncoder
-from assay.memory.searching.telemetry import Circumstances, telemetry
-from assay.memory.searching.trace import Stopwatch, Trace
+from assay.memory.searching.pipeline import (
+    Answer,
+    Asked,
+    ModeChoice,
+    Pipeline,
+    PressureReading,
+    Setting,
+    choose_mode,
+    plan_mode,
+    read_pressure,
+)
+from assay.memory.searching.query import classify_intent
+from assay.memory.searching.results import CrossEncoder, count_near_top
+from assay.memory.searching.trace import Failures, Guard, Stopwatch, Trace
 from assay.memory.sessions import History, Sessions, Turn, earlier
-from assay.records import Channel, Mode, Origin, Pinned, Scope, SearchRequest, SearchResult
+from assay.records import (
+    Channel,
+    ChannelCandidates,
+    FusionMethod,
+    Hit,
+    LoggedQuery,
+    LogPosition,
+    MemoryRecord,
+    Mode,
+    Origin,
+    Pinned,
+    Scope,
+    SearchRequest,
+    SearchResult,
+    Telemetry,
+)
 from assay.storage import Store, Work
+
+# --- Constitutional memories: returned with every result, outside k, ranking, filters and session history ---
+#
+# They change seldom and are wanted always, so they are kept per tenant for as long as the change log stands still.
+
+
+class _Law(NamedTuple):
+    """One constitutional memory and when it held."""
+
+    pinned: Pinned
+    valid_from: datetime
+    superseded_at: datetime | None
+
+    def held(self, moment: datetime | None) -> bool:
+        if moment is None:
+            return self.superseded_at is None
+        return self.valid_from <= moment and (self.superseded_at is None or self.superseded_at > moment)
+
+
+class PinnedMemories:
+    """Reads the constitutional memories of a tenant, once for each position of its change log."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[LogPosition | None, tuple[_Law, ...]]] = {}
+
+    def of(
+        self, work: Work, *, tenant: str, position: LogPosition | None, as_of: datetime | None
+    ) -> tuple[Pinned, ...]:
+        """Those that hold now, or held then; oldest first. `position` is how far the log is known, if it is."""
+        kept = self._kept.get(tenant)
+        if kept is None or kept[0] != position:
+            kept = (position, tuple(_law(work, one) for one in work.memories.constitutional(include_superseded=True)))
+            # What is known of the log may be newer than this snapshot: then these rows are not kept for it.
+            if position == work.changes.position():
+                # One assignment, so that threads need no lock: at worst two read the same rows.
+                self._kept[tenant] = kept
+        return tuple(law.pinned for law in kept[1] if law.held(as_of))
+
+
+def _law(work: Work, memory: MemoryRecord) -> _Law:
+    tokens = sum(piece.token_count for piece in work.memories.chunks_of(memory.id))
+    pinned = Pinned(memory_id=memory.id, title=memory.title, body=memory.body, tokens=tokens)
+    return _Law(pinned, memory.valid_from, memory.superseded_at)
+
+
+# --- The quality proxy: one number from 0 to 1 for how a search went, about health and not about relevance ---
+#
+# `0.40 * mean score + 0.25 * top score + 0.20 * saturation + 0.15 * promptness`, where
+#
+# - saturation is the number of results over 5, at most 1: five results are enough to choose from;
+# - promptness is 1 up to 50 ms, 0 from 500 ms on, and falls in a straight line between them.
+#
+# An empty result is a result: its scores and its saturation count as 0, and what is left says how promptly nothing
+# came. Scores are those shown, so the proxies of two fusion methods or weights are not to be compared.
+
+MEAN_SHARE, TOP_SHARE, COUNT_SHARE, LATENCY_SHARE = 0.40, 0.25, 0.20, 0.15
+ENOUGH_RESULTS = 5
+PROMPT_MS, SLOW_MS = 50.0, 500.0
+
+
+def quality_proxy(scores: Sequence[float], latency_ms: float) -> float:
+    """The proxy of a search that showed these scores, best first, after this time."""
+    mean = math.fsum(scores) / len(scores) if scores else 0.0
+    top = max(scores, default=0.0)
+    parts = (MEAN_SHARE * mean, TOP_SHARE * top, COUNT_SHARE * saturation(len(scores)))
+    return math.fsum((*parts, LATENCY_SHARE * promptness(latency_ms)))
+
+
+def saturation(count: int) -> float:
+    """How near the number of results is to enough."""
+    return min(count / ENOUGH_RESULTS, 1.0)
+
+
+def promptness(latency_ms: float) -> float:
+    """1 for an answer that nobody waits for, 0 for one that everybody does."""
+    return min(max((SLOW_MS - latency_ms) / (SLOW_MS - PROMPT_MS), 0.0), 1.0)
+
+
+# --- Telemetry of one search, in the terms that dashboards use ---
+#
+# Shares of the time come from the trace. `extraction_count_in_session` counts the memories the session has been given,
+# this search's included. None means that nothing was returned to take a mean of.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Circumstances:
+    """What telemetry tells beside the trace and the hits."""
+
+    choice: ModeChoice
+    pressure: PressureReading
+    embedding_ms: float
+    fallback: str | None
+    degraded: tuple[str, ...]
+    history: History
+    """What the session was given before."""
+
+
+def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float], around: Circumstances) -> Telemetry:
+    """How the search went. `unboosted` has the score of each hit before its boosts."""
+    scores = [hit.score for hit in hits]
+    total = trace.elapsed_ms()
+    mean = math.fsum(scores) / len(scores) if scores else None
+    return Telemetry(
+        total_latency_ms=total,
+        embedding_latency_ms=around.embedding_ms,
+        candidate_latency_ms=trace.spent_ms("candidate") + trace.spent_ms("filter"),
+        fusion_latency_ms=trace.spent_ms("fusion") + trace.spent_ms("aggregate"),
+        rerank_latency_ms=trace.spent_ms("rerank"),
+        boost_latency_ms=trace.spent_ms("boost"),
+        selected_mode=around.choice.mode,
+        mode_override_applied=around.choice.overridden,
+        pressure_level=around.pressure.level,
+        token_usage_ratio=around.pressure.ratio,
+        fallback_triggered=around.fallback is not None,
+        fallback_reason=around.fallback,
+        degraded_mode_active=bool(around.degraded),
+        result_count=len(hits),
+        avg_relevance_score=mean,
+        top_result_score=max(scores, default=None),
+        boost_impact_delta=_mean_change(scores, unboosted),
+        extraction_count_in_session=len(around.history.given() | {hit.memory_id for hit in hits}),
+        quality_proxy_score=quality_proxy(scores, total),
+    )
+
+
+def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | None:
+    if not after:
+        return None
+    return math.fsum(one - other for one, other in zip(after, before, strict=True)) / len(after)
+
+
+# --- The entry of a search in the query log ---
+#
+# It holds what was returned and every channel's candidates as they were fused, so that any fusion can be replayed
+# offline.
+
+Lists = Mapping[Channel, Sequence[tuple[int, float]]]
+
+
+def make_logged_query(
+    request: SearchRequest,
+    result: SearchResult,
+    *,
+    lists: Lists,
+    passage_ids: Mapping[int, str],
+    rrf_k: int,
+    near_top: int,
+    at: datetime,
+) -> LoggedQuery:
+    """The record of one search. `lists` are those that were fused, by number; `passage_ids` names the numbers."""
+    return LoggedQuery(
+        query_id=result.query_id,
+        query=request.query,
+        tool_name=request.tool_name,
+        created_at=at,
+        origin=request.origin,
+        intent=str(result.intent),
+        mode=str(result.mode),
+        session_id=request.session_id,
+        result_ids=result.ids,
+        channel_contributions=contributions(result.hits, lists),
+        total_latency_ms=result.telemetry.total_latency_ms,
+        fusion_weights=_weights(result.fusion, result.weights, rrf_k),
+        quality_proxy_score=result.telemetry.quality_proxy_score,
+        trace_id=result.trace_id,
+        tokens_saved=result.tokens_saved if request.session_id else None,
+        held_back=len(result.held_back) if request.session_id else None,
+        near_top=near_top,
+        candidates=tuple(_candidates(channel, offered, passage_ids) for channel, offered in lists.items()),
+    )
+
+
+def contributions(hits: Sequence[Hit], lists: Lists) -> dict[str, dict[str, int]]:
+    """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
+    return {
+        str(channel): {
+            "candidates": len(offered),
+            "found": sum(channel in hit.channels for hit in hits),
+            "alone": sum(hit.channels == (channel,) for hit in hits),
+        }
+        for channel, offered in lists.items()
+    }
+
+
+def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> dict[str, Any]:
+    shared: dict[str, Any] = {"method": str(method), "weights": dict(weights)}
+    return {**shared, "rrf_k": rrf_k} if method is FusionMethod.RRF else shared
+
+
+def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], ids: Mapping[int, str]) -> ChannelCandidates:
+    return ChannelCandidates(
+        channel=str(channel),
+        ids=tuple([ids[number] for number, _ in offered]),
+        scores=tuple([float(score) for _, score in offered]),
+    )
+
+
+# --- The searcher ---
+#
+# Everything is read in one snapshot. A search writes nothing but a line of the query log, and that not before it has
+# answered. Observers see the finished result and can neither change it nor make the search fail.
 
 Observer = Callable[[Scope, SearchRequest, SearchResult], None]
 """Told of every finished search."""
@@ -42,7 +265,11 @@ Blend = Callable[[SearchResult], SearchResult]
 
 
 class Searcher:
-    """Searches the memories of a store."""
+    """Searches the memories of a store.
+
+    searcher = Searcher(store=store, embedder=embedder, indexes=indexes, flags=flags, clock=clock)
+    result = searcher.search(scope, SearchRequest(query="how do we sign in?"))
+    """
 
     def __init__(
         self,
@@ -104,13 +331,13 @@ class Searcher:
             known(name)
         trace = Trace(self._store.ids.new("tr"), self._stopwatch)
         guard = Guard(self.failures)
-        pressure = modes.pressure(request.token_budget, request.tokens_used, options=self._options)
-        choice = modes.choose_mode(request, pressure.level)
+        pressure = read_pressure(request.token_budget, request.tokens_used, options=self._options)
+        choice = choose_mode(request, pressure.level)
         embedded = self._embed(request, choice, guard)
         asked = Asked(
             scope=scope,
             request=request,
-            intent=request.intent or classify(request.query).intent,
+            intent=request.intent or classify_intent(request.query).intent,
             choice=choice,
             vector=embedded.vector,
             now=self._clock.now(),
@@ -148,7 +375,7 @@ class Searcher:
         )
 
     def _embed(self, request: SearchRequest, choice: ModeChoice, guard: Guard) -> Embedded:
-        channels = request.channels or modes.plan(choice.mode, self._options).channels
+        channels = request.channels or plan_mode(choice.mode, self._options).channels
         if Channel.VECTOR not in channels:
             return Embedded(None, None, 0.0)
         made = embed_query(self._embedder, request.query, stopwatch=self._stopwatch, failures=self.failures)
@@ -191,7 +418,7 @@ class Searcher:
             fusion=self._options.method,
             weights=answer.weights,
             stages=trace.stages,
-            telemetry=telemetry(trace, shown.hits, shown.unboosted, around),
+            telemetry=make_telemetry(trace, shown.hits, shown.unboosted, around),
             degraded=around.degraded,
             excluded_folders=answer.reach.excluded,
             chosen_folders=answer.reach.chosen,
@@ -213,7 +440,7 @@ class Searcher:
 
     def _log(self, asked: Asked, answer: Answer, result: SearchResult, near_top: int) -> None:
         ranking = answer.ranking
-        line = logged_query(
+        line = make_logged_query(
             asked.request,
             result,
             lists=ranking.lists,

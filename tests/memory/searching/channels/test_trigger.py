@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.memory.searching.shelf import Shelf, ids
 
-from assay.memory.searching.channels.trigger import phrase_score
+from assay.memory.searching.channels import phrase_score
 from assay.memory.searching.options import SearchOptions
 from assay.records import Channel, Filters, SearchRequest
 from assay.testing import FixedClock, note

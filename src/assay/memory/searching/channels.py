@@ -1,0 +1,505 @@
+"""The five built-in ways of finding passages, and `@channel`, which adds one of your own.
+
+- Score of the `fts5` channel: how many of the query's words a passage holds, where, and how close together.
+- `Ask`: what every channel is called with.
+- The `vector` channel: passages whose vectors are nearest to the query's, by cosine.
+- The `fts5` channel: phrases, all words and prefixes in the database's full-text index.
+- The `bm25` channel: stems of the query against the tenant's own lexical index.
+- The `trigger` channel: memories one of whose trigger phrases is in the query.
+- The `graph` channel: memories within two edges of the best hits of the other channels.
+- The registry of channels, and the decorator `@channel`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, islice
+from typing import Any, Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import BadValue, ChannelUnavailable
+from assay.index import Allowed, View
+from assay.memory.learning.denylist import DENYLIST
+from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
+from assay.records import Channel, Mode
+from assay.records.fields import one_of
+from assay.records.searching import add_channel, load_channels_by
+from assay.registry import Registry, hash_function
+from assay.storage import FullTextQuery, Reached, Work
+from assay.text.terms import stems, stems_of
+from assay.text.wording import FUNCTION_WORDS
+
+# --- Score of the `fts5` channel: how many of the query's words a passage holds, where, and how close together ---
+#
+# The database only finds matches; this formula ranks them, so both back ends give the same order from the same words.
+#
+# The score is the square of coverage, times the sum of 0.5, 0.2 times place and 0.3 times nearness:
+#
+# - coverage: the share of the query's terms that the passage holds in any field, each weighed by its idf;
+# - place: the mean weight of the best field of each term found (title 3, triggers 2, body 1; over 3), weighed by idf;
+# - nearness: terms found in a field over the length of the shortest stretch of it that holds them all, the best field
+#   counting; 1 when a quoted phrase, or all of the query in its own order, stands in one field. One term is near
+#   itself.
+#
+# The score lies in (0, 1] for a passage that holds any term and is 0 for one that holds none. Terms are the query's
+# words and prefixes; a prefix is found in any word that begins with it.
+
+TITLE, TRIGGERS, BODY = 3.0, 2.0, 1.0
+GROUND, PLACE, NEARNESS = 0.5, 0.2, 0.3
+_FEW: Final = 16
+"""Terms that are looked for one by one; for more of them, a field is taken apart."""
+
+
+class Precise:
+    """Scores passages for one query, whose terms have these idfs. Inside, a term stands between two spaces."""
+
+    def __init__(self, parsed: ParsedQuery, idf: Mapping[str, float]) -> None:
+        self._parsed = parsed
+        self._terms = [_in_line([term]) for term in parsed.terms]
+        self._idf = {_in_line([term]): idf[term] for term in parsed.terms + parsed.prefixes}
+        self._whole = math.fsum(self._idf.values())
+        self._quoted = [_in_line(phrase) for phrase in parsed.phrases]
+        self._as_asked = [_in_line(parsed.words)]
+        self._one_by_one = not parsed.prefixes and len(self._terms) <= _FEW
+        self._known: dict[tuple[tuple[str, float], ...], tuple[float, float]] = {}
+
+    def score(self, lines: str) -> float:
+        """The score of a passage, whose words are given as `AnalysedPassage.lines`."""
+        # Most passages hold few of the terms, and most fields none.
+        there = [term for term in self._terms if term in lines] if self._one_by_one else None
+        title, triggers, body = lines.split("\n")
+        best: dict[str, float] = {}
+        fields: list[tuple[str, list[str]]] = []
+        for weight, line in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
+            if here := self._held(line) if there is None else [term for term in there if term in line]:
+                fields.append((line, here))
+                for term in here:
+                    # The heavier field comes later and overwrites.
+                    best[term] = weight
+        if not best:
+            return 0.0
+        covered, ground = self._covered(tuple(best.items()))
+        near = max([self._nearness(line, here, len(best)) for line, here in fields])
+        return covered * (ground + NEARNESS * near)
+
+    def _covered(self, best: tuple[tuple[str, float], ...]) -> tuple[float, float]:
+        """The square of coverage, and what place adds to the ground. The same terms in the same fields come often."""
+        known = self._known.get(best)
+        if known is None:
+            idf = self._idf
+            found = math.fsum([idf[term] for term, _ in best])
+            place = math.fsum([idf[term] * weight for term, weight in best]) / (found * TITLE)
+            known = self._known[best] = (found / self._whole) ** 2, GROUND + PLACE * place
+        return known
+
+    def _held(self, line: str) -> list[str]:
+        return [_in_line([term]) for term in dict.fromkeys(term for _, term in self._places(line))]
+
+    def _places(self, line: str) -> list[tuple[int, str]]:
+        """Where terms stand in a field, in order."""
+        words, parsed = line.split(), self._parsed
+        if not parsed.prefixes:
+            return list(compress(enumerate(words), map(parsed.term_set.__contains__, words)))
+        return [(at, term) for at, word in enumerate(words) if (term := _term_of(word, parsed)) is not None]
+
+    def _nearness(self, line: str, here: Sequence[str], found: int) -> float:
+        """How close together the terms found stand in one field, which holds these of them."""
+        different = len(here)
+        wanted = self._quoted or (self._as_asked if different == len(self._terms) > 1 else ())
+        for phrase in wanted:
+            if phrase in line:
+                return 1.0
+        if different == 1:
+            return 1.0 / found
+        # A field that holds few of the terms found is not near for holding them close.
+        return different / self._stretch(line, here) * different / found
+
+    def _stretch(self, line: str, here: Sequence[str]) -> int:
+        """The length in words of the shortest stretch that holds every term of the field."""
+        if self._one_by_one:
+            places = [line.find(term) for term in here]
+            # Most fields say each term once: the stretch goes from the first of them to the last.
+            if places == [line.rfind(term) for term in here]:
+                return line.count(" ", min(places), max(places)) + 1
+        return _shortest_stretch(self._places(line), len(here))
+
+
+def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
+    """The idf of each term, `ln(1 + (n - df + 0.5) / (df + 0.5))`, as BM25 has it; above 0 for every frequency.
+
+    A prefix stands for words of any frequency and weighs as much as the mean term, or 1 when it stands alone.
+    """
+    known = {term: inverse_frequency(frequency(term), document_count) for term in parsed.terms}
+    mean = math.fsum(known.values()) / len(known) if known else 1.0
+    return known | dict.fromkeys(parsed.prefixes, mean)
+
+
+def inverse_frequency(frequency: int, document_count: int) -> float:
+    """The idf of a term in this many of all passages."""
+    count = max(document_count, frequency)
+    return math.log1p((count - frequency + 0.5) / (frequency + 0.5))
+
+
+def _term_of(word: str, parsed: ParsedQuery) -> str | None:
+    if word in parsed.term_set:
+        return word
+    return next((prefix for prefix in parsed.prefixes if word.startswith(prefix)), None)
+
+
+def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
+    """The length in words of the shortest stretch that holds every term of the field."""
+    shortest = places[-1][0] - places[0][0] + 1
+    latest: dict[str, int] = {}
+    for at, term in places:
+        # Taken out and put in again, a term stands last: the first of them is where the stretch begins.
+        latest.pop(term, None)
+        latest[term] = at
+        if len(latest) == different:
+            stretch = at - next(iter(latest.values())) + 1
+            if stretch < shortest:
+                shortest = stretch
+                if shortest == different:
+                    break
+    return shortest
+
+
+def _in_line(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+# --- `Ask`: what every channel is called with ---
+
+Offer = list[tuple[int, float]]
+"""Numbers of passages with scores on the channel's own scale, best first, ties by number."""
+
+
+class QueryVector(NamedTuple):
+    """The query as a vector, and the model that made it."""
+
+    model: str
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """One question to a channel, inside one snapshot."""
+
+    work: Work
+    view: View | None
+    """None: the index cannot be read, and whoever needs it gives nothing."""
+    parsed: ParsedQuery
+    vector: QueryVector | None
+    limit: int
+    allowed: Allowed | None
+    """Which passages may be offered; None: all."""
+    options: SearchOptions
+    expanded: bool = False
+    """Whether words of the first results may join the query."""
+    neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
+    """Memories that the graph reaches from the best hits of the channels that were asked before."""
+
+    def opened_view(self) -> View:
+        """The index, for a channel that is nothing without it."""
+        if self.view is None:
+            raise ChannelUnavailable("the index cannot be read", remedy="See `assay index status`.")
+        return self.view
+
+
+# --- The `vector` channel: passages whose vectors are nearest to the query's, by cosine ---
+#
+# Vectors of two models are never compared: while a tenant's vectors are of another model than the query's, the channel
+# gives nothing and says how far re-embedding has come.
+
+
+def search_vectors(ask: Ask) -> Offer:
+    """The nearest passages."""
+    view, vector = ask.opened_view(), ask.vector
+    if vector is None:
+        raise ChannelUnavailable("the query has no vector", remedy="Configure an embedder, or name other channels.")
+    if not view.document_count:
+        return []
+    if view.model != vector.model:
+        raise _other_model(ask, view.model, vector.model)
+    found = view.nearest(vector.values, model=vector.model, limit=ask.limit, allowed=ask.allowed)
+    return [(one.number, one.score) for one in found]
+
+
+def _other_model(ask: Ask, active: str | None, model: str) -> ChannelUnavailable:
+    done, every = ask.work.vectors.count(model), ask.work.memories.count_chunks()
+    return ChannelUnavailable(
+        f"the vectors here are of {active or 'no model'}, the query's is of {model}; "
+        f"{done:,} of {every:,} passages are embedded with it",
+        remedy="Wait for re-embedding, run `assay index reembed`, or go back to the former embedder.",
+    )
+
+
+# --- The `fts5` channel: phrases, all words and prefixes in the database's full-text index ---
+#
+# The database finds, the formula of `precise` ranks, so both back ends give the same order. Words too common to tell
+# anything are left out of the question to the database, but count in the score.
+
+BEYOND_A_FILTER = 5
+"""How many times as many matches are read when a filter will leave only some."""
+
+
+def search_full_text(ask: Ask) -> Offer:
+    """The passages that hold the query's words."""
+    view = ask.view
+    # Without an index no frequency is known; the database bounds the time all the same.
+    count = 1 if view is None else view.document_count
+    times = {term: 1 if view is None else view.word_frequency(term) for term in ask.parsed.terms}
+    asked = full_text_query(ask.parsed, times.__getitem__, count, ask.options)
+    if asked is None:
+        return []
+    score = Precise(ask.parsed, inverse_frequencies(ask.parsed, times.__getitem__, count)).score
+    found = _find_matches(ask, asked)
+    words = ask.work.passages.words(found) if view is None else view.words(found)
+    scored = [(number, score(words[number])) for number in found]
+    return sorted(scored, key=lambda one: (-one[1], one[0]))[: ask.limit]
+
+
+def _find_matches(ask: Ask, asked: FullTextQuery) -> list[int]:
+    """The newest matches that may be offered. The database knows no filter, so it is asked for more than is wanted."""
+    limit = ask.options.full_text_limit
+    if ask.view is None or ask.allowed is None:
+        return ask.work.passages.matching(asked, limit)
+    found = ask.work.passages.matching(asked, limit * BEYOND_A_FILTER)
+    passing = ask.view.passes(found, ask.allowed)
+    return list(islice(compress(found, passing), limit))
+
+
+# --- The `bm25` channel: stems of the query against the tenant's own lexical index ---
+#
+# In deep mode the query is expanded: words that its first results share join it with a small weight, and the index is
+# asked once more.
+
+
+def search_stems(ask: Ask) -> Offer:
+    """The passages that share most with the query."""
+    view = ask.opened_view()
+    asked = {stem: float(times) for stem, times in ask.parsed.stems.items()}
+    first = _search_lexical_index(ask, view, asked, ask.limit)
+    if not ask.expanded or not first:
+        return first
+    return _search_lexical_index(ask, view, asked | _find_expansion_terms(ask, view, first), ask.limit)
+
+
+def _search_lexical_index(ask: Ask, view: View, asked: Mapping[str, float], limit: int) -> Offer:
+    if not asked:
+        return []
+    return [(one.number, one.score) for one in view.lexical(asked, limit=limit, allowed=ask.allowed)]
+
+
+def _find_expansion_terms(ask: Ask, view: View, first: Offer) -> dict[str, float]:
+    """The terms that expansion adds, without the query's own."""
+    options = ask.options
+    numbers = [number for number, _ in first[: options.expansion_documents]]
+    feedback = [Counter(stems(text)) for text in ask.work.passages.texts(numbers).values()]
+    weighed = expand_query(
+        ask.parsed.stems,
+        feedback,
+        lambda stem: inverse_frequency(view.document_frequency(stem), view.document_count),
+        options.expansion_terms,
+        options.expansion_weight,
+    )
+    return {stem: weight for stem, weight in weighed.items() if stem not in ask.parsed.stems}
+
+
+# --- The `trigger` channel: memories one of whose trigger phrases is in the query ---
+#
+# A phrase of n words scores 1 - 1/2^n (.5, .75, .875, ...), since a longer one is less likely to stand there by
+# chance; a phrase that is the whole query scores 1. A memory scores by its best phrase. A phrase of ordinary words
+# alone does not fire: it would bring its memory up for queries about anything. Learned triggers are not phrases of
+# this channel; they are a boost.
+
+MOST_JOINING = 3
+"""Words of a phrase that stand together by chance when none of them has a content of its own."""
+
+
+def search_triggers(ask: Ask) -> list[tuple[str, float]]:
+    """Ids of memories with scores, best first, ties by number."""
+    if not ask.parsed.runs:
+        return []
+    best: dict[tuple[int, str], float] = {}
+    ordinary: dict[str, bool] = {}
+    for found in ask.work.triggers.matching(ask.parsed.runs):
+        if found.phrase not in ordinary:
+            ordinary[found.phrase] = is_ordinary(found.phrase, ask.view, ask.options)
+        if not ordinary[found.phrase]:
+            key = (found.memory_number, found.memory_id)
+            best[key] = max(best.get(key, 0.0), phrase_score(found.phrase.count(" ") + 1, len(ask.parsed.words)))
+    ranked = sorted(best.items(), key=lambda one: (-one[1], one[0]))[: ask.limit]
+    return [(memory_id, score) for (_, memory_id), score in ranked]
+
+
+def phrase_score(length: int, query_length: int) -> float:
+    """What a phrase of so many words is worth in a query of so many."""
+    return 1.0 if length >= query_length else 1.0 - 0.5**length
+
+
+def is_ordinary(phrase: str, view: View | None, options: SearchOptions) -> bool:
+    """Whether a normalised phrase says nothing: a word of any sentence or common here, or a few that only join."""
+    if options.ordinary_fire:
+        return False
+    words = phrase.split(" ")
+    if len(words) > 1:
+        return len(words) <= MOST_JOINING and FUNCTION_WORDS.issuperset(stems_of(words))
+    if phrase in DENYLIST:
+        return True
+    return view is not None and view.word_frequency(phrase) > options.too_ordinary(view.document_count)
+
+
+# --- The `graph` channel: memories within two edges of the best hits of the other channels ---
+#
+# A memory scores the strength of the path that reaches it, times how good the hit is at which the path begins,
+# compared with the best hit. Reached by several paths, it scores its best one.
+
+GRAPH_SEEDS = 5
+"""Hits whose neighbours are looked at."""
+GRAPH_HOPS = 2
+MOST_NEIGHBOURS = 50
+"""Neighbours of all seeds together; the strongest are kept."""
+
+
+class GraphNeighbour(NamedTuple):
+    """A memory that the graph reached, and how."""
+
+    memory_id: str
+    score: float
+    strength: float
+    hops: int
+
+
+def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]:
+    """The neighbours of seeds, best first, ties by id. Each seed has its score, above 0."""
+    if not seeds:
+        return []
+    best_seed = max(seeds.values())
+    shares = {seed: score / best_seed for seed, score in seeds.items()}
+    best: dict[str, GraphNeighbour] = {}
+    for found in _score_neighbours(work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS), shares):
+        if found.memory_id not in best or found.score > best[found.memory_id].score:
+            best[found.memory_id] = found
+    return sorted(best.values(), key=lambda one: (-one.score, one.memory_id))
+
+
+def _score_neighbours(reached: Iterable[Reached], shares: Mapping[str, float]) -> Iterable[GraphNeighbour]:
+    for one in reached:
+        yield GraphNeighbour(one.memory_id, one.strength * shares[one.seed], one.strength, one.hops)
+
+
+# --- The registry of channels, and the decorator `@channel` ---
+#
+# An added channel returns ids of memories with scores from 0 to 1. Each votes for its memory's best passage; filters
+# and scope hold for it as for the others. What it raises is named in the result's `degraded`, and the others answer.
+
+Offers = Iterable[tuple[str, float]]
+"""Ids of memories with their scores."""
+Function = TypeVar("Function", bound=Callable[[Ask], Offers])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelEntry:
+    """One channel."""
+
+    channel: Channel
+    summary: str
+    of_passages: Callable[[Ask], Offer] | None = None
+    """Finds passages by number; asked before those that find memories."""
+    of_memories: Callable[[Ask], Sequence[tuple[str, float]]] | None = None
+    """Finds memories by id."""
+    weight: float | None = None
+    """Of an added channel; those of the built-in ones depend on what a query is after."""
+    modes: frozenset[Mode] = frozenset({Mode.FOCUSED, Mode.DEEP})
+    """In which an added channel is asked without being named."""
+    code: str = ""
+    """Hash of the function of an added channel."""
+
+
+def read_channel(name: str, thing: object) -> ChannelEntry:
+    """Make a channel of a plain function."""
+    if not callable(thing):
+        raise BadValue(f"{thing!r} is not a function", remedy="Give a function of an Ask that returns ids and scores.")
+    return make_channel(thing, name)
+
+
+CHANNELS: Registry[ChannelEntry] = Registry("channel", group="assay.channels", read=read_channel)
+"""Every channel, by name."""
+
+
+def channel(
+    name: str,
+    *,
+    weight: float = 0.1,
+    modes: Sequence[Mode | str] = (Mode.FOCUSED, Mode.DEEP),
+    summary: str = "",
+) -> Callable[[Function], Function]:
+    """Register a function as a channel; it is returned unchanged.
+
+        @channel("bookmarks", weight=0.2)
+        def find_bookmarks(ask: Ask) -> list[tuple[str, float]]: ...
+
+    `weight` is what its vote counts beside the others (meaning has 0.7, words 0.3). It is asked in the `modes` given,
+    and whenever a search names it.
+    """
+
+    def add(function: Function) -> Function:
+        CHANNELS.add(name, make_channel(function, name, weight=weight, modes=modes, summary=summary), thing=function)
+        return function
+
+    return add
+
+
+def make_channel(
+    function: Callable[[Ask], Offers],
+    name: str,
+    *,
+    weight: float = 0.1,
+    modes: Sequence[Mode | str] = (Mode.FOCUSED, Mode.DEEP),
+    summary: str = "",
+) -> ChannelEntry:
+    """Make the entry of a channel that is added."""
+    if not (math.isfinite(weight) and weight > 0):
+        raise BadValue(f"the weight {weight} of the channel {name} is not above 0", remedy="Give a number such as 0.1.")
+    first_line = (inspect.getdoc(function) or "").partition("\n")[0]
+    return ChannelEntry(
+        channel=add_channel(name),
+        summary=summary or first_line,
+        of_memories=lambda ask: _read_offers(function(ask), name)[: ask.limit],
+        weight=weight,
+        modes=frozenset(one_of(Mode)(mode, "modes") for mode in modes),
+        code=hash_function(function),
+    )
+
+
+def _read_offers(offered: Offers, name: str) -> list[tuple[str, float]]:
+    read = [(str(memory_id), float(score)) for memory_id, score in offered]
+    if not all(0.0 <= score <= 1.0 for _, score in read):
+        raise BadValue(f"the channel {name} gave a score outside 0 to 1", remedy="Scale its scores.")
+    return sorted(read, key=lambda offer: (-offer[1], offer[0]))
+
+
+def added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
+    """Return the channels that packages and programs added; with a mode, those that it asks."""
+    entries = [registered.entry for registered in CHANNELS.all().values()]
+    return [entry for entry in entries if entry.weight is not None and (mode is None or mode in entry.modes)]
+
+
+def _add_builtin(channel_name: Channel, summary: str, **finds: Any) -> None:
+    entry = ChannelEntry(channel=channel_name, summary=summary, **finds)
+    CHANNELS.add(channel_name.value, entry, thing=entry, origin=f"Assay itself ({channel_name.value})", module=__name__)
+
+
+_add_builtin(Channel.VECTOR, "Passages whose meaning is nearest.", of_passages=search_vectors)
+_add_builtin(Channel.FTS5, "Passages that hold the words, word for word.", of_passages=search_full_text)
+_add_builtin(Channel.BM25, "Passages that share most stems.", of_passages=search_stems)
+_add_builtin(Channel.TRIGGER, "Memories whose trigger phrase stands in the query.", of_memories=search_triggers)
+_add_builtin(Channel.GRAPH, "Memories near the best hits of the others.", of_memories=lambda ask: ask.neighbours())
+load_channels_by(CHANNELS.find)

@@ -1,0 +1,461 @@
+"""From a ranking to the hits that are returned.
+
+- What a search knows of its results between fusion and the final list.
+- Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score.
+- The relevance cut: the score below which a result counts as unrelated.
+- The token budget: what is left out so that the hits fit the caller's context.
+- Explanation of a hit: every number that made its score.
+- The final-rank stage: the first k results with their texts, within the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import BadValue
+from assay.memory.searching.channels import Offer
+from assay.memory.searching.fusion import AggregatedMemory, shown
+from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.trust import NONE, Contradictions
+from assay.records import (
+    Boost,
+    Channel,
+    Explanation,
+    FusionMethod,
+    HeldBack,
+    Hit,
+    HitPassage,
+    PassageScore,
+    SearchRequest,
+    SearchResult,
+    Tier,
+    TrustMove,
+)
+from assay.records.searching import in_channel_order
+from assay.storage import Candidate, ShownPassage, Work
+
+# --- What a search knows of its results between fusion and the final list ---
+
+
+class Rules(NamedTuple):
+    """The numbers that every score of one search was made with."""
+
+    method: FusionMethod
+    ceiling: float
+    """The highest fused score possible."""
+    floor: float
+    """What a further passage has to be above to count."""
+    aggregated: bool
+    coefficient: float
+    bound: float
+
+
+class Ranked(NamedTuple):
+    """One memory in the ranking."""
+
+    memory: AggregatedMemory
+    row: Candidate
+    """Of its best passage; all its rows tell the same of the memory."""
+    boosts: tuple[Boost, ...] = ()
+    factor: float = 1.0
+    reranked_from: int | None = None
+    trust: TrustMove | None = None
+
+    @property
+    def worth(self) -> float:
+        """What it is ranked by. A shown score ends at 1 and would make equals of the best."""
+        return self.memory.score * self.factor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ranking:
+    """Memories, best first, and what made their scores."""
+
+    order: Sequence[Ranked]
+    """As far down as anything can be shown or reranked."""
+    found: int
+    """How many there are in all."""
+    lists: Mapping[Channel, Offer]
+    """What was fused."""
+    rows: Mapping[int, Candidate]
+    """By passage."""
+    rules: Rules
+    contradictions: Contradictions = NONE
+
+    def score(self, ranked: Ranked) -> float:
+        """As a caller sees it."""
+        return shown(ranked.memory.score, ceiling=self.rules.ceiling, factor=ranked.factor)
+
+    def unboosted(self, ranked: Ranked) -> float:
+        """What the score would be without boosts."""
+        return shown(ranked.memory.score, ceiling=self.rules.ceiling)
+
+
+# --- Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score ---
+#
+# MMR (Carbonell and Goldstein, SIGIR 1998) picks, one after another, the candidate with the highest
+# `lambda * relevance - (1 - lambda) * likeness`, likeness being the highest cosine to what was picked before. The
+#   first
+# pick is the most relevant one. Only what repeats counts as alike: a cosine up to `alike` is no likeness, and above it
+# likeness grows from 0 to 1. Answers to one question are always related; punishing that costs recall.
+
+Item = TypeVar("Item")
+
+
+class CrossEncoder(Protocol):
+    """Reads the query and a text together and says how well they fit."""
+
+    @property
+    def name(self) -> str:
+        """Which model in which version."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.floating]:
+        """One number for each text; a higher one fits better. The scale is the model's own."""
+        ...
+
+
+def mmr(
+    candidates: Sequence[Item],
+    relevance: Sequence[float],
+    vectors: NDArray[np.floating],
+    lambda_: float,
+    k: int,
+    *,
+    alike: float = 0.0,
+) -> list[Item]:
+    """At most k candidates in the order of MMR; equals keep their order.
+
+    One unit vector a row. A candidate whose vector is not known has a row of zeros: it is taken for unlike all others.
+    """
+    _same_length(len(candidates), relevance=len(relevance), vectors=len(vectors))
+    worth = lambda_ * np.asarray(relevance, dtype=np.float64)
+    likeness = np.zeros(len(candidates))
+    left = np.ones(len(candidates), dtype=bool)
+    picked: list[int] = []
+    for _ in range(min(k, len(candidates))):
+        place = int(np.argmax(np.where(left, worth - (1.0 - lambda_) * likeness, -np.inf)))
+        similar = _likeness(vectors @ vectors[place], alike)
+        # Before the first pick nothing is alike; after it, a candidate opposite to all picks may be below 0.
+        likeness = np.maximum(likeness, similar) if picked else similar.astype(np.float64)
+        left[place] = False
+        picked.append(place)
+    return [candidates[place] for place in picked]
+
+
+def _likeness(cosines: NDArray[np.floating], alike: float) -> NDArray[np.floating]:
+    if alike == 0.0:
+        return cosines
+    return np.maximum(cosines - alike, 0.0) / (1.0 - alike) if alike < 1.0 else np.zeros_like(cosines)
+
+
+def rerank_with(
+    encoder: CrossEncoder, query: str, candidates: Sequence[Item], texts: Sequence[str], depth: int
+) -> list[Item]:
+    """The first `depth` candidates in the cross-encoder's order, equals as they were; the others stay behind them."""
+    _same_length(len(candidates), texts=len(texts))
+    scores = np.asarray(encoder.score(query, texts[:depth]), dtype=np.float64)
+    if scores.shape != (len(texts[:depth]),) or not np.isfinite(scores).all():
+        raise BadValue(
+            f"cross-encoder {encoder.name!r} gave {scores.shape} for {len(texts[:depth])} texts, or numbers not finite",
+            remedy="It has to give one finite number for each text.",
+        )
+    order = np.argsort(-scores, kind="stable")
+    return [candidates[place] for place in order] + list(candidates[depth:])
+
+
+def _same_length(expected: int, **lengths: int) -> None:
+    for name, length in lengths.items():
+        if length != expected:
+            raise BadValue(f"{expected} candidates have {length} {name}", remedy="Give one for each candidate.")
+
+
+# --- The relevance cut: the score below which a result counts as unrelated ---
+#
+# One rule for everything that must not give a worse result in place of a better one: what fills the places of results
+# that a session holds back, what a context is packed with, and what counts as near the top of a search. A result
+# passes when it has at least a share of the best score, and at least a least score; a memory whose trigger phrase
+# stands in the question passes always, since its writer asked for that. The numbers are in `SearchOptions`.
+#
+# Scores of rank fusion are too flat for a cut: there the cut is not known, and nothing passes but triggers.
+
+
+class Cut(NamedTuple):
+    """The least score of a relevant result."""
+
+    least: float | None
+    """On the scale that callers see; None: not known on this search's scale."""
+
+    def passes(self, score: float, channels: Collection[Channel]) -> bool:
+        """Whether a result with this score, found by these channels, is relevant."""
+        return Channel.TRIGGER in channels or (self.least is not None and score >= self.least)
+
+
+def cut_of(best: float, method: FusionMethod, options: SearchOptions) -> Cut:
+    """The cut of a search whose best result has this score."""
+    if method is not FusionMethod.CONVEX:
+        return Cut(None)
+    return Cut(max(options.relevant_share * best, options.relevant_least))
+
+
+def count_near_top(result: SearchResult, options: SearchOptions) -> int:
+    """How many hits, from the first, were near the top: among the first places of all that was found, and relevant.
+
+    Results that were held back take up places too, so that a session does not work its way down the list.
+    """
+    scores: Sequence[float] = [*(hit.score for hit in result.hits), *(held.score for held in result.held_back)]
+    if not scores:
+        return 0
+    cut = cut_of(max(scores), result.fusion, options)
+    count = 0
+    for hit in result.hits[: max(options.near_top - _held_above(result), 0)]:
+        if not cut.passes(hit.score, hit.channels):
+            break
+        count += 1
+    return count
+
+
+def _held_above(result: SearchResult) -> int:
+    """How many held-back results stand above the first hit."""
+    first = result.hits[0].score if result.hits else 0.0
+    return sum(held.score >= first for held in result.held_back)
+
+
+# --- The token budget: what is left out so that the hits fit the caller's context ---
+#
+# Passages are taken whole, in the order of the hits and within a hit best first, up to the first that does not fit:
+# what is behind it is dropped too, so that a larger budget never shows less. The best passage of the first hit is
+# always kept, since a search that found something must not look like one that found nothing; if it alone is over the
+# budget, `overrun` says by how much.
+
+
+class Fitted(NamedTuple):
+    """Hits that fit."""
+
+    kept: tuple[Hit, ...]
+    """With their remaining passages, in document order."""
+    tokens: int
+    dropped: int
+    """Passages left out."""
+    overrun: int
+    """Tokens above the budget: not 0 only when the first passage alone is too long."""
+
+
+def fit_budget(
+    hits: Sequence[Hit], token_budget: int | None, *, best_first: Mapping[str, Sequence[int]] | None = None
+) -> Fitted:
+    """The hits within a budget; None is no budget.
+
+    `best_first` gives positions by memory id; a memory that is not in it has its passages taken in document order.
+    """
+    total = sum(hit.tokens for hit in hits)
+    if token_budget is None or total <= token_budget:
+        return Fitted(tuple(hits), total, dropped=0, overrun=0)
+    taken, tokens = _taken(hits, token_budget, best_first or {})
+    kept = tuple(_with_passages(hit, taken[hit.memory_id]) for hit in hits if hit.memory_id in taken)
+    offered = sum(len(hit.passages) for hit in hits)
+    shown = sum(len(positions) for positions in taken.values())
+    return Fitted(kept, tokens, dropped=offered - shown, overrun=max(tokens - token_budget, 0))
+
+
+def _taken(
+    hits: Sequence[Hit], token_budget: int, best_first: Mapping[str, Sequence[int]]
+) -> tuple[dict[str, set[int]], int]:
+    taken: dict[str, set[int]] = {}
+    tokens = 0
+    for hit, passage in _in_turn(hits, best_first):
+        if taken and tokens + passage.tokens > token_budget:
+            break
+        taken.setdefault(hit.memory_id, set()).add(passage.position)
+        tokens += passage.tokens
+    return taken, tokens
+
+
+def _in_turn(hits: Sequence[Hit], best_first: Mapping[str, Sequence[int]]) -> Iterator[tuple[Hit, HitPassage]]:
+    for hit in hits:
+        place = {position: at for at, position in enumerate(best_first.get(hit.memory_id, ()))}
+        for passage in sorted(hit.passages, key=lambda one: place.get(one.position, len(place))):
+            yield hit, passage
+
+
+def _with_passages(hit: Hit, positions: set[int]) -> Hit:
+    return replace(hit, passages=tuple(one for one in hit.passages if one.position in positions))
+
+
+# --- Explanation of a hit: every number that made its score ---
+
+
+def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
+    """The explanation of one memory's score."""
+    rules = ranking.rules
+    return Explanation(
+        method=rules.method,
+        passages=tuple(
+            PassageScore(position=ranking.rows[passage.number].position, votes=passage.votes, fused=passage.fused)
+            for passage in one.memory.ranked
+        ),
+        aggregated=rules.aggregated,
+        coefficient=rules.coefficient,
+        floor=rules.floor,
+        boosts=one.boosts,
+        bound=rules.bound,
+        scale=rules.ceiling,
+        score=ranking.score(one),
+        reranked_from=one.reranked_from,
+        trust=one.trust,
+    )
+
+
+# --- The final-rank stage: the first k results with their texts, within the budget ---
+#
+# A result that the session still has in view is named and not given again. Its place is taken only by a further result
+# above the relevance cut: holding something back never brings up something worse.
+
+PASSAGES = 3
+"""A hit shows its best ones, in document order; its explanation counts them all."""
+
+
+class Shown(NamedTuple):
+    """What is given to the caller, and what is not."""
+
+    hits: tuple[Hit, ...]
+    unboosted: tuple[float, ...]
+    """The hits' scores before boosts."""
+    fitted: Fitted
+    held_back: tuple[HeldBack, ...]
+    tokens_saved: int
+    below_cut: int
+
+
+class _Picked(NamedTuple):
+    fresh: list[Ranked]
+    held: list[Ranked]
+    below_cut: int
+
+
+def finish_results(
+    work: Work, ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], options: SearchOptions
+) -> Shown:
+    """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
+    picked = _pick(ranking, request, in_view, options)
+    passages = [passage for one in picked.fresh for passage in _shown_passages(one)]
+    shown = work.passages.shown([*passages, *(one.memory.best.number for one in picked.held)])
+    hits = [
+        _hit(place, one, ranking, shown, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
+    ]
+    budget = _budget(request)
+    fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
+    unboosted = {one.row.memory_id: ranking.unboosted(one) for one in picked.fresh}
+    held_back = tuple(_held_back(one, ranking, shown, in_view) for one in picked.held)
+    return Shown(
+        hits=fitted.kept,
+        unboosted=tuple(unboosted[hit.memory_id] for hit in fitted.kept),
+        fitted=fitted,
+        held_back=held_back,
+        tokens_saved=sum(held.tokens for held in held_back),
+        below_cut=picked.below_cut,
+    )
+
+
+def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], options: SearchOptions) -> _Picked:
+    """The first k places, of which some are held back; relevant results further down take the places of those."""
+    cut = cut_of(max(map(ranking.score, ranking.order), default=0.0), ranking.rules.method, options)
+    first = ranking.order[: request.k]
+    places = [one for one in first if not request.relevant_only or _passes(one, ranking, cut)]
+    if request.relevant_only:
+        places = _without_cause(places)
+    held = [one for one in places if one.row.memory_id in in_view]
+    fresh = [one for one in places if one.row.memory_id not in in_view]
+    further: Iterable[Ranked] = (
+        one for one in ranking.order[request.k :] if one.row.memory_id not in in_view and _passes(one, ranking, cut)
+    )
+    return _Picked([*fresh, *islice(further, len(held))], held, len(first) - len(places))
+
+
+def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
+    # A person's note that was raised stands or falls with the program's note that contradicts it.
+    return (one.trust is not None and one.trust.raised) or cut.passes(ranking.score(one), _channels(one))
+
+
+def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:
+    """The results without persons' notes that were raised above a program's note which is not relevant itself."""
+    ids = {one.row.memory_id for one in places}
+    return [one for one in places if one.trust is None or not one.trust.raised or one.trust.other_id in ids]
+
+
+def _held_back(
+    one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], in_view: Mapping[str, str]
+) -> HeldBack:
+    memory_id = one.row.memory_id
+    return HeldBack(
+        memory_id=memory_id,
+        title=shown[one.memory.best.number].title,
+        score=ranking.score(one),
+        tokens=sum(ranking.rows[number].token_count for number in _shown_passages(one)),
+        given_by=in_view[memory_id] or None,
+    )
+
+
+def _budget(request: SearchRequest) -> int | None:
+    """What the caller's context still has room for."""
+    return None if request.token_budget is None else max(request.token_budget - request.tokens_used, 0)
+
+
+def _best_first(fresh: Sequence[Ranked], ranking: Ranking) -> dict[str, list[int]]:
+    """The positions of each memory's passages."""
+    return {
+        one.row.memory_id: [ranking.rows[passage.number].position for passage in one.memory.ranked] for one in fresh
+    }
+
+
+def _shown_passages(one: Ranked) -> list[int]:
+    return [passage.number for passage in one.memory.ranked[:PASSAGES]]
+
+
+def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], *, explain: bool) -> Hit:
+    memory, told = one.row.memory, shown[one.memory.best.number]
+    return Hit(
+        memory_id=memory.id,
+        rank=rank,
+        score=ranking.score(one),
+        title=told.title,
+        passages=_passages(one, ranking, shown),
+        tier=Tier(memory.tier),
+        folder=memory.folder,
+        rel_path=told.rel_path,
+        tags=tuple(memory.tags),
+        channels=_channels(one),
+        updated_at=told.updated_at,
+        superseded_at=told.superseded_at,
+        author=told.author,
+        contradicts=ranking.contradictions.contradicts(memory.id),
+        contradicted_by=ranking.contradictions.contradicted_by(memory.id),
+        explanation=explain_hit(one, ranking) if explain else None,
+    )
+
+
+def _passages(one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage]) -> tuple[HitPassage, ...]:
+    rows = sorted((ranking.rows[number] for number in _shown_passages(one)), key=lambda row: row.position)
+    return tuple(
+        HitPassage(
+            position=row.position,
+            text=shown[row.number].text,
+            heading_path=shown[row.number].heading_path,
+            tokens=row.token_count,
+        )
+        for row in rows
+    )
+
+
+def _channels(one: Ranked) -> tuple[Channel, ...]:
+    """Which channels found any of its passages."""
+    if len(one.memory.ranked) == 1:
+        return one.memory.best.channels
+    found = {channel for passage in one.memory.ranked for channel in passage.channels}
+    return tuple(in_channel_order(found))
