@@ -62,10 +62,19 @@ def test_what_a_script_needs_stays(text: str) -> None:
 
 # An escape sequence goes with its letters and digits ("\x1b[31m"), so texts with one are not among these.
 @given(st.text(st.characters(exclude_characters="\x1b\x9b")))
-def test_taking_out_twice_is_taking_out_once_and_loses_no_letter(text: str) -> None:
+def test_taking_out_twice_is_taking_out_once(text: str) -> None:
     once = strip_hidden(text, "body", [])
     assert strip_hidden(once, "body", []) == once
-    assert [one for one in once if one.isalnum()] == [one for one in text if one.isalnum()]
+
+
+@given(st.text(st.characters(exclude_characters="\x1b\x9b")))
+def test_no_letter_is_lost_outside_escape_sequences(text: str) -> None:
+    once = strip_hidden(text, "body", [])
+    assert [letter for letter in once if letter.isalnum()] == [letter for letter in text if letter.isalnum()]
+
+
+def test_an_escape_sequence_goes_with_its_parameters() -> None:
+    assert strip_hidden("a\x9b31mb", "body", []) == "ab"
 
 
 def test_every_field_is_looked_at_and_a_clean_draft_is_left_alone() -> None:
