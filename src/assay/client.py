@@ -55,6 +55,7 @@ from assay.records.analysis import Aggregates, Analysis, Patterns
 from assay.records.audit_log import AuditChains, AuditPage
 from assay.records.datasets import DatasetOverview
 from assay.records.flags import FlagList, FlagState
+from assay.records.gate_results import GateResult
 from assay.records.learning import AnswerRating, RecordedEvents, Validated
 from assay.records.memory_list import HealthReport
 from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
@@ -327,6 +328,13 @@ class Client:
     def compare(self, control: str, treatment: str, *, seed: int = 0) -> ComparisonResult:
         """Compare two runs over the same cases, each by its id or name."""
         return self._call(run_verbs.COMPARE, control=control, treatment=treatment, seed=seed)
+
+    def gate(self, run: str = "latest", *, baseline: str | None = None, **more: Any) -> GateResult:
+        """Hold a run against its floors and a baseline, each run by its id or name.
+
+        `more` are further fields of the request: strict, metric, allow_lost and seed.
+        """
+        return self._call(run_verbs.GATE, run=run, baseline=baseline, **more)
 
     def datasets(self) -> DatasetList:
         """Return the datasets that come with Assay and those that were imported."""

@@ -546,6 +546,38 @@ PROMPTS = (
         ),
     ),
 )
+GATING = (
+    Examples(
+        "run.gate",
+        (
+            Example(given={"run": "<auto>"}, argv=("gate", "<auto>", "--no-baseline")),
+            Example(
+                given={
+                    "run": "poor one",
+                    "baseline": "<auto>",
+                    "strict": True,
+                    "metric": "ndcg@10",
+                    "allow_lost": 1,
+                    "seed": 7,
+                },
+                argv=(
+                    *("gate", "poor one"),
+                    *("--baseline", "<auto>"),
+                    "--strict",
+                    *("--metric", "ndcg@10"),
+                    *("--allow-lost", "1"),
+                    *("--seed", "7"),
+                ),
+            ),
+            Example(given={"run": "<auto>", "baseline": "<deep>"}, argv=("gate", "<auto>", "--baseline", "<deep>")),
+            Example(
+                given={"run": "<auto>", "metric": "recall@77"},
+                argv=("gate", "<auto>", "--no-baseline", "--metric", "recall@77"),
+            ),
+            Example(given={"run": "run_none"}, argv=("gate", "run_none", "--no-baseline")),
+        ),
+    ),
+)
 HEALTH = (Examples("memory.health", (Example(given={}, argv=("health",)),)),)
 READING = (
     Examples(
@@ -1131,6 +1163,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *AUDITING,
         *DATASETS,
         *FLAGS,
+        *GATING,
         *HEALTH,
         *JUDGMENTS,
         *MAINTENANCE,

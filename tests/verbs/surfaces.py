@@ -63,6 +63,7 @@ ONCE: Mapping[str, tuple[str, ...]] = {"Research": ("builtin", "evaluate")}
 FUNCTIONS: Mapping[str, Callable[[Given], Any]] = {
     "run.start": lambda given: _evaluate(**given),
     "run.compare": lambda given: _compare(**given),
+    "run.gate": lambda given: assay.gate(**{"baseline": None, **given}).result(),
 }
 """Verbs that in Python are functions: how each is called, with its result as the other surfaces give it."""
 
@@ -297,8 +298,10 @@ def surfaces_of(verb: Verb[Any, Any], *, person: bool) -> dict[str, Call]:
 @contextmanager
 def place_at(folder: Path, db: str) -> Iterator[Place]:
     """Open a store, and a server before it, that every surface reaches."""
-    toml = '[embedder]\nkind = "none"\n[runs]\nfolder = "{0}/runs"\n[datasets]\nfolder = "{0}/datasets"\n'
-    (folder / "assay.toml").write_text(toml.format(folder))
+    # All of them, also where PostgreSQL's would lie with the user's data, which is another place in each test.
+    folders = ("runs", "datasets", "checkpoints", "archives")
+    named = "".join(f'[{name}]\nfolder = "{folder}/{name}"\n' for name in folders)
+    (folder / "assay.toml").write_text(f'[embedder]\nkind = "none"\n{named}')
     with configured_at(folder):
         settings = settings_at(folder).change(db=db, embedder="none")
         files = make_files(folder)

@@ -19,7 +19,7 @@
 | `prompts` | list, show, write, use, split and compare versions of prompts |
 | `reading` | show, list, folders, erase |
 | `research` | ask, retry, rate an answer, show and list what was asked |
-| `runs` | start a run, list runs, show one, compare two |
+| `runs` | start a run, list runs, show one, compare two, judge one by the gate |
 | `searching` | search, context, match triggers |
 | `sessions` | sessions, the log of searches, how tasks begin and end |
 | `usage` | validate, record what was read or written |

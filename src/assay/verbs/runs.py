@@ -18,6 +18,7 @@ from assay.access import acts
 from assay.clock import Clock
 from assay.errors import RunFailed, RunNotFound, ServerBusy
 from assay.records import EvalResult, Mode
+from assay.records.gate_results import GateResult
 from assay.records.run_results import ComparisonResult, ListedRun, RunSummary
 from assay.verbs.fields import NAME, NO_PATH, Whole
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
@@ -103,6 +104,43 @@ class CompareRunsRequest(Request):
             description="The run to look at, by its id or name, or latest; not a path.",
         ),
     ]
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
+
+
+class GateRunRequest(Request):
+    """Which run may go in, and what it is held against."""
+
+    run: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run to judge, by its id or name, or latest; not a path.",
+        ),
+    ] = "latest"
+    baseline: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=NO_PATH,
+            description="The run it is held against, by its id or name; not a path. Left out: ask only what needs no "
+            "baseline, such as floors.",
+        ),
+    ] = None
+    # Not strict, here and below: in an address everything is text.
+    strict: Annotated[bool, Field(description="Any drop beyond what is allowed fails, noise or not.")] = False
+    metric: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="The one metric that decides. Left out: as the settings say, else every metric, corrected by "
+            "Holm.",
+        ),
+    ] = None
+    allow_lost: Annotated[int, Field(ge=0, le=1_000_000, description="Cases that may be lost.")] = 0
     seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
 
 
@@ -218,6 +256,22 @@ def compare(caller: Caller, request: CompareRunsRequest) -> ComparisonResult:
     return compare_two(control, treatment, seed=request.seed).result()
 
 
+def gate(caller: Caller, request: GateRunRequest) -> GateResult:
+    """Hold a finished run of this tenant against its floors and a baseline."""
+    from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - numpy only when judging
+
+    settings, shelf = caller.settings, caller.shelf
+    options = GateOptions(
+        strict=request.strict,
+        lost=request.allow_lost,
+        floors=settings.floors,
+        metric=request.metric or settings.gate_metric or None,
+        seed=request.seed,
+    )
+    baseline = None if request.baseline is None else shelf.read_run(request.baseline)
+    return judge(shelf.read_run(request.run), baseline, options).result()
+
+
 START = Verb(
     name="run.start",
     summary="Run Assay over a dataset with known answers and measure how well it finds them, with intervals.",
@@ -274,5 +328,17 @@ COMPARE = Verb(
     client="compare",
     python="compare",
 )
+GATE = Verb(
+    name="run.gate",
+    summary="Hold a run against its floors and a baseline: pass, fail, or inconclusive, with a sentence for each rule.",
+    act=acts.RUN_READ,
+    request=GateRunRequest,
+    result=GateResult,
+    call=gate,
+    http=HttpRoute("GET", "/api/runs/gate", (404, 409)),
+    command="gate",
+    client="gate",
+    python="gate",
+)
 
-FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE))
+FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE))

@@ -11,6 +11,7 @@ from assay.evaluation.gating import Question, Status
 from assay.evaluation.gating.baseline_rules import judge_latency
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
+from assay.records.fields import plain
 
 
 def timed(factor: float, cases: int = 60, host: str = "here", spread: float = 0.0) -> Reading:
@@ -34,7 +35,7 @@ def test_times_of_nothing_are_compared_too() -> None:
     nothing, something = timed(0.0), timed(1.0)
     assert judged(nothing, nothing).status is Status.PASS
     assert judged(nothing, something).status is Status.FAIL
-    json.dumps(judged(nothing, something).as_json(), allow_nan=False)
+    json.dumps(plain(judged(nothing, something)), allow_nan=False)
 
 
 def test_another_host_says_nothing() -> None:

@@ -20,6 +20,7 @@ from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.self_test import self_test
 from assay.formats.grid import grid
+from assay.verbs import runs as run_verbs
 
 BaselineOption = Annotated[
     str, typer.Option("--baseline", "-b", metavar="FILE|RUN", help="What the run is held against.")
@@ -97,7 +98,7 @@ def register(app: typer.Typer) -> None:
             if summary and chosen is None:
                 step_summary()  # raises: there is none
             verdict = _judged(lookup(surface, runs), run, against, options(), outputs)
-        surface.result(verdict.as_json(), _shown(verdict, verbose=surface.common.verbose))
+        surface.show(run_verbs.GATE, verdict.result(), _shown(verdict, verbose=surface.common.verbose))
         surface.caveats(verdict.caveats)
         raise typer.Exit(verdict.exit_code)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, BadValue
@@ -17,7 +16,8 @@ from assay.evaluation.judged_scores import untrusted
 from assay.evaluation.run_metrics import named_floors
 from assay.metrics.spec import MetricSpec
 from assay.records import values
-from assay.records.fields import require
+from assay.records.fields import plain, require
+from assay.records.gate_results import GateResult, RuleVerdict, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
     from assay.evaluation.readings import Reading
     from assay.records.run_results import Caveat
     from assay.statistics import Rules
+
+__all__ = [
+    "EXIT_CODES",
+    "FAILURE_CEILINGS",
+    "GateOptions",
+    "Question",
+    "RuleVerdict",
+    "Status",
+    "Verdict",
+    "beyond",
+    "refused",
+    "told",
+    "word",
+]
 
 # --- Bounds are inclusive, with a tolerance for rounding ---
 
@@ -40,47 +54,7 @@ def beyond(value: float, bound: float) -> bool:
 # One failed rule fails the gate. Without a failure, one rule that could not be decided leaves it `inconclusive`, which
 # is never a pass.
 
-
-class Status(StrEnum):
-    """How a rule, or the whole gate, came out."""
-
-    PASS = "pass"  # noqa: S105 - no password
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-    """It cannot be decided with what was measured."""
-    NOT_APPLICABLE = "not_applicable"
-    """The question does not arise."""
-
-
 EXIT_CODES = {Status.PASS: 0, Status.FAIL: 1, Status.INCONCLUSIVE: 2}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleVerdict:
-    """One rule about one thing."""
-
-    rule: str
-    about: str = ""
-    """The metric, rate or channel; empty when the rule speaks of the whole run."""
-    status: Status
-    sentence: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-    """The numbers behind the sentence."""
-
-    @property
-    def title(self) -> str:
-        """The rule and what it is about."""
-        return f"{self.rule} {self.about}".strip()
-
-    def as_json(self) -> dict[str, object]:
-        """The one shape of a rule's verdict on every surface."""
-        return {
-            "rule": self.rule,
-            "about": self.about,
-            "status": self.status.value,
-            "sentence": self.sentence,
-            "evidence": dict(self.evidence),
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,17 +92,22 @@ class Verdict:
         """The rules that came out so."""
         return tuple(one for one in self.rules if one.status is status)
 
-    def as_json(self) -> dict[str, object]:
-        """The one shape of a verdict on every surface."""
-        return {
-            "status": self.status.value,
-            "passed": self.passed,
-            "run": self.run,
-            "baseline": self.baseline,
-            "dataset": self.dataset,
-            "rules": [one.as_json() for one in self.rules],
-            "caveats": [caveat.as_json() for caveat in self.caveats],
-        }
+    def result(self) -> GateResult:
+        """Return the verdict as every surface shows it."""
+        return GateResult(
+            status=self.status,
+            passed=self.passed,
+            run=self.run,
+            baseline=self.baseline,
+            dataset=self.dataset,
+            rules=self.rules,
+            caveats=self.caveats,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same in JSON's own types."""
+        shown: dict[str, Any] = plain(self.result())
+        return shown
 
     def __repr__(self) -> str:
         return "\n".join(f"{word(one.status):<12}  {one.sentence}" for one in told(self))
