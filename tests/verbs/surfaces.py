@@ -49,6 +49,8 @@ TIMING = ("_ms", "_minutes", "quality_proxy_score")
 """Ends of names of fields that depend on how long a step took."""
 _WAITING = re.compile(r"\b[\d,]+ waiting")
 """How many lines of the query log are not written yet, which depends on the moment."""
+_SCHEMA = re.compile(r"\bassay_before_rs_[0-9a-z]{26}\b")
+"""Where PostgreSQL keeps the state from before a restore."""
 _HEAD = re.compile(r"^[0-9a-f]{64}$")
 """The hash with which the log of a tenant ends: every entry has random salt."""
 CALLERS = (PRINCIPAL, "local")
@@ -169,6 +171,7 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         datetime.fromisoformat(value)
         return "<time>"
     value = TOKEN_SHAPE.sub("<token>", _HEAD.sub("<head>", value))
+    value = _SCHEMA.sub("<schema>", value)
     value = _WAITING.sub("<some> waiting", value)
     return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
 
