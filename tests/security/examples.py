@@ -23,7 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind", "origin",
     "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
-    "action", "all_tenants",
+    "action", "all_tenants", "version", "strict", "metric", "allow_lost",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -43,6 +43,8 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
     "tags": lambda has: has.canary("tag"),
     "control": lambda has: has.run_id,
     "treatment": lambda has: has.run_id,
+    "run": lambda has: has.run_id,
+    "baseline": lambda has: has.run_id,
     "actor": lambda has: has.canary("token"),
     "target": lambda has: has.spare_token_id,
     "first": lambda _: "0",
