@@ -2,7 +2,8 @@
 
 `reference/cli.md` comes from the commands' own help, `settings.md` from the table of settings, `errors.md` from the
 error tree, `tables.md` from the schema, `mcp.md` from the table of tools, `http.md` from the routes of the API,
-`acts.md` from the table of acts, the import table of `architecture.md` from what the test enforces.
+`acts.md` from the table of acts, the import table of `architecture.md` from what the test enforces, its walks from
+`docs/walks.py`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from assay.metrics.catalog import reference_markdown
 from assay.server.routers import RESOURCES
 from assay.settings import APPROVALS, KNOWN, Approval, fit_to_show
 from assay.storage.tables import metadata
+from docs.walks import SOURCE, WALKS, Walk
 
 DOCS = Path(__file__).parent
 MADE = "<!-- Made by `make docs`. Do not edit. -->"
-BEGIN, END = "<!-- import table -->", "<!-- end of import table -->"
 
 
 def pages() -> dict[Path, str]:
@@ -221,14 +222,40 @@ def _mcp() -> str:
 
 
 def _architecture() -> str:
-    before, _, rest = (DOCS / "architecture.md").read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    page = _replace_section(page, "import table", _import_table())
+    return _replace_section(page, "walks", "\n".join(_walk(walk) for walk in WALKS))
+
+
+def _replace_section(page: str, name: str, text: str) -> str:
+    """Return a page with a new text between the two comments that mark a section."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{MADE}\n\n{text.strip()}\n{end}{after}"
+
+
+def _import_table() -> str:
     rows = ["| folder | what it is for | may import |", "| --- | --- | --- |"]
     for layer in LAYERS:
         allowed = ", ".join(f"`{name}`" for name in sorted(layer.may_import)) or "-"
         rows.append(f"| `{layer.name}` | {layer.purpose} | {allowed} |")
     rows.append(f"\nOpen to all: {', '.join(f'`{name}`' for name in sorted(OPEN_TO_ALL))}.")
-    return f"{before}{BEGIN}\n{MADE}\n\n" + "\n".join(rows) + f"\n{END}{after}"
+    return "\n".join(rows)
+
+
+def _walk(walk: Walk) -> str:
+    """Return the steps of a walk as a table, each with a link to its line."""
+    folders = " → ".join(f"`{layer}`" for layer in walk.layers)
+    lines = [f"### {walk.title}: {walk.begins_with}\n", f"Folders, in the order they are entered: {folders}.\n"]
+    lines += ["| step | file and line | function | called by | what happens |", "| --- | --- | --- | --- | --- |"]
+    for number, step in enumerate(walk.steps):
+        inner = step.path.relative_to(SOURCE / "assay").as_posix()
+        place = f"[{inner}:{step.line()}](../src/assay/{inner}#L{step.line()})"
+        caller = walk.caller_of(number)
+        calls = "" if caller is None else str(walk.steps.index(caller) + 1)
+        lines.append(f"| {number + 1} | {place} | `{step.name}` | {calls} | {step.does} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
