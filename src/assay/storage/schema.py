@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, event, inspect, text
 
-from assay.errors import MigrationFailed, SchemaChanged, SchemaTooNew, StoreCorrupt
+from assay.errors import MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
 from assay.extras import UPGRADE_COMMAND
 
 VERSION_TABLE = "schema_version"
 _VERSION = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608 - a constant
+_SET_VERSION = text(f"UPDATE {VERSION_TABLE} SET version_num = :version")  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +33,10 @@ class Schema:
 
 CURRENT = Schema(scripts=Path(__file__).parent / "migrations", newest="0013")
 """The schema this program writes; a test holds `newest` to the last file under `migrations/versions`."""
+FIRST = "0013"
+"""The revision of the first file under `migrations/versions`, which makes every table of a new store."""
+OLDEST = "0008"
+"""The revision that version 0.1 wrote: the oldest one that is brought up to date."""
 
 
 def revision(connection: Connection, *, within: str | None = None) -> str | None:
@@ -48,11 +53,16 @@ def revision(connection: Connection, *, within: str | None = None) -> str | None
 
 
 def check_known(found: str, place: str, schema: Schema = CURRENT) -> None:
-    """Refuse a schema of a newer program before anything is touched."""
+    """Refuse a schema of a newer program, or one older than version 0.1, before anything is touched."""
     if found > schema.newest:
         raise SchemaTooNew(
             f"{place} has schema {found}; this Assay knows up to {schema.newest}",
             remedy=f"Upgrade Assay (`{UPGRADE_COMMAND}`), or restore a checkpoint made before the upgrade.",
+        )
+    if found < OLDEST:
+        raise SchemaTooOld(
+            f"{place} has schema {found}; the oldest one that this Assay reads is {OLDEST}, of version 0.1",
+            remedy="Open it once with Assay 0.1, which brings it to that schema, then open it again with this version.",
         )
 
 
@@ -124,12 +134,17 @@ def _take_steps(connection: Connection, place: str, schema: Schema, within: str 
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
     from alembic.script import ScriptDirectory  # noqa: PLC0415
 
+    from assay.storage.migrations import older_stores  # noqa: PLC0415
+
     directory = ScriptDirectory(str(schema.scripts))
     done: list[str] = []
+    found = revision(connection, within=within)
+    # A checkpoint of an earlier revision asks for tables of that revision.
+    wanted = max(schema.newest, FIRST)
     context = MigrationContext.configure(
         connection,
         opts={
-            "fn": lambda heads, _: directory._upgrade_revs(schema.newest, heads),  # noqa: SLF001 - what alembic's own upgrade passes
+            "fn": lambda heads, _: directory._upgrade_revs(wanted, heads),  # noqa: SLF001 - what alembic's own upgrade passes
             "version_table": VERSION_TABLE,
             "version_table_schema": within,
             "transactional_ddl": True,
@@ -138,7 +153,15 @@ def _take_steps(connection: Connection, place: str, schema: Schema, within: str 
     )
     try:
         with Operations.context(context):
+            if found is not None and found < FIRST:
+                older_stores.upgrade(found)
+                connection.execute(_SET_VERSION, {"version": FIRST})
+                done.append(FIRST)
             context.run_migrations()
+            if schema.newest < FIRST:
+                older_stores.undo(schema.newest)
+                connection.execute(_SET_VERSION, {"version": schema.newest})
+                done[:] = [schema.newest]
     except Exception as problem:
         failed = f"after step {done[-1]}" if done else "at its first step"
         raise MigrationFailed(
