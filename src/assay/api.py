@@ -44,11 +44,13 @@ from assay.records import (
     Why,
 )
 from assay.records import datasets as records_of_datasets
+from assay.records.flags import VoteKind
 from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import flags as flag_verbs
+from assay.verbs import ladder as ladder_verbs
 from assay.verbs import maintenance as maintenance_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import prompts as prompt_verbs
@@ -66,7 +68,8 @@ if TYPE_CHECKING:
     from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
     from assay.records.analysis import Aggregates, Analysis, Patterns
     from assay.records.audit_log import AuditChains, AuditPage
-    from assay.records.flags import FlagList, FlagState
+    from assay.records.flags import FlagList, FlagState, LadderStep
+    from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
     from assay.records.learning import AnswerRating, RecordedEvents, Validated
     from assay.records.maintenance import (
         BroughtBack,
@@ -377,6 +380,42 @@ class Memory:
     def review_flag(self, name: str) -> FlagState:
         """Say that you have looked at what a flag did, so that it may act."""
         return self._call(flag_verbs.REVIEW, name=name)
+
+    def changes(self) -> LadderList:
+        """Return every change that took a step on the ladder, with its last one."""
+        return self._call(ladder_verbs.LIST)
+
+    def change(self, feature_id: str) -> LadderPage:
+        """Return everything known of a change: its steps, its test, and the four conditions of graduation."""
+        return self._call(ladder_verbs.SHOW, feature_id=feature_id)
+
+    def begin_test(self, feature_id: str, kind: VoteKind | str = VoteKind.PAIRED) -> TrialState:
+        """Begin a sequential test of a flag, or a new attempt after one that ended."""
+        return self._call(ladder_verbs.BEGIN, feature_id=feature_id, kind=kind)
+
+    def pause_test(self, feature_id: str, why: str | None = None) -> TrialState:
+        """Stop taking votes; `why` is kept."""
+        return self._call(ladder_verbs.PAUSE, feature_id=feature_id, why=why)
+
+    def resume_test(self, feature_id: str) -> TrialState:
+        """Go on with a paused test and the votes it has."""
+        return self._call(ladder_verbs.RESUME, feature_id=feature_id)
+
+    def collect_votes(self, feature_id: str) -> CollectedVotes:
+        """Turn what was seen since the last time into votes, and decide what can be decided."""
+        return self._call(ladder_verbs.COLLECT, feature_id=feature_id)
+
+    def graduate(self, feature_id: str) -> LadderStep:
+        """Give a change to everybody; refused while one of the four conditions does not hold."""
+        return self._call(ladder_verbs.GRADUATE, feature_id=feature_id)
+
+    def roll_back(self, feature_id: str, why: str | None = None) -> LadderStep:
+        """Set a flag back to what it was before it graduated; `why` is kept."""
+        return self._call(ladder_verbs.ROLL_BACK, feature_id=feature_id, why=why)
+
+    def watch_changes(self) -> WatchedChanges:
+        """Look after every change that has graduated, and take back what breaks a guardrail."""
+        return self._call(ladder_verbs.WATCH)
 
     def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
         """Return one page of sessions, those with the newest searches first."""

@@ -41,7 +41,7 @@ def test_a_change_goes_up_and_one_page_tells_of_it(run: Run, tmp_path: Path) -> 
     assert page["test"]["treatment_better"] is None
     assert "P(treatment wins more often) no votes yet" in run("ladder", "show", FLAG).out
     assert "Graduation" in run("ladder", "show", FLAG).out
-    assert run("ladder", "list", "--json").json[0]["feature_id"] == FLAG
+    assert run("ladder", "list", "--json").json["changes"][0]["feature_id"] == FLAG
     assert run("ladder", "pause", FLAG).out == f"Attempt 1 at {FLAG} is paused.\n"
     assert run("ladder", "resume", FLAG).out == f"Attempt 1 at {FLAG} goes on, with its 0 votes.\n"
 
@@ -69,7 +69,10 @@ def test_searches_are_replayed_on_both_sides(run: Run, tmp_path: Path) -> None:
     ("arguments", "why"),
     [
         (("ladder", "show", "nope"), "there is no flag 'nope'"),
-        (("ladder", "begin", FLAG, "--kind", "sideways"), "--kind 'sideways' is not known"),
+        (
+            ("ladder", "begin", FLAG, "--kind", "sideways"),
+            "kind: input should be 'paired', 'interleaved' or 'split', not 'sideways'",
+        ),
         (("ladder", "collect", FLAG), "no test of 'docscore_aggregation' was ever begun"),
         (("ladder", "rollback", FLAG), "has not graduated"),
     ],

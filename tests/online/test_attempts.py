@@ -81,7 +81,7 @@ def test_repeated_searches_are_counted_once_however_often_votes_are_collected(on
         for place in range(8):
             trials.vote(online.scope, FLAG, f"query {place % 2}", 0.1, arm=Arm.BOTH, query_id=f"eq_{place}")
     standing = trials.standing(online.scope, FLAG, rng=np.random.default_rng(0))
-    assert (standing.test.sample_count, standing.repeats) == (2, 6)
+    assert (standing.votes, standing.repeats) == (2, 6)
     trials.vote(online.scope, FLAG, "Query 1", 0.1, arm=Arm.BOTH)
     assert trials.standing(online.scope, FLAG, rng=np.random.default_rng(0)).repeats == 7
 

@@ -12,10 +12,11 @@ from tests.online.conftest import Online
 from assay.errors import InputError
 from assay.evaluation.running.runner import share_held
 from assay.flags import known
-from assay.online.graduation import Gains, GraduationEvidence, Sides, all_hold, conditions
+from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
 from assay.records import AbTestStatus, LoggedQuery, Origin
 from assay.records.flags import Arm, StepOutcome, VoteKind
+from assay.records.ladder import Sides
 
 FLAG = "docscore_aggregation"
 GAINS = Gains(queries=120, mean=0.05, low=0.01)
@@ -97,8 +98,8 @@ def test_a_better_change_is_recommended_once_and_graduates_when_a_person_says_so
     assert graduated.detail["percent_before"] == 0
     assert online.engine.flag_states(scope)[FLAG].percent == 100
     page = ladder.page(scope, FLAG, rng=np.random.default_rng(0))
-    assert page.standing is not None
-    assert page.standing.test.status is AbTestStatus.GRADUATED
+    assert page.test is not None
+    assert page.test.status is AbTestStatus.GRADUATED
     assert [one.outcome for one in page.steps] == [
         StepOutcome.PASSED,
         StepOutcome.BEGUN,

@@ -9,9 +9,10 @@ import pytest
 from tests.online.conftest import Online
 
 from assay.errors import InputError
-from assay.online.trials import TrialStanding, VoteResult
+from assay.online.trials import VoteResult
 from assay.records import AbTestStatus
 from assay.records.flags import Arm, VoteKind
+from assay.records.ladder import TrialStanding
 from assay.statistics.online_tests import FEWEST_PER_ARM
 
 FLAG = "mmr"
@@ -50,7 +51,8 @@ def test_six_to_one_decides_nothing(online: Online) -> None:
     assert voted.decision is None
     assert voted.test.status is AbTestStatus.RUNNING
     shown = standing(online)
-    assert shown.ratio_p == pytest.approx(0.125)
+    assert shown.split is not None
+    assert shown.split.p == pytest.approx(0.125)
     assert shown.withheld.startswith(f"No decision before each side has {FEWEST_PER_ARM} votes: 6 votes of the control")
 
 
@@ -81,15 +83,15 @@ def test_the_chance_that_treatment_is_ahead_compares_outcomes_not_the_size_of_th
     order = np.random.default_rng(3).permutation(len(votes))
     vote(online, [votes[place] for place in order])
     shown = standing(online)
-    assert shown.chance is not None
+    assert shown.treatment_better is not None
     assert shown.mean is not None
-    assert shown.chance_label == "P(treatment's mean outcome is higher)"
+    assert shown.treatment_better_means == "P(treatment's mean outcome is higher)"
     if expected == "treatment":
-        assert shown.chance > 0.99
+        assert shown.treatment_better > 0.99
     elif expected == "control":
-        assert shown.chance < 0.01
+        assert shown.treatment_better < 0.01
     else:
-        assert shown.chance == pytest.approx(0.5, abs=0.02)
+        assert shown.treatment_better == pytest.approx(0.5, abs=0.02)
         assert shown.mean == pytest.approx(0.0)
 
 
@@ -105,15 +107,15 @@ def test_a_side_without_votes_leaves_gain_and_chance_open(online: Online) -> Non
     begin(online)
     vote(online, [(TREATMENT, 1.0)] * 3)
     shown = standing(online)
-    assert (shown.mean, shown.interval, shown.chance) == (None, None, None)
+    assert (shown.mean, shown.interval, shown.treatment_better) == (None, None, None)
 
 
 def test_a_paired_test_without_votes_says_nothing_of_who_wins(online: Online) -> None:
     online.ladder.trials.begin(online.scope, "docscore_aggregation", kind=VoteKind.PAIRED)
     shown = online.ladder.trials.standing(online.scope, "docscore_aggregation", rng=np.random.default_rng(0))
-    assert shown.chance is None
-    assert shown.chance_label == "P(treatment wins more often)"
-    assert shown.ratio is None
+    assert shown.treatment_better is None
+    assert shown.treatment_better_means == "P(treatment wins more often)"
+    assert shown.split is None
 
 
 def test_a_paused_test_is_resumed_with_its_votes(online: Online) -> None:

@@ -103,6 +103,7 @@ BODIES: Mapping[str, Example] = {
     },
     "PUT /api/flags/{name}": lambda _: {"percent": 0},
     "POST /api/flags/{name}/review": lambda _: {},
+    "POST /api/tests/watch": lambda _: {},
     "POST /api/tests/{feature_id}/begin": lambda _: {"kind": "paired"},
     "POST /api/tests/{feature_id}/pause": lambda _: {"why": "by the matrix"},
     "POST /api/tests/{feature_id}/rollback": lambda _: {"why": "by the matrix"},

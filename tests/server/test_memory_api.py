@@ -160,7 +160,7 @@ def test_flags_are_switched_and_their_tests_begun(client: TestClient) -> None:
     assert sent(client, f"/api/tests/{FLAG}/collect", {})["votes"] == 0
     assert client.post(f"/api/tests/{FLAG}/graduate").status_code == 422
     assert sent(client, f"/api/tests/{FLAG}/pause", {"why": "enough"})["status"] == "paused"
-    assert [one["feature_id"] for one in client.get("/api/tests").json()["tests"]] == [FLAG]
+    assert [one["feature_id"] for one in client.get("/api/tests").json()["changes"]] == [FLAG]
     assert client.get("/api/flags/nope").status_code == 404
 
 

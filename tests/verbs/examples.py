@@ -17,9 +17,14 @@ from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
 from assay.evaluation.labelling import keep_grades
 from assay.memory import retention
+from assay.online.graduation import Gains
+from assay.online.ladder import OfflineEvidence
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
+from assay.records.flags import Arm, VoteKind
+from assay.records.ladder import Sides
 from assay.settings import Settings
 from assay.testing import note
+from assay.wiring import ladder_of
 from assay.wiring.research import open_research
 from assay.wiring.stores import sign_ins_of
 
@@ -575,6 +580,146 @@ GATING = (
                 argv=("gate", "<auto>", "--no-baseline", "--metric", "recall@77"),
             ),
             Example(given={"run": "run_none"}, argv=("gate", "run_none", "--no-baseline")),
+        ),
+    ),
+)
+FEATURE = "docscore_aggregation"
+OFFLINE = OfflineEvidence(
+    dataset="house",
+    control_run="run_a",
+    treatment_run="run_b",
+    gains=Gains(queries=200, mean=0.05, low=0.02),
+    constitutional=Sides(control=1.0, treatment=1.0, n=50),
+    latency_p95_ms=Sides(control=10.0, treatment=10.0, n=50),
+    own_share=1.0,
+)
+
+
+def begin_test(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Write down an offline gain, begin a paired test, and cast a few votes."""
+    ladder = ladder_of(engine)
+    ladder.offline(scope, FEATURE, OFFLINE)
+    ladder.trials.begin(scope, FEATURE, kind=VoteKind.PAIRED)
+    for place, difference in enumerate((0.3, -0.1, 0.2)):
+        ladder.trials.vote(scope, FEATURE, f"query {place}", difference, arm=Arm.BOTH)
+    return {}
+
+
+def begin_split(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Begin a split test whose sides got votes."""
+    engine.flags.turn(engine.store, scope, FEATURE, "50%")
+    trials = ladder_of(engine).trials
+    trials.begin(scope, FEATURE, kind=VoteKind.SPLIT)
+    for place in range(12):
+        arm, outcome = (Arm.TREATMENT, 0.6) if place % 2 else (Arm.CONTROL, -0.4)
+        trials.vote(scope, FEATURE, f"query {place}", outcome, arm=arm)
+    return {}
+
+
+def pause_test(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Begin a test and pause it."""
+    begin_test(engine, scope, notes)
+    ladder_of(engine).trials.pause(scope, FEATURE, "for lunch")
+    return {}
+
+
+def win_test(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let a change earn its place."""
+    begin_test(engine, scope, notes)
+    for place in range(3, 90):
+        ladder_of(engine).trials.vote(scope, FEATURE, f"query {place}", 0.3, arm=Arm.BOTH)
+    return {}
+
+
+def graduate_change(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Give a change to everybody."""
+    win_test(engine, scope, notes)
+    ladder_of(engine).graduate(scope, FEATURE)
+    return {}
+
+
+OF_FEATURE: dict[str, Any] = {"feature_id": FEATURE}
+LADDER = (
+    Examples(
+        "ladder.list",
+        (
+            Example(given={}, argv=("ladder", "list"), prepare=begin_test),
+            Example(given={}, argv=("ladder", "list")),
+        ),
+    ),
+    Examples(
+        "ladder.show",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "show", FEATURE), prepare=begin_test),
+            Example(given=OF_FEATURE, argv=("ladder", "show", FEATURE), prepare=begin_split),
+            Example(given=OF_FEATURE, argv=("ladder", "show", FEATURE)),
+            Example(given={"feature_id": "none"}, argv=("ladder", "show", "none")),
+        ),
+    ),
+    Examples(
+        "ladder.begin",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "begin", FEATURE)),
+            Example(
+                given={**OF_FEATURE, "kind": "interleaved"}, argv=("ladder", "begin", FEATURE, "--kind", "interleaved")
+            ),
+            Example(given={**OF_FEATURE, "kind": "split"}, argv=("ladder", "begin", FEATURE, "--kind", "split")),
+            Example(given={**OF_FEATURE, "kind": "sideways"}, argv=("ladder", "begin", FEATURE, "--kind", "sideways")),
+            Example(given=OF_FEATURE, argv=("ladder", "begin", FEATURE), prepare=begin_test),
+        ),
+    ),
+    Examples(
+        "ladder.pause",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "pause", FEATURE), prepare=begin_test),
+            Example(
+                given={**OF_FEATURE, "why": "for lunch"},
+                argv=("ladder", "pause", FEATURE, "--why", "for lunch"),
+                prepare=begin_test,
+            ),
+            Example(given={**OF_FEATURE, "why": ""}, argv=("ladder", "pause", FEATURE, "--why", "")),
+            Example(given=OF_FEATURE, argv=("ladder", "pause", FEATURE)),
+        ),
+    ),
+    Examples(
+        "ladder.resume",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "resume", FEATURE), prepare=pause_test),
+            Example(given=OF_FEATURE, argv=("ladder", "resume", FEATURE), prepare=begin_test),
+        ),
+    ),
+    Examples(
+        "ladder.collect",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "collect", FEATURE), prepare=begin_test),
+            Example(given=OF_FEATURE, argv=("ladder", "collect", FEATURE), prepare=win_test),
+            Example(given=OF_FEATURE, argv=("ladder", "collect", FEATURE)),
+        ),
+    ),
+    Examples(
+        "ladder.graduate",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "graduate", FEATURE), prepare=win_test),
+            Example(given=OF_FEATURE, argv=("ladder", "graduate", FEATURE)),
+        ),
+    ),
+    Examples(
+        "ladder.roll_back",
+        (
+            Example(given=OF_FEATURE, argv=("ladder", "rollback", FEATURE), prepare=graduate_change),
+            Example(
+                given={**OF_FEATURE, "why": "too slow"},
+                argv=("ladder", "rollback", FEATURE, "--why", "too slow"),
+                prepare=graduate_change,
+            ),
+            Example(given=OF_FEATURE, argv=("ladder", "rollback", FEATURE)),
+        ),
+    ),
+    Examples(
+        "ladder.watch",
+        (
+            Example(given={}, argv=("ladder", "watch"), prepare=graduate_change),
+            Example(given={}, argv=("ladder", "watch")),
         ),
     ),
 )
@@ -1167,6 +1312,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *HEALTH,
         *JUDGMENTS,
         *MAINTENANCE,
+        *LADDER,
         *MEMORY,
         *PROMPTS,
         *READING,

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from assay.records.ladder import GraduationCondition, Guardrail, Sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,15 +32,6 @@ LEAST_LATENCIES = 30
 """Latencies needed for a p95."""
 
 
-class GraduationCondition(NamedTuple):
-    """One condition of graduation."""
-
-    name: str
-    holds: bool | None
-    """None while undecided."""
-    sentence: str
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gains:
     """What the treatment gained on the evaluation corpus, over queries that both sides answered."""
@@ -48,15 +41,6 @@ class Gains:
     low: float
     """The lower end of the 95 % interval."""
     metric: str = "mrr@5"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sides:
-    """One number of both sides."""
-
-    control: float
-    treatment: float
-    n: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,15 +147,6 @@ FALL = 0.05
 CHANCE = 0.01
 """A break less likely than this by chance is one."""
 RESAMPLES = 2_000
-
-
-class Guardrail(NamedTuple):
-    """One number that is watched."""
-
-    name: str
-    broken: bool | None
-    """None: too little is known."""
-    sentence: str
 
 
 def guardrails(

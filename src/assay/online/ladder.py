@@ -9,28 +9,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.errors import InputError, NothingMeasured
 from assay.evaluation.running.runner import OWN_CORPUS
-from assay.flags import Flags, FlagState, known
+from assay.flags import Flags, known
 from assay.metrics.spec import MetricSpec
 from assay.online.graduation import (
     Gains,
-    GraduationCondition,
     GraduationEvidence,
-    Guardrail,
-    Sides,
     all_hold,
     conditions,
     guardrails,
 )
 from assay.online.shadow import DROPPED
-from assay.online.trials import Trials, TrialStanding, decision_of, find_test, lacks_correction, ratio_of
+from assay.online.trials import Trials, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.flags import LadderStep, Step, StepOutcome
+from assay.records.ladder import GraduationCondition, Guardrail, LadderPage, ShadowSummary, Sides
 from assay.statistics.intervals import bootstrap_mean
 
 if TYPE_CHECKING:
@@ -68,38 +66,6 @@ class OfflineEvidence:
     """Whether the treatment holds the dataset's gate."""
     own_share: float | None = None
     """The share of the dataset's documents that this memory holds; None if unknown."""
-
-
-class ShadowSummary(NamedTuple):
-    """What shadow runs came to."""
-
-    runs: int
-    """Searches that ran on both sides."""
-    classes: dict[str, int]
-    """How many were identical, minor, major, incompatible."""
-    problems: int
-    """Runs in which the treatment gave no answer."""
-    dropped: int
-    """Sampled searches that did not run on the treatment because the queue was full."""
-    judged: int
-    mean_mrr_delta: float | None
-    latency_p95_ms: Sides | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LadderPage:
-    """One change with everything that is known of it."""
-
-    state: FlagState
-    steps: tuple[LadderStep, ...]
-    shadow: ShadowSummary
-    standing: TrialStanding | None
-    conditions: tuple[GraduationCondition, ...]
-
-    @property
-    def may_graduate(self) -> bool:
-        """Whether all four conditions hold."""
-        return all_hold(self.conditions)
 
 
 class Ladder:
@@ -141,7 +107,14 @@ class Ladder:
             evidence = _evidence(work, steps, shadow, test)
         standing = None if test is None else self.trials.standing(scope, feature_id, rng=rng)
         found = conditions(state.flag, evidence)
-        return LadderPage(state=state, steps=steps, shadow=shadow, standing=standing, conditions=found)
+        return LadderPage(
+            state=state,
+            steps=steps,
+            shadow=shadow,
+            test=standing,
+            conditions=found,
+            may_graduate=all_hold(found),
+        )
 
     def decide(self, scope: Scope, feature_id: str) -> LadderStep | None:
         """Look whether a change has earned its place or lost it; None while neither is so."""
@@ -170,10 +143,7 @@ class Ladder:
         with self._store.writing(scope) as work:
             test = work.ab_tests.latest(feature_id, to_change=True)
             self.trials.close(work, test, AbTestStatus.GRADUATED)
-            done, held = (
-                (Step.GRADUATION, StepOutcome.GRADUATED),
-                [condition._asdict() for condition in page.conditions],
-            )
+            done, held = (Step.GRADUATION, StepOutcome.GRADUATED), [asdict(one) for one in page.conditions]
             sentence = f"On for everybody; it was on for {before} % before."
             return self._step(work, feature_id, done, sentence, percent_before=before, conditions=held)
 
@@ -223,7 +193,7 @@ class Ladder:
         if steps and steps[-1].outcome is StepOutcome.RECOMMENDED:
             return None
         sentence = f"All four conditions hold. To give it to everybody: `assay ladder graduate {feature_id}`."
-        done, held = (Step.GRADUATION, StepOutcome.RECOMMENDED), [condition._asdict() for condition in found]
+        done, held = (Step.GRADUATION, StepOutcome.RECOMMENDED), [asdict(condition) for condition in found]
         return self._step(work, feature_id, done, sentence, conditions=held)
 
     def _step(

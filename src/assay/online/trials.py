@@ -28,6 +28,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.flags import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
 from assay.records.interval import Interval
+from assay.records.ladder import SampleSplit, TrialStanding
 from assay.statistics.independent_samples import mean_difference
 from assay.statistics.intervals import bootstrap_mean
 from assay.statistics.online_tests import SampleRatio, Successes, beta_binomial, chance_of_higher_mean, sample_ratio
@@ -57,53 +58,6 @@ class VoteResult:
     def decision(self) -> str | None:
         """How the test ended; None while it runs."""
         return decision_of(self.test)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialStanding:
-    """A test with its estimates."""
-
-    test: AbTest
-    kind: VoteKind
-    arms: Mapping[str, int]
-    mean: float | None
-    interval: Interval | None
-    chance: float | None
-    """Probability that the treatment is ahead, in the sense of `chance_label`; None while unknown."""
-    path: tuple[tuple[int, float, float], ...]
-    """After each vote: how many, ln K for better, ln K for worse."""
-    ratio: SampleRatio | None
-    """How a split divides its votes; None for tests that ask both sides."""
-
-    @property
-    def decision(self) -> str | None:
-        """How it ended; None while it runs."""
-        return decision_of(self.test)
-
-    @property
-    def ratio_p(self) -> float | None:
-        """The chance of so uneven a split; None where there is none."""
-        return None if self.ratio is None else self.ratio.p
-
-    @property
-    def withheld(self) -> str:
-        """Why the test may not decide yet; empty when it may."""
-        return "" if self.ratio is None else self.ratio.withheld
-
-    @property
-    def chance_label(self) -> str:
-        """What `chance` is the chance of: a split compares outcomes of the sides, other tests compare pairs."""
-        return CHANCE_LABELS[self.kind]
-
-    @property
-    def alpha(self) -> float:
-        """The chance of a false decision that this attempt may spend."""
-        return float(self.test.state_json["process"]["rule"]["alpha"])
-
-    @property
-    def repeats(self) -> int:
-        """Searches whose query had voted already, so they have no vote."""
-        return int(self.test.state_json.get("repeats", 0))
 
 
 class Trials:
@@ -395,16 +349,32 @@ def _trial_standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Genera
     split = kind is VoteKind.SPLIT
     arms = dict(Counter(str(vote.arm) for vote in votes))
     gain = _gain_of_split(votes, rng) if split else _gain_of_pairs(votes, rng)
+    ratio = _ratio(arms) if split else None
     return TrialStanding(
-        test=test,
+        feature_id=test.feature_id,
+        attempt=test.attempt,
         kind=kind,
+        status=test.status,
+        decision=decision_of(test),
+        votes=test.sample_count,
+        min_samples=test.min_samples,
+        repeats=int(test.state_json.get("repeats", 0)),
         arms=arms,
         mean=gain.mean,
         interval=gain.interval,
-        chance=_chance_of_split(votes) if split else _chance_of_wins(votes),
+        log_evidence=test.log_likelihood_ratio,
+        log_bound=test.upper_bound,
+        alpha=float(test.state_json["process"]["rule"]["alpha"]),
+        treatment_better=_chance_of_split(votes) if split else _chance_of_wins(votes),
+        treatment_better_means=CHANCE_LABELS[kind],
+        split=None if ratio is None else _describe_split(ratio),
+        withheld="" if ratio is None else ratio.withheld,
         path=_path(test, votes),
-        ratio=_ratio(arms) if split else None,
     )
+
+
+def _describe_split(ratio: SampleRatio) -> SampleSplit:
+    return SampleSplit(control=ratio.control, treatment=ratio.treatment, p=ratio.p, sentence=ratio.sentence)
 
 
 def _gain_of_pairs(votes: Sequence[AbVote], rng: np.random.Generator) -> _Gain:

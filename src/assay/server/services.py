@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
-    from assay.online.ladder import Ladder
     from assay.settings import Settings
 
 GRANT = "assay.grant"
@@ -108,11 +107,6 @@ class Services:
     def own_scope(self) -> Scope:
         """The settings' own: of whoever runs the server."""
         return wiring.scope_of(self.settings)
-
-    @cached_property
-    def ladder(self) -> Ladder:
-        """The ladder of the engine's flags."""
-        return wiring.ladder_of(self.engine)
 
     def shelf(self, scope: Scope) -> Shelf:
         """The runs, datasets and labels that a caller may see: there is no other way to them."""

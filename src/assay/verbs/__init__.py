@@ -15,6 +15,7 @@
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
 | `maintenance` | checkpoints, retention, secrets stored in clear |
+| `ladder` | changes on their way to everybody: test, graduate, roll back, watch |
 | `memory` | save, update, forget, restore, link, why |
 | `prompts` | list, show, write, use, split and compare versions of prompts |
 | `reading` | show, list, folders, erase |
@@ -41,6 +42,7 @@ from assay.verbs import (
     flags,
     health,
     judgments,
+    ladder,
     maintenance,
     memory,
     prompts,
@@ -62,6 +64,7 @@ FAMILIES: tuple[Family, ...] = (
     health.FAMILY,
     judgments.FAMILY,
     maintenance.FAMILY,
+    ladder.FAMILY,
     memory.FAMILY,
     prompts.FAMILY,
     reading.FAMILY,

@@ -21,6 +21,7 @@ from assay.records.flags import Arm, VoteKind
 from assay.records.research_log import ResearchSession
 from assay.server.services import Services
 from assay.systems.protocol import System
+from assay.wiring import ladder_of
 from assay.wiring.research import open_research
 
 NOTES = {
@@ -91,7 +92,7 @@ def run_twice(runs: Path) -> None:
 
 def begin_test(services: Services) -> None:
     """A sequential test with a few votes."""
-    trials = services.ladder.trials
+    trials = ladder_of(services.engine).trials
     trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
     for place in range(12):
         trials.vote(OWN, FLAG, f"question {place}", 0.4, arm=Arm.BOTH)

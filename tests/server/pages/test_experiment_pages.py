@@ -17,6 +17,7 @@ from assay.online.shadow import DROPPED
 from assay.records import SearchRequest, ShadowRun
 from assay.records.flags import Arm, VoteKind
 from assay.server.services import Services
+from assay.wiring import ladder_of
 
 FLAG = "mmr"
 PAGE = f"/evaluation/experiments/{FLAG}"
@@ -36,13 +37,13 @@ def client(services: Services) -> Iterator[TestClient]:
 
 def test_a_split_with_one_dead_arm_is_not_called_better(services: Services, client: TestClient) -> None:
     services.engine.flags.turn(services.engine.store, OWN, FLAG, "50%")
-    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.SPLIT)
+    ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.SPLIT)
     for place in range(8):
-        services.ladder.trials.vote(OWN, FLAG, f"query {place}", 1.0, arm=Arm.TREATMENT)
+        ladder_of(services.engine).trials.vote(OWN, FLAG, f"query {place}", 1.0, arm=Arm.TREATMENT)
     test = client.get(f"/api/tests/{FLAG}").json()["test"]
     assert test["decision"] is None
     assert test["treatment_better"] is None
-    assert test["sample_ratio_p"] == pytest.approx(0.0078125)
+    assert test["split"]["p"] == pytest.approx(0.0078125)
     assert test["withheld"].startswith("No decision: 0 votes of the control to 8 of the treatment")
     page = client.get(PAGE).text
     assert "0 : 8" in page
@@ -54,7 +55,7 @@ def test_a_split_with_one_dead_arm_is_not_called_better(services: Services, clie
 def test_a_paired_test_without_votes_and_shadow_says_where_votes_come_from(
     services: Services, client: TestClient
 ) -> None:
-    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
+    ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
     page = client.get(PAGE).text
     assert "no votes yet" in page
     assert "50 %" not in re.sub(r"<option.*?</option>", "", page)
@@ -62,11 +63,11 @@ def test_a_paired_test_without_votes_and_shadow_says_where_votes_come_from(
 
 
 def test_a_paused_test_is_resumed_over_http_and_on_the_page(services: Services, client: TestClient) -> None:
-    services.ladder.trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
-    services.ladder.trials.pause(OWN, FLAG, "for lunch")
+    ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
+    ladder_of(services.engine).trials.pause(OWN, FLAG, "for lunch")
     assert "Resume the test" in client.get(PAGE).text
     reply = client.post(f"/api/tests/{FLAG}/resume")
-    assert reply.json() == {"feature_id": FLAG, "attempt": 1, "status": "running"}
+    assert reply.json() == {"feature_id": FLAG, "attempt": 1, "kind": "paired", "status": "running", "votes": 0}
     assert client.post(f"/api/tests/{FLAG}/resume").status_code in {409, 422}
 
 

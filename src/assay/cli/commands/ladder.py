@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 from assay import wiring
-from assay.cli.commands.shadow import FlagArgument, as_json
+from assay.cli.commands.shadow import FlagArgument
 from assay.cli.surface import Surface, command
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import GateOptions, judge
@@ -21,12 +21,10 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run_dataset, share_held
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
-from assay.records.fields import one_of
 from assay.records.flags import LadderStep, StepOutcome, VoteKind
-
-if TYPE_CHECKING:
-    from assay.online.ladder import LadderPage
-    from assay.online.trials import TrialStanding
+from assay.records.ladder import LadderPage, TrialStanding
+from assay.verbs import flags as flag_verbs
+from assay.verbs import ladder as ladder_verbs
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset by name or path.")]
 KindOption = Annotated[
@@ -36,7 +34,8 @@ KindOption = Annotated[
         help="Where votes come from: paired (shadow runs with judgments), interleaved, or split (half the sessions).",
     ),
 ]
-WhyOption = Annotated[str, typer.Option("--why", help="Kept with the step.")]
+WhyOption = Annotated[str | None, typer.Option("--why", help="Kept with the step.")]
+WATCHED = {True: "BROKEN", False: "holds", None: "not known yet"}
 MARKS = {True: "holds", False: "does not hold", None: "not known yet"}
 
 
@@ -53,18 +52,16 @@ def _looking(group: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface) -> None:
         """List every change that took a step, and where it stands."""
-        with wiring.open_engine(surface.settings) as engine, engine.store.reading(surface.scope) as work:
-            last = {name: work.ladder_steps.of(name)[-1] for name in work.ladder_steps.features()}
-        rows = [("flag", "last step", "outcome", "when", "what"), *(_line(step) for step in last.values())]
+        found = surface.call(ladder_verbs.LIST, create=True)
+        rows = [("flag", "last step", "outcome", "when", "what"), *map(_line, found.changes)]
         empty = "No change is on the ladder. Begin with `assay ladder offline FLAG DATASET`."
-        surface.result([_step_json(step) for step in last.values()], "\n".join(grid(rows)) if last else empty)
+        surface.show(ladder_verbs.LIST, found, "\n".join(grid(rows)) if found.changes else empty)
 
     @command(group, "show")
     def show(surface: Surface, flag: FlagArgument) -> None:
         """Show everything known of a change: its steps, its test, and the four conditions of graduation."""
-        with wiring.open_engine(surface.settings) as engine:
-            page = wiring.ladder_of(engine).page(surface.scope, flag, rng=np.random.default_rng(0))
-        surface.result(_page_json(page), "\n".join(_page(page)))
+        page = surface.call(ladder_verbs.SHOW, create=True, feature_id=flag)
+        surface.show(ladder_verbs.SHOW, page, "\n".join(_page(page)))
 
 
 def _climbing(group: typer.Typer) -> None:
@@ -72,81 +69,66 @@ def _climbing(group: typer.Typer) -> None:
     def offline(surface: Surface, flag: FlagArgument, dataset: DatasetArgument) -> None:
         """Run a dataset with the flag off and on, and write down what it gained; exit 1 when it failed."""
         step = _offline(surface, flag, dataset)
-        _tell(surface, step)
+        _show_step(surface, step)
         if step.outcome is StepOutcome.FAILED:
             raise typer.Exit(1)
 
     @command(group, "begin")
     def begin(surface: Surface, flag: FlagArgument, kind: KindOption = "paired") -> None:
         """Begin a sequential test, or a new attempt after one that ended."""
-        with wiring.open_engine(surface.settings) as engine:
-            test = wiring.ladder_of(engine).trials.begin(surface.scope, flag, kind=one_of(VoteKind)(kind, "--kind"))
-            unseen = kind == VoteKind.PAIRED and not engine.flag_states(surface.scope)[flag].shadow
-        surface.result(
-            {"feature_id": flag, "attempt": test.attempt, "kind": kind},
-            f"Attempt {test.attempt} at {flag} began. Votes come with use: `assay ladder collect {flag}`.",
-        )
-        if unseen:
+        test = surface.call(ladder_verbs.BEGIN, create=True, feature_id=flag, kind=kind)
+        text = f"Attempt {test.attempt} at {flag} began. Votes come with use: `assay ladder collect {flag}`."
+        surface.show(ladder_verbs.BEGIN, test, text)
+        if test.kind is VoteKind.PAIRED and not surface.call(flag_verbs.SHOW, name=flag).shadow:
             surface.note(
                 f"Paired votes come from judged shadow runs, and the shadow of {flag} is off. Replay past searches with"
                 f" `assay shadow replay {flag}`, or switch the shadow on and begin again."
             )
 
     @command(group, "pause")
-    def pause(surface: Surface, flag: FlagArgument, why: WhyOption = "Paused by hand.") -> None:
+    def pause(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
         """Stop taking votes."""
-        with wiring.open_engine(surface.settings) as engine:
-            test = wiring.ladder_of(engine).trials.pause(surface.scope, flag, why)
-        surface.result({"feature_id": flag, "status": str(test.status)}, f"Attempt {test.attempt} at {flag} is paused.")
+        test = surface.call(ladder_verbs.PAUSE, create=True, feature_id=flag, why=why)
+        surface.show(ladder_verbs.PAUSE, test, f"Attempt {test.attempt} at {flag} is paused.")
 
     @command(group, "resume")
     def resume(surface: Surface, flag: FlagArgument) -> None:
         """Go on with a paused test and the votes it has; refused when the flag or the split is not as it should be."""
-        with wiring.open_engine(surface.settings) as engine:
-            test = wiring.ladder_of(engine).trials.resume(surface.scope, flag)
-        surface.result(
-            {"feature_id": flag, "status": str(test.status), "attempt": test.attempt, "votes": test.sample_count},
-            f"Attempt {test.attempt} at {flag} goes on, with its {test.sample_count} votes.",
-        )
+        test = surface.call(ladder_verbs.RESUME, create=True, feature_id=flag)
+        text = f"Attempt {test.attempt} at {flag} goes on, with its {test.votes} votes."
+        surface.show(ladder_verbs.RESUME, test, text)
 
     @command(group, "collect")
     def collect(surface: Surface, flag: FlagArgument) -> None:
         """Turn what was seen since the last time into votes, and decide what can be decided."""
-        counted, step = _collect(surface, flag)
-        surface.result(
-            {"votes": counted, "step": None if step is None else _step_json(step)},
-            f"{counted} votes." + ("" if step is None else f" {step.outcome}: {step.sentence}"),
-        )
+        found = surface.call(ladder_verbs.COLLECT, create=True, feature_id=flag)
+        decided = "" if found.step is None else f" {found.step.outcome}: {found.step.sentence}"
+        surface.show(ladder_verbs.COLLECT, found, f"{found.votes} votes.{decided}")
 
 
 def _standing_there(group: typer.Typer) -> None:
     @command(group, "graduate")
     def graduate(surface: Surface, flag: FlagArgument) -> None:
         """Give a change to everybody; refused while one of the four conditions does not hold."""
-        with wiring.open_engine(surface.settings) as engine:
-            step = wiring.ladder_of(engine).graduate(surface.scope, flag)
-        _tell(surface, step)
+        _show_step(surface, surface.call(ladder_verbs.GRADUATE, create=True, feature_id=flag))
 
     @command(group, "rollback")
-    def rollback(surface: Surface, flag: FlagArgument, why: WhyOption = "Taken back by hand.") -> None:
+    def rollback(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
         """Set a flag back to what it was before it graduated."""
-        with wiring.open_engine(surface.settings) as engine:
-            step = wiring.ladder_of(engine).rollback(surface.scope, flag, why)
-        _tell(surface, step)
+        _show_step(surface, surface.call(ladder_verbs.ROLL_BACK, create=True, feature_id=flag, why=why))
 
     @command(group, "watch")
     def watch(surface: Surface) -> None:
         """Look after what has graduated, and take back what breaks a guardrail; exit 1 when something did."""
-        with wiring.open_engine(surface.settings) as engine:
-            seen = wiring.ladder_of(engine).watch(surface.scope, rng=np.random.default_rng(0))
+        found = surface.call(ladder_verbs.WATCH, create=True)
         rows = [
-            (name, one.name, {True: "BROKEN", False: "holds", None: "not known yet"}[one.broken], one.sentence)
-            for name, found in seen.items()
-            for one in found
+            (name, guardrail.name, WATCHED[guardrail.broken], guardrail.sentence)
+            for name, guardrails in found.guardrails.items()
+            for guardrail in guardrails
         ]
-        value = {name: [one._asdict() for one in found] for name, found in seen.items()}
-        surface.result(value, "\n".join(grid(rows)) if rows else "Nothing has graduated, so nothing is watched.")
-        if any(one.broken for found in seen.values() for one in found):
+        empty = "Nothing has graduated, so nothing is watched."
+        surface.show(ladder_verbs.WATCH, found, "\n".join(grid(rows)) if rows else empty)
+        if any(guardrail.broken for guardrails in found.guardrails.values() for guardrail in guardrails):
             raise typer.Exit(1)
 
 
@@ -169,15 +151,6 @@ def _run(surface: Surface, dataset: Dataset, spec: str) -> RunResult:
     return run_dataset(dataset, lambda scored: closing(wiring.open_system(spec, scored)), RunOptions(spec=spec))
 
 
-def _collect(surface: Surface, flag: str) -> tuple[int, LadderStep | None]:
-    from assay.online.interleaving import collect  # noqa: PLC0415 - the extra "memory"
-
-    with wiring.open_engine(surface.settings) as engine:
-        ladder = wiring.ladder_of(engine)
-        counted = collect(engine.store, surface.scope, ladder.trials, flag, engine.clock)
-        return counted, ladder.decide(surface.scope, flag)
-
-
 def _page(page: LadderPage) -> Iterator[str]:
     state = page.state
     yield f"{state.flag.name} is {'off' if not state.on else f'on for {state.percent} %'}"
@@ -187,9 +160,9 @@ def _page(page: LadderPage) -> Iterator[str]:
         yield from grid([("step", "outcome", "when", "what"), *(_line(step)[1:] for step in page.steps)])
     else:
         yield f"No step taken yet. The first is `assay ladder offline {state.flag.name} DATASET`."
-    if page.standing is not None:
+    if page.test is not None:
         yield ""
-        yield from _test(page.standing)
+        yield from _test(page.test)
     if page.shadow.runs or page.shadow.dropped:
         classes = ", ".join(f"{count} {name}" for name, count in sorted(page.shadow.classes.items()))
         yield ""
@@ -200,78 +173,29 @@ def _page(page: LadderPage) -> Iterator[str]:
     yield from grid([(one.name, MARKS[one.holds], one.sentence) for one in page.conditions], indent="  ")
 
 
-def _test(standing: TrialStanding) -> Iterator[str]:
-    test, limits = standing.test, standing.interval
-    gained = "no votes yet" if standing.mean is None else f"{standing.mean:+.4f}"
+def _test(test: TrialStanding) -> Iterator[str]:
+    limits = test.interval
+    gained = "no votes yet" if test.mean is None else f"{test.mean:+.4f}"
     known = limits is not None and limits.low is not None and limits.high is not None
     span = f" [{limits.low:+.4f}, {limits.high:+.4f}]" if limits is not None and known else ""
-    ended = standing.decision or "undecided"
-    yield f"Test, attempt {test.attempt}: {test.status}, {ended} by {test.sample_count} votes"
+    ended = test.decision or "undecided"
+    yield f"Test, attempt {test.attempt}: {test.status}, {ended} by {test.votes} votes"
     yield (
-        f"  gain {gained}{span}; ln K {test.log_likelihood_ratio:.2f} of {test.upper_bound:.2f} needed"
-        f" (alpha {standing.alpha:.2g})"
+        f"  gain {gained}{span}; ln K {test.log_evidence:.2f} of {test.log_bound:.2f} needed (alpha {test.alpha:.2g})"
     )
-    shown = "no votes yet" if standing.chance is None else f"{standing.chance:.3f}"
-    yield f"  {standing.chance_label} {shown}"
-    if standing.repeats:
-        yield f"  {standing.repeats} repeated searches have no vote: their query had voted"
-    if standing.ratio is not None:
-        yield f"  split: {standing.ratio.sentence}"
-    if standing.withheld:
-        yield f"  {standing.withheld}"
+    shown = "no votes yet" if test.treatment_better is None else f"{test.treatment_better:.3f}"
+    yield f"  {test.treatment_better_means} {shown}"
+    if test.repeats:
+        yield f"  {test.repeats} repeated searches have no vote: their query had voted"
+    if test.split is not None:
+        yield f"  split: {test.split.sentence}"
+    if test.withheld:
+        yield f"  {test.withheld}"
 
 
 def _line(step: LadderStep) -> tuple[str, ...]:
     return step.feature_id, str(step.step), str(step.outcome), f"{step.created_at:%Y-%m-%d %H:%M}", step.sentence
 
 
-def _tell(surface: Surface, step: LadderStep) -> None:
-    surface.result(_step_json(step), f"{step.outcome}  {step.sentence}")
-
-
-def _step_json(step: LadderStep) -> dict[str, Any]:
-    return {
-        "feature_id": step.feature_id,
-        "attempt": step.attempt,
-        "step": str(step.step),
-        "outcome": str(step.outcome),
-        "sentence": step.sentence,
-        "detail": dict(step.detail),
-        "created_at": step.created_at.isoformat(),
-        "actor": step.actor,
-    }
-
-
-def _page_json(page: LadderPage) -> dict[str, Any]:
-    standing = page.standing
-    return {
-        "flag": page.state.flag.name,
-        "percent": page.state.percent,
-        "steps": [_step_json(step) for step in page.steps],
-        "shadow": as_json(page.shadow),
-        "test": None if standing is None else _test_json(standing),
-        "conditions": [one._asdict() for one in page.conditions],
-        "may_graduate": page.may_graduate,
-    }
-
-
-def _test_json(standing: TrialStanding) -> dict[str, Any]:
-    limits = standing.interval
-    return {
-        "attempt": standing.test.attempt,
-        "status": str(standing.test.status),
-        "decision": standing.decision,
-        "kind": str(standing.kind),
-        "votes": standing.test.sample_count,
-        "arms": dict(standing.arms),
-        "mean": standing.mean,
-        "interval": None if limits is None else [limits.low, limits.high],
-        "alpha": standing.alpha,
-        "log_bound": standing.test.upper_bound,
-        "repeats": standing.repeats,
-        "treatment_better": standing.chance,
-        "treatment_better_means": standing.chance_label,
-        "sample_ratio_p": standing.ratio_p,
-        "withheld": standing.withheld or None,
-        "path": [list(one) for one in standing.path],
-    }
+def _show_step(surface: Surface, step: LadderStep) -> None:
+    surface.show(ladder_verbs.GRADUATE, step, f"{step.outcome}  {step.sentence}")

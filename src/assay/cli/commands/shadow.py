@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +12,10 @@ from assay.cli.surface import Surface, command
 from assay.errors import NothingMeasured
 from assay.formats.grid import grid
 from assay.records import Scope
+from assay.records.ladder import ShadowSummary
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
-    from assay.online.ladder import ShadowSummary
 
 FlagArgument = Annotated[str, typer.Argument(metavar="FLAG", help="A flag; `assay flag list` has them all.")]
 LastOption = Annotated[int, typer.Option("--last", metavar="N", min=1, max=10_000, help="Of the newest searches.")]
@@ -38,14 +38,14 @@ def register(app: typer.Typer) -> None:
         shown = {name: one for name, one in found.items() if one.runs or one.dropped or states[name].shadow}
         rows = [_HEAD, *(_row(name, one) for name, one in shown.items())]
         empty = "No flag runs in the shadow. Try `assay flag set NAME off --shadow`, or `assay shadow replay NAME`."
-        surface.result({name: as_json(one) for name, one in shown.items()}, "\n".join(grid(rows)) if shown else empty)
+        surface.result({name: asdict(one) for name, one in shown.items()}, "\n".join(grid(rows)) if shown else empty)
 
     @command(group, "replay")
     def replay(surface: Surface, flag: FlagArgument, last: LastOption = 200) -> None:
         """Ask the newest searches of use again, with a flag as it is and as it is not, and compare."""
         with wiring.open_engine(surface.settings) as engine:
             summary = _replayed(engine, surface.scope, flag, last)
-        surface.result(as_json(summary), "\n".join(grid([_HEAD, _row(flag, summary)])))
+        surface.result(asdict(summary), "\n".join(grid([_HEAD, _row(flag, summary)])))
 
 
 def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
@@ -69,9 +69,3 @@ def _row(name: str, one: ShadowSummary) -> tuple[str, ...]:
     times = one.latency_p95_ms
     shown = "-" if times is None else f"{times.control:.1f} -> {times.treatment:.1f}"
     return (name, str(one.runs), *classes, str(one.problems), str(one.dropped), gained, shown)
-
-
-def as_json(one: ShadowSummary) -> dict[str, Any]:
-    """A summary for machines."""
-    times = one.latency_p95_ms
-    return {**one._asdict(), "latency_p95_ms": None if times is None else asdict(times)}

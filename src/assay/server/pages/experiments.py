@@ -6,21 +6,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
 from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
 from assay.flags import percent_of
-from assay.online.ladder import LadderPage
 from assay.presentation import charts
 from assay.records import AbTestStatus
-from assay.records.fields import one_of
 from assay.records.flags import VoteKind
 from assay.server.pages.viewing import Page, Pages, View, go_to
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs
+from assay.verbs import ladder as ladder_verbs
 
 pages = Pages("experiments")
 BOOK = Path("experiments.json")
@@ -28,7 +26,6 @@ TRIED = 20
 """Offline experiments that are listed, the newest first."""
 SHARES = (0, 5, 25, 50, 100)
 """Percentages that the form offers."""
-_SEED = 0
 
 
 @pages.get("/evaluation/experiments", acts.FLAG_READ)
@@ -69,18 +66,18 @@ def _tried() -> dict[str, Any]:
 @pages.get("/evaluation/experiments/{flag}", acts.FLAG_READ)
 def one_change(view: View) -> Page:
     """One change: its steps, the evidence of its test, and what graduation still asks for."""
-    page = _page(view)
-    standing = page.standing
+    page = view.call(ladder_verbs.SHOW, feature_id=view.path["flag"])
+    test = page.test
     path = None
-    if standing is not None and standing.path:
-        path = charts.evidence_path(standing.path, standing.test.upper_bound, standing.test.min_samples)
+    if test is not None and test.path:
+        path = charts.evidence_path(test.path, test.log_bound, test.min_samples)
     classes = page.shadow.classes
     return Page(
         template="experiment.html",
         context={
             "page": page,
             "state": page.state,
-            "standing": standing,
+            "test": test,
             "path": path,
             "classes": charts.bars(classes, what="shadow runs") if classes else None,
             "kinds": list(VoteKind),
@@ -99,11 +96,6 @@ def _share(percent: int) -> str:
 def _shares(current: int) -> list[str]:
     """Return the percentages the form offers: the usual ones, and the one that holds now."""
     return [_share(percent) for percent in sorted({*SHARES, current})]
-
-
-def _page(view: View) -> LadderPage:
-    flag = view.path["flag"]
-    return view.services.ladder.page(view.scope, flag, rng=np.random.default_rng(_SEED))
 
 
 @pages.post("/evaluation/experiments/{flag}/turn", acts.FLAG_CHANGE)
@@ -127,8 +119,7 @@ def _changed(view: View, name: str) -> str | None:
 def begin(view: View) -> Response:
     """Begin a sequential test."""
     flag = view.path["flag"]
-    kind = one_of(VoteKind)(view.filled("kind"), "kind")
-    test = view.services.ladder.trials.begin(view.scope, flag, kind=kind)
+    test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.filled("kind"))
     return _back(flag, f"Attempt {test.attempt} began")
 
 
@@ -136,7 +127,7 @@ def begin(view: View) -> Response:
 def pause(view: View) -> Response:
     """Stop taking votes."""
     flag = view.path["flag"]
-    view.services.ladder.trials.pause(view.scope, flag, "Paused on the page of experiments.")
+    view.call(ladder_verbs.PAUSE, feature_id=flag, why="Paused on the page of experiments.")
     return _back(flag, "Paused")
 
 
@@ -144,22 +135,22 @@ def pause(view: View) -> Response:
 def resume(view: View) -> Response:
     """Go on with a paused test and the votes it has."""
     flag = view.path["flag"]
-    test = view.services.ladder.trials.resume(view.scope, flag)
-    return _back(flag, f"Attempt {test.attempt} goes on with {test.sample_count} votes")
+    test = view.call(ladder_verbs.RESUME, feature_id=flag)
+    return _back(flag, f"Attempt {test.attempt} goes on with {test.votes} votes")
 
 
 @pages.post("/evaluation/experiments/{flag}/graduate", acts.FEATURE_TEST)
 def graduate(view: View) -> Response:
     """Give a change to everybody; refused while a condition does not hold."""
     flag = view.path["flag"]
-    return _back(flag, view.services.ladder.graduate(view.scope, flag).sentence)
+    return _back(flag, view.call(ladder_verbs.GRADUATE, feature_id=flag).sentence)
 
 
 @pages.post("/evaluation/experiments/{flag}/rollback", acts.FEATURE_TEST)
 def rollback(view: View) -> Response:
     """Take a graduated change back."""
     flag = view.path["flag"]
-    step = view.services.ladder.rollback(view.scope, flag, "Taken back on the page of experiments.")
+    step = view.call(ladder_verbs.ROLL_BACK, feature_id=flag, why="Taken back on the page of experiments.")
     return _back(flag, step.sentence)
 
 
