@@ -51,6 +51,7 @@ from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
+from assay.verbs import learning as learning_verbs
 from assay.verbs import maintenance as maintenance_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import prompts as prompt_verbs
@@ -70,7 +71,16 @@ if TYPE_CHECKING:
     from assay.records.audit_log import AuditChains, AuditPage
     from assay.records.flags import FlagList, FlagState, LadderStep
     from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
-    from assay.records.learning import AnswerRating, RecordedEvents, Validated
+    from assay.records.learning import (
+        AnswerRating,
+        CaughtUp,
+        LearnedTerms,
+        LearningChanges,
+        LearningStatus,
+        RecordedEvents,
+        RolledBack,
+        Validated,
+    )
     from assay.records.maintenance import (
         BroughtBack,
         CheckpointLine,
@@ -416,6 +426,39 @@ class Memory:
     def watch_changes(self) -> WatchedChanges:
         """Look after every change that has graduated, and take back what breaks a guardrail."""
         return self._call(ladder_verbs.WATCH)
+
+    def learning(self) -> LearningStatus:
+        """Return how learning stands: what is on, what was learned, and what keeps it from being applied."""
+        return self._call(learning_verbs.STATUS)
+
+    def learn(self) -> CaughtUp:
+        """Learn from what was recorded since the last time; a running program does so by itself."""
+        return self._call(learning_verbs.RUN)
+
+    def learned_terms(self, memory_id: str | None = None) -> LearnedTerms:
+        """Return learned terms with their state."""
+        return self._call(learning_verbs.TERMS, memory_id=memory_id)
+
+    def learning_changes(
+        self,
+        *,
+        memory_id: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> LearningChanges:
+        """Return one page of what learning did to memories, oldest first."""
+        return self._call(learning_verbs.LIST_CHANGES, memory_id=memory_id, since=since, limit=limit, cursor=cursor)
+
+    def approve_learning(self) -> LearningStatus:
+        """Let learned terms into memories; raises `NotReady` while anything else is missing."""
+        return self._call(learning_verbs.APPROVE)
+
+    def roll_back_learning(
+        self, *, memory_id: str | None = None, since: datetime | None = None, writer: str | None = None
+    ) -> RolledBack:
+        """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
+        return self._call(learning_verbs.ROLL_BACK, memory_id=memory_id, since=since, writer=writer)
 
     def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
         """Return one page of sessions, those with the newest searches first."""

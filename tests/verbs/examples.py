@@ -723,6 +723,75 @@ LADDER = (
         ),
     ),
 )
+
+
+def learn_from_votes(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Switch learning on, and let two memories be validated."""
+    engine.flags.turn(engine.store, scope, "learn_from_selection", "on")
+    for name, useful in (("oven", True), ("tea", False)):
+        engine.validate(scope, notes.ids[name], useful)
+    # The engine learns in the background: have it done before anybody asks.
+    engine.learning.catch_up(scope)
+    return {}
+
+
+LEARNING = (
+    Examples(
+        "learning.status",
+        (
+            Example(given={}, argv=("learn", "status"), prepare=learn_from_votes),
+            Example(given={}, argv=("learn", "status")),
+        ),
+    ),
+    Examples("learning.run", (Example(given={}, argv=("learn", "run"), prepare=learn_from_votes),)),
+    Examples(
+        "learning.terms",
+        (
+            Example(given={}, argv=("learn", "terms"), prepare=learn_from_votes),
+            Example(given={"memory_id": "<oven>"}, argv=("learn", "terms", "--memory", "<oven>")),
+            Example(given={"memory_id": "no id"}, argv=("learn", "terms", "--memory", "no id")),
+        ),
+    ),
+    Examples(
+        "learning.changes",
+        (
+            Example(given={}, argv=("learn", "changes"), prepare=learn_from_votes),
+            Example(
+                given={"memory_id": "<oven>", "since": "2020-01-31", "limit": 1},
+                argv=("learn", "changes", "--memory", "<oven>", "--since", "2020-01-31", "--limit", "1"),
+                prepare=learn_from_votes,
+            ),
+            Example(given={"limit": 1}, argv=("learn", "changes", "--limit", "1"), prepare=learn_from_votes),
+            Example(given={"limit": 0}, argv=("learn", "changes", "--limit", "0")),
+            Example(given={"cursor": "made-up"}, argv=("learn", "changes", "--cursor", "made-up")),
+        ),
+    ),
+    Examples(
+        "learning.approve",
+        (
+            Example(given={}, argv=("learn", "approve"), prepare=learn_from_votes),
+            Example(given={}, argv=("learn", "approve")),
+        ),
+    ),
+    Examples(
+        "learning.roll_back",
+        (
+            Example(
+                given={"memory_id": "<oven>"},
+                argv=("learn", "rollback", "--memory", "<oven>"),
+                prepare=learn_from_votes,
+            ),
+            Example(
+                given={"memory_id": "<tea>", "since": "2020-01-31", "writer": "token:parity"},
+                argv=("learn", "rollback", "--memory", "<tea>", "--since", "2020-01-31", "--writer", "token:parity"),
+                prepare=learn_from_votes,
+            ),
+            Example(given={"since": "soon"}, argv=("learn", "rollback", "--since", "soon")),
+            Example(given={"memory_id": "m_none"}, argv=("learn", "rollback", "--memory", "m_none")),
+            Example(given={}, argv=("learn", "rollback")),
+        ),
+    ),
+)
 HEALTH = (Examples("memory.health", (Example(given={}, argv=("health",)),)),)
 READING = (
     Examples(
@@ -1313,6 +1382,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *JUDGMENTS,
         *MAINTENANCE,
         *LADDER,
+        *LEARNING,
         *MEMORY,
         *PROMPTS,
         *READING,

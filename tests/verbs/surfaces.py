@@ -53,7 +53,11 @@ _SCHEMA = re.compile(r"\bassay_before_rs_[0-9a-z]{26}\b")
 """Where PostgreSQL keeps the state from before a restore."""
 _HEAD = re.compile(r"^[0-9a-f]{64}$")
 """The hash with which the log of a tenant ends: every entry has random salt."""
+ROW_NUMBER = "id"
+"""Numbers of rows that tenants share differ from call to call."""
 CALLERS = (PRINCIPAL, "local")
+_BALLOT = re.compile(r"\bvalidate_\w+:[0-9a-f]{32}\b")
+"""Names of votes, which are made from the ids of tenant and memory."""
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
 ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
@@ -155,7 +159,7 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         times = COPIED if value.keys() >= COPIED else times
         return {
             name: "<timing>"
-            if name.endswith(TIMING) or name in times
+            if name.endswith(TIMING) or name in times or (name == ROW_NUMBER and isinstance(inner, int))
             else names.get(inner, inner)
             if name == "tenant"
             else _plain(_hide_cursor(name, inner), names, seen)
@@ -172,7 +176,7 @@ def _plain(value: Any, names: Mapping[str, str], seen: dict[str, str]) -> Any:
         return "<time>"
     value = TOKEN_SHAPE.sub("<token>", _HEAD.sub("<head>", value))
     value = _SCHEMA.sub("<schema>", value)
-    value = _WAITING.sub("<some> waiting", value)
+    value = _BALLOT.sub("<ballot>", _WAITING.sub("<some> waiting", value))
     return _ID.sub(lambda found: names.get(found[0]) or seen.setdefault(found[0], f"<{len(seen)}>"), value)
 
 

@@ -96,6 +96,10 @@ JUDGMENT_WRITE = _act("judgment.write", ADD_ONCE, "Write judgments under one's o
 LABEL_READ = _act("label.read", READ, "See what is there to label, and how far one's own labelling is.")
 LABEL_WRITE = _act("label.write", ADD, "Label a document, or take back one's own last label.")
 
+# Learning from use.
+LEARNING_READ = _act("learning.read", READ, "Read what was learned from use, and what keeps it from being applied.")
+LEARNING_CHANGE = _act("learning.change", GOVERN, "Learn from use now, approve what was learned, or take it back.")
+
 # Flags and the tests of features.
 FLAG_READ = _act("flag.read", READ, "Read feature flags and the state of their tests.")
 FLAG_CHANGE = _act("flag.change", GOVERN, "Switch a feature flag for everybody in the tenant.")

@@ -12,9 +12,9 @@ from datetime import datetime
 import numpy as np
 
 from assay.memory.engine import Engine
-from assay.memory.learning.standing import Standing
 from assay.online.ladder import SHADOWED, summarise_shadows
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
+from assay.records.learning import LearningStatus
 from assay.records.memory_list import Condition, HealthLine
 from assay.statistics.independent_samples import change_point
 from assay.storage import Work
@@ -106,7 +106,7 @@ def _tests(running: list[AbTest]) -> HealthLine:
     return HealthLine("tests", Condition.OK, told)
 
 
-def _learning(standing: Standing, now: datetime) -> HealthLine:
+def _learning(standing: LearningStatus, now: datetime) -> HealthLine:
     if not standing.on:
         return HealthLine("learning", Condition.EMPTY, "off (`learn_from_selection`)")
     if standing.killed_at is not None:
@@ -120,6 +120,6 @@ def _learning(standing: Standing, now: datetime) -> HealthLine:
     return HealthLine("learning", Condition.OK, f"{reasons}; {_noise(standing)}; {standing.cycles} cycles")
 
 
-def _noise(standing: Standing) -> str:
+def _noise(standing: LearningStatus) -> str:
     rate = standing.noise.rate
     return "noise not known yet" if rate is None else f"noise {rate:.1%}"

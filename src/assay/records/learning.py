@@ -1,6 +1,7 @@
 """Learning from use: observations, validations, learned terms and evaluation cycles.
 
 - Observations, validations and learned terms.
+- How learning stands, and what a round of it or a rollback did.
 - Evidence of a stored run for evaluation cycles.
 """
 
@@ -211,6 +212,92 @@ class LearningChange:
         require(self, values.optional_label, "writer")
         require(self, values.moment, "at")
         allow(self, values.moment, "undone_at")
+
+
+# --- How learning stands, and what a round of it or a rollback did ---
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Which rule stands in the way of a learned term, and why."""
+
+    safeguard: Safeguard
+    said: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TermNoise:
+    """How many terms were learned, how many of them had a trial, and how many of those are noise."""
+
+    terms: int = 0
+    tried: int = 0
+    noisy: int = 0
+    rate: float | None = None
+    """The share of the tried terms; None when none was tried."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearningStatus:
+    """How learned triggers stand: what is on, what was learned, and what keeps it from being applied."""
+
+    on: bool
+    applying: bool
+    """Whether what is learned moves results."""
+    activated_at: datetime | None
+    shadow_until: datetime | None
+    approved_at: datetime | None
+    cycles: int
+    """Evaluation cycles that are complete."""
+    questions: int
+    """Distinct questions of this memory that stored runs measured; each counts once in each 14 days."""
+    questions_needed: int
+    """How many of them the next cycle takes; those of the last one once no more are needed."""
+    noise: TermNoise
+    terms: Mapping[str, int]
+    """How many there are in each state."""
+    killed_at: datetime | None
+    killed_because: str
+    closed: tuple[Refusal, ...]
+    """What keeps learned terms from being applied; empty when they are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaughtUp:
+    """What one round of learning did."""
+
+    events: int = 0
+    learned: int = 0
+    applied: int = 0
+    expired: int = 0
+    stopped: str = ""
+    """Why the kill switch stopped learning; empty if it did not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
+    """What was taken back."""
+
+    memories: tuple[str, ...]
+    votes: int
+    promotions: int
+    terms: int
+    """Learned terms, those in the shadow included."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearnedTerms:
+    """Words that memories learned, in whatever state."""
+
+    terms: tuple[LearnedTerm, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearningChanges:
+    """What learning did to memories, oldest first, what was taken back included."""
+
+    changes: tuple[LearningChange, ...]
+    next_cursor: str | None
+    """Where the next page begins; None on the last."""
 
 
 # --- Evidence of a stored run for evaluation cycles ---

@@ -14,8 +14,9 @@
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
-| `maintenance` | checkpoints, retention, secrets stored in clear |
 | `ladder` | changes on their way to everybody: test, graduate, roll back, watch |
+| `learning` | what was learned from use: status, learn, terms, changes, approve, take back |
+| `maintenance` | checkpoints, retention, secrets stored in clear |
 | `memory` | save, update, forget, restore, link, why |
 | `prompts` | list, show, write, use, split and compare versions of prompts |
 | `reading` | show, list, folders, erase |
@@ -43,6 +44,7 @@ from assay.verbs import (
     health,
     judgments,
     ladder,
+    learning,
     maintenance,
     memory,
     prompts,
@@ -63,8 +65,9 @@ FAMILIES: tuple[Family, ...] = (
     flags.FAMILY,
     health.FAMILY,
     judgments.FAMILY,
-    maintenance.FAMILY,
     ladder.FAMILY,
+    learning.FAMILY,
+    maintenance.FAMILY,
     memory.FAMILY,
     prompts.FAMILY,
     reading.FAMILY,

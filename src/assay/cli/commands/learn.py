@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
-from assay import wiring
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.errors import InputError
 from assay.formats.grid import grid
-from assay.records.learning import LearnedTerm, LearningChange
-
-if TYPE_CHECKING:
-    from assay.memory.learning import RolledBack, Standing
+from assay.records.learning import LearnedTerm, LearningChange, LearningStatus, RolledBack
+from assay.verbs import learning as learning_verbs
 
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="Of this memory.")]
 SinceOption = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="From this moment on, such as 2026-01-31T09:30 (UTC).")
 ]
 WriterOption = Annotated[str | None, typer.Option("--writer", metavar="NAME", help="By this principal.")]
-LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", help="At most this many, 1 to 200.")]
+CursorOption = Annotated[str | None, typer.Option("--cursor", help="Where to go on, as the page before said.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,77 +30,59 @@ def register(app: typer.Typer) -> None:
     @command(group, "status")
     def status(surface: Surface) -> None:
         """Show how learning stands: what is on, what was learned, and what keeps it from being applied."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            stands = engine.learning.standing(surface.scope)
-        _tell(surface, stands)
+        found = surface.call(learning_verbs.STATUS)
+        surface.show(learning_verbs.STATUS, found, "\n".join(_lines(found)))
 
     @command(group, "run")
     def run(surface: Surface) -> None:
         """Learn from what was recorded since the last time; the program does so by itself while it runs."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            done = engine.learning.catch_up(surface.scope)
+        done = surface.call(learning_verbs.RUN)
         lines = [
             f"{done.events} events read, {done.learned} terms learned, {done.applied} applied, {done.expired} ended"
         ]
         if done.stopped:
             lines.append(f"learning was stopped: {done.stopped}")
-        surface.result(plain(done), "\n".join(lines))
+        surface.show(learning_verbs.RUN, done, "\n".join(lines))
 
     @command(group, "terms")
     def terms(surface: Surface, memory: MemoryOption = None) -> None:
         """List learned terms with their state."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.learning.terms(surface.scope, memory)
-        rows = [("term", "memory", "state", "learned", "by"), *map(_term, found)]
-        surface.result(plain(found), "\n".join(grid(rows)) if found else "nothing was learned")
+        found = surface.call(learning_verbs.TERMS, memory_id=memory)
+        rows = [("term", "memory", "state", "learned", "by"), *map(_term, found.terms)]
+        surface.show(learning_verbs.TERMS, found, "\n".join(grid(rows)) if found.terms else "nothing was learned")
 
     @command(group, "changes")
     def changes(
-        surface: Surface, memory: MemoryOption = None, since: SinceOption = None, limit: LimitOption = 100
+        surface: Surface,
+        memory: MemoryOption = None,
+        since: SinceOption = None,
+        limit: LimitOption = 100,
+        cursor: CursorOption = None,
     ) -> None:
         """List what learning did to memories, oldest first."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            found = engine.learning.changes(surface.scope, memory_id=memory, since=_moment(since), limit=limit)
-        rows = [("when", "memory", "what", "before", "after", "by"), *map(_change, found)]
-        surface.result(plain(found), "\n".join(grid(rows)) if found else "nothing was changed")
+        found = surface.call(learning_verbs.LIST_CHANGES, memory_id=memory, since=since, limit=limit, cursor=cursor)
+        rows = [("when", "memory", "what", "before", "after", "by"), *map(_change, found.changes)]
+        text = "\n".join(grid(rows)) if found.changes else "nothing was changed"
+        surface.show(learning_verbs.LIST_CHANGES, found, text)
+        if found.next_cursor is not None:
+            surface.note(f"There are more: assay learn changes --cursor {found.next_cursor}")
 
     @command(group, "approve")
     def approve(surface: Surface) -> None:
         """Let learned terms into memories; refused (exit 2) while anything else is missing."""
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            stands = engine.learning.approve(surface.scope)
-        _tell(surface, stands)
+        found = surface.call(learning_verbs.APPROVE)
+        surface.show(learning_verbs.APPROVE, found, "\n".join(_lines(found)))
 
     @command(group, "rollback")
     def rollback(
         surface: Surface, memory: MemoryOption = None, since: SinceOption = None, writer: WriterOption = None
     ) -> None:
         """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
-        from assay.memory.learning import Which  # noqa: PLC0415 - the extra "memory"
-
-        which = Which(memory_id=memory, since=_moment(since), writer=writer)
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            done = engine.learning.roll_back(surface.scope, which)
-        surface.result(plain(done), _taken_back(done))
+        done = surface.call(learning_verbs.ROLL_BACK, memory_id=memory, since=since, writer=writer)
+        surface.show(learning_verbs.ROLL_BACK, done, _taken_back(done))
 
 
-def _moment(said: str | None) -> datetime | None:
-    if said is None:
-        return None
-    try:
-        found = datetime.fromisoformat(said)
-    except ValueError as problem:
-        raise InputError(f"{said!r} is not a time", remedy="Write it as 2026-01-31T09:30.") from problem
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _tell(surface: Surface, stands: Standing) -> None:
-    told: dict[str, Any] = {**plain(stands), "applying": stands.applying}
-    told["noise"] = {**told["noise"], "rate": stands.noise.rate}
-    surface.result(told, "\n".join(_lines(stands)))
-
-
-def _lines(stands: Standing) -> Iterator[str]:
+def _lines(stands: LearningStatus) -> Iterator[str]:
     state = "applied" if stands.applying else "in the shadow: written down, not applied" if stands.on else "off"
     yield f"learned triggers are {state}"
     noise = "not known yet" if stands.noise.rate is None else f"{stands.noise.rate:.1%} of {stands.noise.tried} tried"

@@ -6,10 +6,9 @@ rules it asks, with `denylist`, `noise`, `cycles` and `principals` behind them; 
 `rollback` takes back what was learned. `kill_switch` watches `exposure` and stops learning when it goes wrong.
 """
 
-from assay.memory.learning.learning import CaughtUp, Learning
+from assay.memory.learning.learning import Learning
 from assay.memory.learning.policy import Limits, Policy
-from assay.memory.learning.rollback import RolledBack, Which
-from assay.memory.learning.standing import Standing
+from assay.memory.learning.rollback import Which
 from assay.memory.learning.validation import Vote
 
-__all__ = ["CaughtUp", "Learning", "Limits", "Policy", "RolledBack", "Standing", "Vote", "Which"]
+__all__ = ["Learning", "Limits", "Policy", "Vote", "Which"]

@@ -6,8 +6,8 @@ process that lives on catches up in the background; one that ends does so when i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
 
 from assay.clock import Clock
 from assay.errors import NotReady, SettingError
@@ -19,27 +19,25 @@ from assay.memory.learning.noise import CHOICES
 from assay.memory.learning.observing import Observing
 from assay.memory.learning.policy import Policy
 from assay.memory.learning.principals import Principals
-from assay.memory.learning.rollback import RolledBack, Which, roll_back
-from assay.memory.learning.standing import FLAG, Standing, standing
+from assay.memory.learning.rollback import Which, roll_back
+from assay.memory.learning.standing import FLAG, standing
 from assay.memory.learning.triggers import Triggers
 from assay.memory.learning.validation import Validating, Vote
 from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.memory.showing import show
 from assay.records import Scope, ShownMemory
-from assay.records.learning import LearnedTerm, LearningChange, Observation, Observed, Validated
+from assay.records.learning import (
+    CaughtUp,
+    LearnedTerm,
+    LearningChange,
+    LearningStatus,
+    Observation,
+    Observed,
+    RolledBack,
+    Validated,
+)
 from assay.storage import Store
-
-
-class CaughtUp(NamedTuple):
-    """What catching up came to."""
-
-    events: int = 0
-    learned: int = 0
-    applied: int = 0
-    expired: int = 0
-    stopped: str = ""
-    """Why the kill switch stopped learning; empty if it did not."""
 
 
 class Learning:
@@ -117,7 +115,7 @@ class Learning:
             alarm = watch(work) if self.policy.watched else None
         if alarm is not None:
             self._stop(scope, alarm)
-        return so_far._replace(applied=applied, expired=expired, stopped="" if alarm is None else str(alarm))
+        return replace(so_far, applied=applied, expired=expired, stopped="" if alarm is None else str(alarm))
 
     def _stop(self, scope: Scope, alarm: Alarm) -> None:
         """Switch learning off; where the environment holds the switch, take its terms out of memories instead."""
@@ -135,14 +133,14 @@ class Learning:
             for memory_id in {one.memory_id for one in work.learned_terms.of()}:
                 roll_back(work, self.policy, self._principals, Which(memory_id=memory_id), self._clock.now())
 
-    def standing(self, scope: Scope) -> Standing:
+    def standing(self, scope: Scope) -> LearningStatus:
         """How learning stands."""
         with self._store.writing(scope) as work:
             now = self._clock.now()
             complete_cycles(work, self.policy.limits, now)
             return standing(work, self.policy, self._flags.states(work)[FLAG], now)
 
-    def approve(self, scope: Scope) -> Standing:
+    def approve(self, scope: Scope) -> LearningStatus:
         """A person lets learned terms into memories. Refused while anything but the approval is missing."""
         stands = self.standing(scope)
         missing = [one.said for one in stands.closed if "approved" not in one.said]
@@ -170,11 +168,17 @@ class Learning:
             return work.learned_terms.of(memory_id=memory_id)
 
     def changes(
-        self, scope: Scope, *, memory_id: str | None = None, since: datetime | None = None, limit: int = 100
+        self,
+        scope: Scope,
+        *,
+        memory_id: str | None = None,
+        since: datetime | None = None,
+        after: int = 0,
+        limit: int = 100,
     ) -> list[LearningChange]:
-        """What learning did to memories, oldest first, what was taken back included."""
+        """What learning did to memories, oldest first, what was taken back included; `after` is the id to go on at."""
         with self._store.reading(scope) as work:
-            return work.learning.changes(memory_id=memory_id, since=since, undone=True, limit=limit)
+            return work.learning.changes(memory_id=memory_id, since=since, undone=True, after=after, limit=limit)
 
     def flag(self, scope: Scope) -> FlagState:
         """The switch."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from assay.records import EventType
-from assay.records.learning import LearnedTerm, TermState
+from assay.records.learning import LearnedTerm, TermNoise, TermState
 from assay.storage import Work
 from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
@@ -24,19 +24,6 @@ Pair = tuple[str, str]
 """A query and a memory."""
 
 
-class Noise(NamedTuple):
-    """How many terms were learned, how many of them had a trial, and how many of those are noise."""
-
-    terms: int
-    tried: int
-    noisy: int
-
-    @property
-    def rate(self) -> float | None:
-        """The share of the tried terms; None when none was tried."""
-        return self.noisy / self.tried if self.tried else None
-
-
 class Seen(NamedTuple):
     """What is known of queries and memories, by pair."""
 
@@ -45,15 +32,17 @@ class Seen(NamedTuple):
     """Graded below 2, or found not useful."""
 
 
-def measure(work: Work, since: datetime) -> Noise:
+def measure(work: Work, since: datetime) -> TermNoise:
     """The noise of what stands in the shadow or is applied, over the searches from a moment on."""
     terms = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
     if not terms:
-        return Noise(0, 0, 0)
+        return TermNoise()
     evidence = {(one.query_id, one.memory_id, one.term) for one in work.learned_terms.evidence()}
     trials = _trials(terms, work.usage.queries(since=since), evidence)
     seen = _read_seen(work, {query for pairs in trials.values() for query, _ in pairs})
-    return Noise(len(terms), len(trials), sum(is_noise(pairs, seen) for pairs in trials.values()))
+    noisy = sum(is_noise(pairs, seen) for pairs in trials.values())
+    rate = noisy / len(trials) if trials else None
+    return TermNoise(terms=len(terms), tried=len(trials), noisy=noisy, rate=rate)
 
 
 def is_noise(trials: Collection[Pair], seen: Seen) -> bool:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.memory.learning.denylist import DENYLIST
-from assay.records.learning import Safeguard
+from assay.records.learning import Refusal, Safeguard
 from assay.text.terms import words
 
 WEEK = timedelta(days=7)
@@ -47,13 +47,6 @@ class Facts(NamedTuple):
     rank: int | None
     session_id: str | None
     principal: str | None
-
-
-class Refusal(NamedTuple):
-    """Which rule stands in the way, and why."""
-
-    safeguard: Safeguard
-    said: str
 
 
 class Offered(NamedTuple):

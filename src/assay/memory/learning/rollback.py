@@ -19,7 +19,7 @@ from assay.memory.learning.principals import Principals
 from assay.memory.learning.triggers import end
 from assay.memory.learning.validation import stepped
 from assay.records import values
-from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, Safeguard, TermState
+from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, RolledBack, Safeguard, TermState
 from assay.storage import Work
 
 LEARNED = (ChangeKind.VOTE, ChangeKind.PROMOTE, ChangeKind.APPLY)
@@ -47,17 +47,6 @@ class Which:
         """For the audit log."""
         said = {"memory": self.memory_id, "since": self.since and self.since.isoformat(), "writer": self.writer}
         return {name: value for name, value in said.items() if value}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RolledBack:
-    """What was taken back."""
-
-    memories: tuple[str, ...]
-    votes: int
-    promotions: int
-    terms: int
-    """Learned terms, those in the shadow included."""
 
 
 def roll_back(work: Work, policy: Policy, principals: Principals, which: Which, now: datetime) -> RolledBack:

@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from assay.memory.learning.noise import CHOICES
-from assay.memory.learning.policy import Facts, Policy, Refusal
+from assay.memory.learning.policy import Facts, Policy
 from assay.memory.learning.principals import Principals
 from assay.memory.learning.validation import NO_SESSION, rank_of
 from assay.records import FeedbackEvent, MemoryRecord, MemoryStatus
-from assay.records.learning import ChangeKind, LearnedTerm, Safeguard, TermEvidence, TermState
+from assay.records.learning import ChangeKind, LearnedTerm, Refusal, Safeguard, TermEvidence, TermState
 from assay.storage import Work
 from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words

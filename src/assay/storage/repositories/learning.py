@@ -229,9 +229,13 @@ class Learning(Repository):
         writer: str | None = None,
         since: datetime | None = None,
         undone: bool = False,
+        after: int = 0,
         limit: int | None = None,
     ) -> list[LearningChange]:
-        """Changes in their order: of one memory, by one writer, from a moment on; standing ones only, if not said."""
+        """Return changes in their order: of one memory, by one writer, from a moment on, behind a change.
+
+        Changes that were taken back are left out, unless `undone` asks for them.
+        """
         table = learning_changes
         conditions: list[ColumnElement[bool]] = [] if undone else [table.c.undone_at.is_(None)]
         if memory_id is not None:
@@ -240,6 +244,8 @@ class Learning(Repository):
             conditions.append(table.c.writer == writer)
         if since is not None:
             conditions.append(table.c.at >= since)
+        if after:
+            conditions.append(table.c.id > after)
         wanted = self._select(table, *conditions).order_by(table.c.id)
         return [from_row(LearningChange, row, table) for row in self._connection.execute(wanted.limit(limit))]
 
