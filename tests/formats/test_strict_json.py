@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, MalformedFile
-from assay.formats.strict_json import Placed, indented, line_decoder, one_line, read_lines, read_object
+from assay.formats.strict_json import Placed, line_decoder, one_line, read_lines, read_object, to_indented_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -120,7 +120,7 @@ def test_nan_is_never_written() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         one_line(float("nan"))
     with pytest.raises(ValueError, match="not JSON compliant"):
-        indented([float("inf")])
+        to_indented_json([float("inf")])
 
 
 @given(

@@ -95,7 +95,7 @@ def test_a_logged_query_is_read_as_it_was() -> None:
         result_ids=("a", "b"),
         candidates=(ChannelCandidates(channel="vector", ids=("a",), scores=(0.5,)),),
     )
-    assert channels.fused_query(logged) == FusedQuery({"vector": ("a",)}, ("a", "b"))
+    assert channels.read_fused_query(logged) == FusedQuery({"vector": ("a",)}, ("a", "b"))
 
 
 IDS = st.sampled_from("abcdef")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.metrics.ordering import PADDING, Rows, rank_grades, ranked, sort_keys
+from assay.metrics.ordering import PADDING, Rows, rank_grades, rank_ids, sort_keys
 
 scores = st.one_of(
     st.integers(-3, 3).map(float),
@@ -14,24 +14,24 @@ scores = st.one_of(
 
 
 def test_score_decides_then_the_larger_id() -> None:
-    assert ranked({"a": 1.0, "b": 2.0, "c": 1.0}) == ["b", "c", "a"]
+    assert rank_ids({"a": 1.0, "b": 2.0, "c": 1.0}) == ["b", "c", "a"]
 
 
 def test_scores_that_float32_cannot_tell_apart_are_equal() -> None:
-    assert ranked({"a": 1.0 + 1e-12, "b": 1.0}) == ["b", "a"]
-    assert ranked({"a": 1.0 + 1e-6, "b": 1.0}) == ["a", "b"]
+    assert rank_ids({"a": 1.0 + 1e-12, "b": 1.0}) == ["b", "a"]
+    assert rank_ids({"a": 1.0 + 1e-6, "b": 1.0}) == ["a", "b"]
 
 
 def test_minus_zero_is_zero() -> None:
-    assert ranked({"a": 0.0, "b": -0.0}) == ["b", "a"]
+    assert rank_ids({"a": 0.0, "b": -0.0}) == ["b", "a"]
 
 
 def test_ids_are_ordered_by_their_bytes() -> None:
-    assert ranked({"z": 0, "é": 0, "\U0001f600": 0, "\uffff": 0}) == ["\U0001f600", "\uffff", "é", "z"]
+    assert rank_ids({"z": 0, "é": 0, "\U0001f600": 0, "\uffff": 0}) == ["\U0001f600", "\uffff", "é", "z"]
 
 
 def test_nothing_is_ranked_as_nothing() -> None:
-    assert ranked({}) == []
+    assert rank_ids({}) == []
     nothing = Rows(np.zeros(2, np.int64), np.empty(0, np.float32), np.empty(0, np.int16), lambda _: ())
     assert rank_grades(nothing).shape == (2, 0)
 
@@ -60,5 +60,5 @@ def test_many_rankings_at_once_come_out_as_one_by_one(rows: list[dict[str, tuple
     )
     found = rank_grades(together)
     for row, got in zip(rows, found.tolist(), strict=True):
-        alone = [row[one][1] for one in ranked({one: score for one, (score, _) in row.items()})]
+        alone = [row[one][1] for one in rank_ids({one: score for one, (score, _) in row.items()})]
         assert got == alone + [PADDING] * (len(got) - len(alone))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics import sign_flip_test, smallest_p, units_for_p
-from assay.statistics.paired_tests import all_flips, drawn_flips
+from assay.statistics.paired_tests import all_flips, draw_flips
 
 SMALL = st.lists(st.integers(-8, 8).map(lambda k: k / 8), min_size=1, max_size=10)
 
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_p() -> None:
 def test_drawn_flips_come_close_to_all_flips(rng: np.random.Generator) -> None:
     values = rng.normal(0.03, 0.1, 16)
     exact = sign_flip_test(values, rng=rng).p
-    drawn = drawn_flips(values, 40_000, rng)
+    drawn = draw_flips(values, 40_000, rng)
     assert np.mean(np.abs(drawn) >= abs(values.sum()) - 1e-12) == pytest.approx(exact, abs=0.01)
 
 

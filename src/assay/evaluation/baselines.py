@@ -20,7 +20,7 @@ from assay.evaluation.gating.verdict import GateOptions, Status
 from assay.evaluation.readings import Reading
 from assay.evaluation.running import files
 from assay.formats.files import write_lines
-from assay.formats.strict_json import indented, one_line, read_object
+from assay.formats.strict_json import one_line, read_object, to_indented_json
 from assay.hashing import canonical_json, content_hash
 from assay.metrics.catalog import describe_added, recall
 from assay.metrics.spec import MetricSpec
@@ -60,7 +60,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write the file whole or not at all: one case a line, sorted, so that a diff shows which cases changed."""
     whole = files.add_seal(baseline_json(baseline))
     cases = [f"    {_text(case)}: {_text(one)}" for case, one in whole.pop("cases").items()]
-    head = indented(whole).rstrip().removesuffix("}").rstrip()
+    head = to_indented_json(whole).rstrip().removesuffix("}").rstrip()
     write_lines(path, [head, ',\n  "cases": {\n', ",\n".join(cases), "\n  }\n}\n"])
 
 

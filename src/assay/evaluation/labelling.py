@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.errors import MalformedFile, NotAllowed, NothingMeasured
 from assay.evaluation.datasets.checks import ACCEPTED, is_generated
 from assay.formats.files import write_lines, writing
-from assay.formats.strict_json import Keys, made, one_line, raise_it, read_lines
+from assay.formats.strict_json import Keys, build_or_refuse, one_line, raise_it, read_lines
 from assay.private_files import make_private_folder, open_private
 from assay.records import Judgment, Scope, heading_path, values
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -110,7 +110,7 @@ def write_tasks(path: Path, tasks: Iterable[Task]) -> None:
 
 def read_tasks(path: Path) -> list[Task]:
     """What `write_tasks` wrote."""
-    found = [made(place, _read, raise_it) for place in read_lines(path, raise_it)]
+    found = [build_or_refuse(place, _read, raise_it) for place in read_lines(path, raise_it)]
     if not found:
         raise NothingMeasured(f"{path} holds nothing to label", remedy="Build it again: `assay dataset build`.")
     return found

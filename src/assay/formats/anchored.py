@@ -17,7 +17,7 @@ from assay.errors import BadValue, InputError
 from assay.formats.case_fields import anchor_fields, anchors, turn_fields, turns
 from assay.formats.files import inside, write_lines
 from assay.formats.golden import read_content
-from assay.formats.strict_json import Keys, Refuse, made, one_line, raise_it, read_lines, texts
+from assay.formats.strict_json import Keys, Refuse, build_or_refuse, one_line, raise_it, read_lines, texts
 from assay.records import heading_path
 from assay.records.answers import FolderMode, GoldAnchors
 from assay.records.datasets import Case, Dataset, Document
@@ -47,14 +47,15 @@ def read_anchored(
 
 def write_anchored(folder: Path, dataset: Dataset) -> None:
     """`cases.jsonl` and the notes under `vault`."""
-    lines = [one_line(case_fields(one)) for one in dataset.cases]
-    for one in dataset.documents:
-        place = inside(folder / VAULT, one.rel_path or one.id)
-        if place is None or not one.rel_path:
+    lines = [one_line(case_fields(case)) for case in dataset.cases]
+    for document in dataset.documents:
+        place = inside(folder / VAULT, document.rel_path or document.id)
+        if place is None or not document.rel_path:
             raise BadValue(
-                f"document {one.id!r} has the path {one.rel_path!r}", remedy="A note of a vault has a path in it."
+                f"document {document.id!r} has the path {document.rel_path!r}",
+                remedy="A note of a vault has a path in it.",
             )
-        write_lines(place, [one.text])
+        write_lines(place, [document.text])
     write_lines(folder / FILE_NAME, lines)
 
 
@@ -153,7 +154,7 @@ def case_fields(one: Case) -> dict[str, Any]:
 def _cases(file: Path, refuse: Refuse) -> Iterator[Case]:
     lines: dict[str, int] = {}
     for place in read_lines(file, refuse):
-        one: Case | None = made(place, case, refuse)
+        one: Case | None = build_or_refuse(place, case, refuse)
         if one is None:
             continue
         if one.id in lines:
@@ -179,7 +180,7 @@ _HEADINGS = {Markup.MARKDOWN: _MARKDOWN_HEADING, Markup.RESTRUCTURED_TEXT: _UNDE
 def _title(text: str, path: Path, markup: Markup) -> str:
     pattern = _HEADINGS.get(markup)
     found = pattern.finditer(text) if pattern is not None else ()
-    names = (heading_path.heading_text(each.group(1)) for each in found)
+    names = (heading_path.heading_text(match.group(1)) for match in found)
     return next(filter(None, names), path.stem)[:500]
 
 

@@ -73,7 +73,7 @@ def split(data: bytes, width: int, *, more: bool = False, tabs: bool = False) ->
     edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
     starts, ends = edges[0::2], edges[1::2]
     breaks = np.flatnonzero(text == _NEWLINE)
-    shape = _plain(text, starts, ends, breaks, width) or _careful(text, starts, ends, breaks, width, more=more)
+    shape = _plain(text, starts, ends, breaks, width) or _parse_carefully(text, starts, ends, breaks, width, more=more)
     return Fields(raw, text, *shape)
 
 
@@ -89,7 +89,7 @@ def _plain(text: Bytes, starts: Places, ends: Places, breaks: Places, width: int
     return first, last
 
 
-def _careful(
+def _parse_carefully(
     text: Bytes, starts: Places, ends: Places, breaks: Places, width: int, *, more: bool
 ) -> tuple[Places, Places]:
     lines = np.searchsorted(breaks, starts) - 1
@@ -199,7 +199,7 @@ def float32s(text: Bytes, field: Field) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         values = np.where(negative, -doubles, doubles).astype(np.float32)
         again = np.flatnonzero(read.strange | _near_the_middle(doubles))
-        values[again] = [_slowly(text, field, int(place)) for place in again]
+        values[again] = [_parse_one_by_one(text, field, int(place)) for place in again]
     if not np.isfinite(values).all():
         raise NotANumber
     return values
@@ -280,7 +280,7 @@ def _near_the_middle(doubles: NDArray[np.float64]) -> NDArray[np.bool_]:
     return near
 
 
-def _slowly(text: Bytes, field: Field, place: int) -> float:
+def _parse_one_by_one(text: Bytes, field: Field, place: int) -> float:
     start = field.starts[place]
     spelt = text[start : start + field.lengths[place]].tobytes()
     try:

@@ -45,7 +45,7 @@ def turns(value: Any, what: str) -> tuple[Turn, ...]:
 
 def turn_fields(history: tuple[Turn, ...]) -> list[dict[str, str]]:
     """Turns as the list they are read from."""
-    return [{"speaker": one.speaker, "text": one.text} for one in history]
+    return [{"speaker": turn.speaker, "text": turn.text} for turn in history]
 
 
 def _turn(value: Any, what: str) -> Turn:
@@ -91,7 +91,7 @@ def anchor_fields(gold: GoldAnchors | None) -> dict[str, Any]:
         "recency_conflict_rule": gold.recency_conflict_rule and gold.recency_conflict_rule.value,
     }
     said = {key: value for key, value in optional.items() if value}
-    return {"gold_supports": [_support_fields(one) for one in gold.supports], **said}
+    return {"gold_supports": [_support_fields(support) for support in gold.supports], **said}
 
 
 def _support(value: Any) -> GoldSupport:
@@ -132,11 +132,11 @@ _NO_ANSWER = frozenset({"unanswerable", "underspecified"})
 _NOTHING_SAID = frozenset({"n/a", "na", "none", ""})
 
 
-def said_of_case(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def read_case_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a case from the metadata of its query."""
     found = {field: _first(metadata, keys) for field, keys in _NAMES.items()}
     own = texts(metadata.get("tags") or [], "metadata.tags")
-    named = [one for one in dict.fromkeys(_tags_from_metadata(metadata)) if one not in own]
+    named = [tag for tag in dict.fromkeys(_tags_from_metadata(metadata)) if tag not in own]
     return {
         **{field: value for field, value in found.items() if value is not None},
         "tags": (*own, *named),
@@ -147,7 +147,7 @@ def said_of_case(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def case_said(one: Case) -> dict[str, Any]:
-    """The metadata that `said_of_case` reads the same fields from."""
+    """The metadata that `read_case_fields` reads the same fields from."""
     optional = {
         "category": one.category,
         "difficulty": one.difficulty,
@@ -171,9 +171,9 @@ def _first(metadata: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 
 def _tags_from_metadata(metadata: Mapping[str, Any]) -> list[str]:
     given = {name: metadata.get(name) for name in _KEPT_AS_TAGS}
-    each = [(name, one) for name, of in given.items() for one in (of if isinstance(of, list) else [of])]
-    said = [(name, one.casefold()) for name, one in each if isinstance(one, str)]
-    return [f"{name}:{one}" for name, one in said if one not in _NOTHING_SAID]
+    each = [(name, value) for name, of in given.items() for value in (of if isinstance(of, list) else [of])]
+    said = [(name, value.casefold()) for name, value in each if isinstance(value, str)]
+    return [f"{name}:{value}" for name, value in said if value not in _NOTHING_SAID]
 
 
 def _answerable(metadata: Mapping[str, Any]) -> bool:

@@ -23,13 +23,13 @@ from assay.formats.strict_json import (
     a_list,
     a_moment,
     an_object,
-    indented,
-    made,
+    build_or_refuse,
     one_line,
     raise_it,
     read_lines,
     read_object,
     texts,
+    to_indented_json,
 )
 from assay.records.answers import EquivalenceClasses, FolderMode
 from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext
@@ -220,14 +220,18 @@ def _write_expected(one: Case, level: int) -> dict[str, Any]:
 
 
 def _grade_fields(grades: tuple[Grade, ...]) -> dict[str, Any]:
-    labels = {one.document_id: one.grade for one in grades}
+    labels = {grade.document_id: grade.grade for grade in grades}
     plain = tuple(Grade(document_id=ident, grade=grade) for ident, grade in labels.items())
-    return {"relevance_labels": labels} if plain == grades else {"judgments": [_judgment_fields(one) for one in grades]}
+    return (
+        {"relevance_labels": labels}
+        if plain == grades
+        else {"judgments": [_judgment_fields(grade) for grade in grades]}
+    )
 
 
 def _relevant(grades: tuple[Grade, ...], level: int) -> list[str]:
     labels = Case(id="labels", query="labels", grades=grades).labels
-    return [ident for ident in dict.fromkeys(one.document_id for one in grades) if labels[ident] >= level]
+    return [ident for ident in dict.fromkeys(grade.document_id for grade in grades) if labels[ident] >= level]
 
 
 def _judgment(value: Any) -> Grade:
@@ -260,7 +264,7 @@ def _situation(keys: Keys) -> dict[str, Any]:
     return {
         "session": None if session is None else _session(session),
         "equivalence": None if groups is None else EquivalenceClasses(classes=groups),
-        **{name: None if one is None else a_moment(one, name) for name, one in moments.items()},
+        **{name: None if moment is None else a_moment(moment, name) for name, moment in moments.items()},
     }
 
 
@@ -319,7 +323,7 @@ def read_golden(
     file = path / FILE_NAME if path.is_dir() else path
     found = read_object(file)
     top = Placed(None, file, 1)
-    header = made(top._replace(value=found), partial(_header, name=name or _name_of(file)), refuse) or {}
+    header = build_or_refuse(top._replace(value=found), partial(_header, name=name or _name_of(file)), refuse) or {}
     level = header.get("relevance_level", Dataset.relevance_level)
     entities = _parts(top, found, "entities", refuse)
     documents = _records(entities, partial(entity, folder=file.parent), "entity", refuse, on_read)
@@ -333,32 +337,32 @@ def read_golden(
 def write_golden(path: Path, dataset: Dataset, *, private: bool = False) -> None:
     """One file with everything."""
     head = header_fields(dataset)
-    head["entities"] = [entity_fields(one) for one in dataset.documents]
-    head["queries"] = [query_fields(one, dataset.relevance_level) for one in dataset.cases]
-    write_lines(path, [indented(head)], private=private)
+    head["entities"] = [entity_fields(document) for document in dataset.documents]
+    head["queries"] = [query_fields(case, dataset.relevance_level) for case in dataset.cases]
+    write_lines(path, [to_indented_json(head)], private=private)
 
 
 def write_golden_files(folder: Path, dataset: Dataset) -> None:
     """A golden file with the text of each entity in a file of its own, to be read and reviewed."""
     names: set[str] = set()
     entities = []
-    for one in dataset.documents:
-        name = f"entities/{name_file(one, names)}"
-        write_lines(folder / name, [one.text])
-        entities.append({**entity_fields(one, text=False), "content_file": name})
+    for document in dataset.documents:
+        name = f"entities/{name_file(document, names)}"
+        write_lines(folder / name, [document.text])
+        entities.append({**entity_fields(document, text=False), "content_file": name})
     head = {**header_fields(dataset), "entities": entities}
-    head["queries"] = [query_fields(one, dataset.relevance_level) for one in dataset.cases]
-    write_lines(folder / FILE_NAME, [indented(head)])
+    head["queries"] = [query_fields(case, dataset.relevance_level) for case in dataset.cases]
+    write_lines(folder / FILE_NAME, [to_indented_json(head)])
 
 
 def write_golden_lines(folder: Path, dataset: Dataset, *, private: bool = False) -> None:
     """A golden file with entities and queries beside it, one a line: a corpus of any size."""
-    entities = (one_line(entity_fields(one)) for one in dataset.documents)
+    entities = (one_line(entity_fields(document)) for document in dataset.documents)
     write_lines(folder / ENTITIES, entities, private=private)
     level = dataset.relevance_level
-    write_lines(folder / QUERIES, (one_line(query_fields(one, level)) for one in dataset.cases), private=private)
+    write_lines(folder / QUERIES, (one_line(query_fields(case, level)) for case in dataset.cases), private=private)
     head = {**header_fields(dataset), "entities_file": ENTITIES, "queries_file": QUERIES}
-    write_lines(folder / FILE_NAME, [indented(head)], private=private)
+    write_lines(folder / FILE_NAME, [to_indented_json(head)], private=private)
 
 
 def header_fields(dataset: Dataset) -> dict[str, Any]:
@@ -366,7 +370,7 @@ def header_fields(dataset: Dataset) -> dict[str, Any]:
     optional = {
         "created_at": dataset.created_at,
         "floors": dict(dataset.floors),
-        "edges": [_edge_fields(one) for one in dataset.edges],
+        "edges": [_edge_fields(edge) for edge in dataset.edges],
     }
     return {
         "name": dataset.name,
@@ -391,7 +395,7 @@ def _header(found: dict[str, Placed], *, name: str) -> dict[str, Any]:
     keys = Keys(found, "the dataset")
     taken = {key: keys.take(key) for key in _HEADER}
     keys.done()
-    plain = {key: one.value for key, one in taken.items() if one is not None and one.value is not None}
+    plain = {key: value.value for key, value in taken.items() if value is not None and value.value is not None}
     given: dict[str, Any] = {
         key: plain[key] for key in ("version", "created_at", "description", "ranked_unit") if key in plain
     }
@@ -461,7 +465,7 @@ def _records(
 ) -> Iterator[Record]:
     lines: dict[str, int] = {}
     for place in places:
-        one: Record | None = made(place, make, refuse)
+        one: Record | None = build_or_refuse(place, make, refuse)
         if one is None:
             continue
         if one.id in lines:

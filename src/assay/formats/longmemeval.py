@@ -24,12 +24,12 @@ from assay.formats.strict_json import (
     a_list,
     a_moment,
     an_object,
-    indented,
-    made,
+    build_or_refuse,
     raise_it,
     read_lines,
     read_list,
     texts,
+    to_indented_json,
 )
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.memory import Format
@@ -55,7 +55,7 @@ def questions_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = r
     kept = _Sessions()
     cases: dict[str, Case] = {}
     for place in places:
-        one: Case | None = made(place, lambda value: _case(value, kept), refuse)
+        one: Case | None = build_or_refuse(place, lambda value: _case(value, kept), refuse)
         if one is not None and one.id in cases:
             refuse(place.refused(f"question {one.id!r} was given before", "Make ids unique."))
         elif one is not None:
@@ -72,7 +72,7 @@ def questions_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = r
 
 def write_longmemeval(path: Path, dataset: Dataset) -> None:
     """The list of questions; a document that belongs to no question in particular stands with all of them."""
-    write_lines(path, [indented([_question_fields(one, dataset) for one in dataset.cases])])
+    write_lines(path, [to_indented_json([_question_fields(case, dataset) for case in dataset.cases])])
 
 
 class _Sessions:
@@ -96,8 +96,8 @@ class _Sessions:
 
     def documents(self) -> tuple[Document, ...]:
         return tuple(
-            replace(one, metadata={**one.metadata, "questions": self._questions[one.id]})
-            for one in self._found.values()
+            replace(document, metadata={**document.metadata, "questions": self._questions[document.id]})
+            for document in self._found.values()
         )
 
 
@@ -112,10 +112,10 @@ def _case(value: Any, kept: _Sessions) -> Case:
             f"question {ident!r} has {len(sessions)} sessions, {len(ids)} ids and {len(dates)} dates",
             remedy="Give each session one id and one date.",
         )
-    documents = [_session(*one) for one in zip(ids, dates, sessions, strict=True)]
-    known = {one.id: kept.put(one, ident) for one in documents}
+    documents = [_session(*session) for session in zip(ids, dates, sessions, strict=True)]
+    known = {document.id: kept.put(document, ident) for document in documents}
     gold = texts(keys.take("answer_session_ids") or [], "answer_session_ids")
-    lost = [one for one in gold if one not in known]
+    lost = [identifier for identifier in gold if identifier not in known]
     if lost:
         raise BadValue(f"question {ident!r} has no session {lost[0]!r}", remedy="It names it in answer_session_ids.")
     answerable = not str(ident).endswith(ABSTAIN)
@@ -123,7 +123,7 @@ def _case(value: Any, kept: _Sessions) -> Case:
     return Case(
         id=ident,
         query=question,
-        grades=tuple(Grade(document_id=known[one], grade=int(answerable)) for one in dict.fromkeys(gold)),
+        grades=tuple(Grade(document_id=known[identifier], grade=int(answerable)) for identifier in dict.fromkeys(gold)),
         answerable=answerable,
         reference_answer=None if answer is None else str(answer),
         category=keys.take("question_type") or "",
@@ -134,8 +134,8 @@ def _case(value: Any, kept: _Sessions) -> Case:
 
 def _session(ident: str, date: str, turns: Any) -> Document:
     said = a_list(turns, f"session {ident!r}", lambda one: an_object(one, "a turn"))
-    parts = [_turn_text(one) for one in said]
-    ends = [_turn_end(one, text) for one, text in zip(said, parts, strict=True)]
+    parts = [_turn_text(turn) for turn in said]
+    ends = [_turn_end(turn, text) for turn, text in zip(said, parts, strict=True)]
     return Document(
         id=ident, text=_BETWEEN.join(parts), format=Format.TEXT, dated=_moment(date), metadata={"turns": ends}
     )
@@ -175,10 +175,10 @@ def _question_fields(one: Case, dataset: Dataset) -> dict[str, Any]:
         "question": one.query,
         "answer": one.reference_answer,
         **({} if one.asked_at is None else {"question_date": one.asked_at.strftime(_DATE)}),
-        "haystack_dates": ["" if each.dated is None else each.dated.strftime(_DATE) for each in haystack],
-        "haystack_session_ids": [named[each.id] for each in haystack],
-        HAYSTACK: [_turns_of(each) for each in haystack],
-        "answer_session_ids": [named[each] for each in gold if each in named],
+        "haystack_dates": ["" if session.dated is None else session.dated.strftime(_DATE) for session in haystack],
+        "haystack_session_ids": [named[session.id] for session in haystack],
+        HAYSTACK: [_turns_of(session) for session in haystack],
+        "answer_session_ids": [named[identifier] for identifier in gold if identifier in named],
     }
 
 
@@ -188,8 +188,8 @@ def _turns_of(document: Document) -> list[dict[str, Any]]:
     if not isinstance(ends, list):
         return [{"role": "user", "content": document.text}]
     found, at = [], 0
-    for one in ends:
-        role, _, content = document.text[at : at + one["characters"]].partition(": ")
-        found.append({"role": role, "content": content, **{k: v for k, v in one.items() if k != "characters"}})
-        at += one["characters"] + len(_BETWEEN)
+    for end in ends:
+        role, _, content = document.text[at : at + end["characters"]].partition(": ")
+        found.append({"role": role, "content": content, **{k: v for k, v in end.items() if k != "characters"}})
+        at += end["characters"] + len(_BETWEEN)
     return found

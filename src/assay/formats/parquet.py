@@ -19,7 +19,7 @@ from assay.errors import BadValue, InputError, MalformedFile
 from assay.extras import refuse_extra
 from assay.formats import anchored, longmemeval, ragas
 from assay.formats.files import writing
-from assay.formats.strict_json import Placed, Refuse, made, raise_it
+from assay.formats.strict_json import Placed, Refuse, build_or_refuse, raise_it
 from assay.formats.test_collections import (
     OnRead,
     cases_of,
@@ -63,9 +63,9 @@ def read_parquet(
 def write_parquet(folder: Path, dataset: Dataset) -> None:
     """Three tables, as `read_parquet` reads them."""
     schema = {"_id": "string", "title": "string", "text": "string", "metadata": "string"}
-    _write(folder / f"{CORPUS}{SUFFIX}", schema, (_as_row(document_fields(one)) for one in dataset.documents))
+    _write(folder / f"{CORPUS}{SUFFIX}", schema, (_as_row(document_fields(document)) for document in dataset.documents))
     queries = {name: kind for name, kind in schema.items() if name != "title"}
-    _write(folder / f"{QUERIES}{SUFFIX}", queries, (_as_row(query_fields(one)) for one in dataset.cases))
+    _write(folder / f"{QUERIES}{SUFFIX}", queries, (_as_row(query_fields(case)) for case in dataset.cases))
     grades = (
         {"query-id": topic, "corpus-id": document, "score": grade}
         for topic, row in labels_of(dataset).items()
@@ -83,15 +83,15 @@ def _folder(folder: Path, name: str, refuse: Refuse, on_read: OnRead | None) -> 
     grades = _grades(folder)
     documents = tuple(documents_of(_table(folder, CORPUS), refuse, on_read))
     cases = tuple(cases_of(_table(folder, QUERIES), grades, lambda _ident, _said: True, refuse))
-    refuse_unknown(folder / QRELS, grades, {one.id for one in cases}, whole=True)
+    refuse_unknown(folder / QRELS, grades, {case.id for case in cases}, whole=True)
     return Dataset(name=name, documents=documents, cases=cases, **scale_of(grades))
 
 
 def _read_anchored(path: Path, name: str, refuse: Refuse) -> Dataset:
     notes = path.parent / anchored.VAULT
     documents = tuple(anchored.read_notes(notes)) if notes.is_dir() else ()
-    read: list[Case | None] = [made(place, anchored.case, refuse) for place in _rows(path)]
-    cases = tuple(one for one in read if one is not None)
+    read: list[Case | None] = [build_or_refuse(place, anchored.case, refuse) for place in _rows(path)]
+    cases = tuple(case for case in read if case is not None)
     return Dataset(name=name, documents=documents, cases=cases, ranked_unit=anchored.RANKED_UNIT)
 
 
@@ -164,7 +164,7 @@ def _without_nulls(value: Any) -> Any:
     """A struct column has every key in every row: what is null was not said."""
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
 
 
 @contextmanager

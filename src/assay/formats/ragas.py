@@ -34,8 +34,8 @@ from assay.formats.strict_json import (
     Placed,
     Refuse,
     an_object,
+    build_or_refuse,
     kind_of,
-    made,
     one_line,
     raise_it,
     read_lines,
@@ -76,7 +76,7 @@ def samples_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = rai
     cases: dict[str, Case] = {}
     asked: Counter[str] = Counter()
     for place in places:
-        read: tuple[Case, list[Document]] | None = made(place, lambda value: _sample(value, asked), refuse)
+        read: tuple[Case, list[Document]] | None = build_or_refuse(place, lambda value: _sample(value, asked), refuse)
         if read is not None:
             case, found = read
             cases[case.id] = case
@@ -100,7 +100,7 @@ def is_sample(keys: Collection[str]) -> bool:
 
 def write_ragas(path: Path, dataset: Dataset) -> None:
     """One sample a line. Documents that no case judges relevant cannot stand in samples."""
-    write_lines(path, (one_line(_sample_fields(one, dataset)) for one in dataset.cases))
+    write_lines(path, (one_line(_sample_fields(case, dataset)) for case in dataset.cases))
 
 
 def _places(path: Path, refuse: Refuse) -> Iterable[Placed]:
@@ -147,7 +147,7 @@ def _sample(value: Any, asked: Counter[str]) -> tuple[Case, list[Document]]:
             id=sample.get("case_id") or _fresh(query, history, asked),
             query=query,
             history=history,
-            grades=tuple(Grade(document_id=one, grade=1) for one in dict.fromkeys(gold)),
+            grades=tuple(Grade(document_id=identifier, grade=1) for identifier in dict.fromkeys(gold)),
             reference_answer=sample.get("reference"),
             answerable=sample.get("answerable", True),
             rubric=_rubric(sample.get("rubrics", {})),
@@ -177,7 +177,7 @@ def _split_turns(value: Any) -> tuple[str, tuple[Turn, ...]]:
     if isinstance(value, str):
         return value, ()
     said = turns(value, USER_INPUT)
-    places = [place for place, one in enumerate(said) if one.by_user]
+    places = [place for place, turn in enumerate(said) if turn.by_user]
     if not places:
         raise BadValue(f"{USER_INPUT} is {kind_of(value)} without a message of the user", remedy="Add the question.")
     return said[places[-1]].text, said[: places[-1]]
@@ -189,9 +189,9 @@ def _contexts(contexts: tuple[str, ...], ids: tuple[Any, ...]) -> tuple[list[str
         return [], []
     if ids and contexts and len(ids) != len(contexts):
         raise BadValue(f"{len(contexts)} contexts have {len(ids)} ids", remedy="Give each context one id.")
-    named = [str(one) for one in ids] or [f"ctx-{_hash_text(one)}" for one in contexts]
+    named = [str(identifier) for identifier in ids] or [f"ctx-{_hash_text(context)}" for context in contexts]
     given = zip(named, contexts, strict=True) if contexts else ()
-    return named, [Document(id=one, text=text, format=Format.TEXT) for one, text in given]
+    return named, [Document(id=identifier, text=text, format=Format.TEXT) for identifier, text in given]
 
 
 def _hash_text(text: str) -> str:
@@ -200,7 +200,7 @@ def _hash_text(text: str) -> str:
 
 def _fresh(query: str, history: tuple[Turn, ...], asked: Counter[str]) -> str:
     """A hash of the words; a question that comes again is another case. `asked` counts how often each came."""
-    plain = f"c-{_hash_text(query + ''.join(one.text for one in history))}"
+    plain = f"c-{_hash_text(query + ''.join(turn.text for turn in history))}"
     asked[plain] += 1
     return f"{plain}-{asked[plain]}" if asked[plain] > 1 else plain
 
@@ -213,12 +213,12 @@ def _rubric(value: Any) -> tuple[str, ...]:
 
 
 def _rubric_fields(rubric: tuple[str, ...]) -> dict[str, str]:
-    named = [_NAMED.fullmatch(one) for one in rubric]
-    pairs = [one.groups() if one else (f"{_UNNAMED}{place}", rubric[place]) for place, one in enumerate(named)]
+    named = [_NAMED.fullmatch(line) for line in rubric]
+    pairs = [match.groups() if match else (f"{_UNNAMED}{place}", rubric[place]) for place, match in enumerate(named)]
     plain = {name: text for name, text in pairs if not str(name).startswith(_UNNAMED)}
     if len(plain) == len(rubric):
         return {str(name): str(text) for name, text in plain.items()}
-    return {f"{_UNNAMED}{place}": one for place, one in enumerate(rubric)}
+    return {f"{_UNNAMED}{place}": line for place, line in enumerate(rubric)}
 
 
 def _sample_fields(one: Case, dataset: Dataset) -> dict[str, Any]:
@@ -247,6 +247,6 @@ def _messages(one: Case) -> list[dict[str, str]]:
 
 
 def _refuse_changed(place: Placed, found: list[Document], kept: Mapping[str, Document], refuse: Refuse) -> None:
-    for one in found:
-        if kept[one.id].text != one.text:
-            refuse(place.refused(f"context {one.id!r} has another text than before", "Give each text its own id."))
+    for element in found:
+        if kept[element.id].text != element.text:
+            refuse(place.refused(f"context {element.id!r} has another text than before", "Give each text its own id."))

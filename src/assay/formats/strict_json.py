@@ -70,7 +70,7 @@ def a_list(value: Any, what: str, of: Callable[[Any], T]) -> tuple[T, ...]:
     """Every element of a list, each made by `of`."""
     if not isinstance(value, list):
         raise BadValue(f"{what} is {kind_of(value)}", remedy="Write it as a JSON list: [...].")
-    return tuple(of(one) for one in value)
+    return tuple(of(element) for element in value)
 
 
 def an_object(value: Any, what: str) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def raise_it(problem: MalformedFile) -> None:
     raise problem
 
 
-def made(place: Placed, make: Callable[[Any], Any], refuse: Refuse) -> Any:
+def build_or_refuse(place: Placed, make: Callable[[Any], Any], refuse: Refuse) -> Any:
     """What `make` gives for a value, or None once its mistake was refused with file and line."""
     try:
         return make(place.value)
@@ -210,7 +210,7 @@ def one_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def indented(value: Any) -> str:
+def to_indented_json(value: Any) -> str:
     """A value as JSON for readers."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 

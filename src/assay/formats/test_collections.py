@@ -12,9 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.case_fields import case_said, said_of_case
+from assay.formats.case_fields import case_said, read_case_fields
 from assay.formats.files import blocks, write_lines, writing
-from assay.formats.strict_json import Keys, Placed, Refuse, an_object, made, one_line, raise_it, read_lines, read_text
+from assay.formats.strict_json import (
+    Keys,
+    Placed,
+    Refuse,
+    an_object,
+    build_or_refuse,
+    one_line,
+    raise_it,
+    read_lines,
+    read_text,
+)
 from assay.formats.trec import Grades, read_grades, write_beir_qrels, write_trec_qrels
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.memory import Format
@@ -47,7 +57,7 @@ def read_beir(
     chosen = (lambda ident, _: ident in grades) if qrels.parent.name == "qrels" else _of_split(folder, split)
     documents = tuple(stream_corpus(_file(folder, CORPUS), refuse=refuse, on_read=on_read))
     cases = tuple(cases_of(read_lines(_file(folder, QUERIES), refuse), grades, chosen, refuse))
-    refuse_unknown(qrels, grades, {one.id for one in cases}, whole=split is None)
+    refuse_unknown(qrels, grades, {case.id for case in cases}, whole=split is None)
     return Dataset(name=name or folder.resolve().name, documents=documents, cases=cases, **scale_of(grades))
 
 
@@ -60,7 +70,7 @@ def documents_of(places: Iterable[Placed], refuse: Refuse, on_read: OnRead | Non
     """The documents of lines or rows."""
     lines: dict[str, int] = {}
     for place in places:
-        one: Document | None = _first_of_its_id(place, made(place, _document, refuse), lines, refuse)
+        one: Document | None = _first_of_its_id(place, build_or_refuse(place, _document, refuse), lines, refuse)
         if one is not None:
             yield one
             if on_read is not None and len(lines) % 1000 == 0:
@@ -69,8 +79,8 @@ def documents_of(places: Iterable[Placed], refuse: Refuse, on_read: OnRead | Non
 
 def write_beir(folder: Path, dataset: Dataset, *, split: str | None = None) -> None:
     """A BEIR folder; with a split its judgments stand in `qrels/SPLIT.tsv`."""
-    write_lines(folder / CORPUS, (one_line(document_fields(one)) for one in dataset.documents))
-    write_lines(folder / QUERIES, (one_line(query_fields(one)) for one in dataset.cases))
+    write_lines(folder / CORPUS, (one_line(document_fields(document)) for document in dataset.documents))
+    write_lines(folder / QUERIES, (one_line(query_fields(case)) for case in dataset.cases))
     place = folder / BEIR_QRELS if split is None else folder / "qrels" / f"{split}.tsv"
     with writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +89,7 @@ def write_beir(folder: Path, dataset: Dataset, *, split: str | None = None) -> N
 
 def labels_of(dataset: Dataset) -> Grades:
     """The grades of every case that has some."""
-    return {one.id: one.labels for one in dataset.cases if one.grades}
+    return {case.id: case.labels for case in dataset.cases if case.grades}
 
 
 def scale_of(grades: Grades) -> dict[str, Any]:
@@ -125,7 +135,7 @@ def _of_split(folder: Path, split: str | None) -> Callable[[str, dict[str, Any]]
         return lambda _ident, _said: True
     known = {_metadata(place.value).get("split") for place in read_lines(_file(folder, QUERIES))}
     if split not in known:
-        named = ", ".join(sorted(str(one) for one in known if one)) or "none"
+        named = ", ".join(sorted(str(split) for split in known if split)) or "none"
         raise InputError(f"{folder} has no split {split!r}", remedy=f"Its queries name these splits: {named}.")
     return lambda _ident, said: said.get("split") == split
 
@@ -159,10 +169,12 @@ def cases_of(
         keys = Keys(value, "the query")
         ident, text = _id(keys.need("_id")), keys.need("text")
         said = an_object(keys.take("metadata") or {}, "metadata")
-        return with_grades(ident, text, grades.get(ident, {}), **said_of_case(said)) if chosen(ident, said) else None
+        return (
+            with_grades(ident, text, grades.get(ident, {}), **read_case_fields(said)) if chosen(ident, said) else None
+        )
 
     for place in places:
-        one: Case | None = _first_of_its_id(place, made(place, make, refuse), lines, refuse)
+        one: Case | None = _first_of_its_id(place, build_or_refuse(place, make, refuse), lines, refuse)
         if one is not None:
             yield one
 
@@ -239,19 +251,21 @@ def write_trec(folder: Path, dataset: Dataset, *, encode_ids: bool = False) -> N
     grades: Grades = {
         spelt(topic): {spelt(ident): grade for ident, grade in row.items()} for topic, row in labels_of(dataset).items()
     }
-    write_lines(folder / TOPICS[0], (f"{spelt(one.id)}\t{' '.join(one.query.split())}\n" for one in dataset.cases))
+    write_lines(folder / TOPICS[0], (f"{spelt(case.id)}\t{' '.join(case.query.split())}\n" for case in dataset.cases))
     with writing(folder / TREC_QRELS[0]):
         write_trec_qrels(folder / TREC_QRELS[0], grades)
 
 
 def _encode(ident: str) -> str:
     """Reversible: a percent sign is encoded as well. Letters of other scripts stay as they are."""
-    return "".join(quote(one) if one in "%#" or one <= " " else one for one in ident)
+    return "".join(quote(character) if character in "%#" or character <= " " else character for character in ident)
 
 
 def _refuse_blanks(dataset: Dataset, *, encode_ids: bool) -> None:
     judged = (ident for row in labels_of(dataset).values() for ident in row)
-    wrong = sorted({one for one in (*(case.id for case in dataset.cases), *judged) if _cannot_stand(one)})
+    wrong = sorted(
+        {identifier for identifier in (*(case.id for case in dataset.cases), *judged) if _cannot_stand(identifier)}
+    )
     if wrong and not encode_ids:
         raise BadValue(
             f"{len(wrong):,} ids hold blanks or begin with '#', such as {wrong[0]!r}",

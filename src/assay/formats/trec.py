@@ -33,7 +33,7 @@ from assay.formats.blocks import (
     split,
     whole_numbers,
 )
-from assay.formats.files import Block, blocks, malformed
+from assay.formats.files import Block, blocks, malformed_line
 from assay.records.rankings import LARGEST_GRADE, QrelTable, RunBatch
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _batch(path: Path, block: Block, fields: Fields, topic_keys: Words, *, rows:
     topics, lengths = _texts(fields, topic, begin), np.diff(begin, append=rows)
     keys = keys_of(fields.text, document)
     place: dict[str, int] = {}
-    owner = [place.setdefault(one, len(place)) for one in topics]
+    owner = [place.setdefault(topic, len(place)) for topic in topics]
     if len(place) < len(topics):
         each = np.repeat(np.array(owner), lengths)
         order = np.argsort(each, kind="stable")
@@ -296,7 +296,7 @@ def _explain(path: Path, block: Block, qrels: QrelColumns | None) -> MalformedFi
         found = _cut(text, tabs=qrels is not None and qrels.tabs)
         problem = found and (_run_problem(found) if qrels is None else _qrels_problem(found, qrels))
         if problem:
-            return malformed(path, block, place, problem, _RUN_LINE if qrels is None else qrels.expected)
+            return malformed_line(path, block, place, problem, _RUN_LINE if qrels is None else qrels.expected)
         place += len(text) + 1
     return MalformedFile(f"{path} cannot be read", remedy="This is a bug: please report it with the file.")
 
@@ -325,7 +325,9 @@ def _run_problem(found: list[bytes]) -> str:
 
 
 def _long_id(*ids: bytes) -> str:
-    return f"an id is longer than {LONGEST_ID:,} bytes" if any(len(one) > LONGEST_ID for one in ids) else ""
+    return (
+        f"an id is longer than {LONGEST_ID:,} bytes" if any(len(identifier) > LONGEST_ID for identifier in ids) else ""
+    )
 
 
 def _shorten(value: bytes) -> str:
@@ -398,7 +400,7 @@ def read_grades(path: Path) -> Grades:
     columns = BEIR_QRELS if is_header(_first_line(path)) else TREC_QRELS
     found: Grades = {}
     for line in _lines(path, skip=columns is BEIR_QRELS):
-        fields = [one for one in (_TABS if columns.tabs else _BLANK_RUN).split(line) if one]
+        fields = [field for field in (_TABS if columns.tabs else _BLANK_RUN).split(line) if field]
         if fields and not fields[0].startswith(b"#"):
             topic, document = fields[columns.topic].decode(), fields[columns.document].decode()
             found.setdefault(topic, {})[document] = int(fields[columns.grade])

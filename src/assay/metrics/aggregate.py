@@ -70,8 +70,8 @@ class Scores:
 def scores_of(spec: MetricSpec, outcomes: Iterable[Outcome]) -> Scores:
     """The same from outcomes that were computed case by case."""
     found = list(outcomes)
-    values = np.array([0.0 if one.value is None else one.value for one in found], dtype=np.float64)
-    kinds = np.array([KIND_NUMBER[one.kind] for one in found], dtype=np.uint8)
+    values = np.array([0.0 if outcome.value is None else outcome.value for outcome in found], dtype=np.float64)
+    kinds = np.array([KIND_NUMBER[outcome.kind] for outcome in found], dtype=np.uint8)
     return Scores(spec=spec, values=values, kinds=kinds)
 
 
@@ -175,14 +175,16 @@ def aggregate(scores: Scores, instrument: Instrument | None = None) -> Aggregate
         value=float(values.mean()) if values.size else None,
         scored=int(values.size),
         others=MappingProxyType(others),
-        worst=_filled(values, missing, worst_end),
-        best=_filled(values, missing, best_end),
+        worst=_mean_with_missing(values, missing, worst_end),
+        best=_mean_with_missing(values, missing, best_end),
         interval=mean_interval(values, level=LEVEL, bounds=_bounds(ends)) if values.size else None,
         fingerprint=(instrument or Instrument()).fingerprint(scores.spec),
     )
 
 
-def _filled(values: np.ndarray[tuple[int], np.dtype[np.float64]], missing: int, end: float | None) -> float | None:
+def _mean_with_missing(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], missing: int, end: float | None
+) -> float | None:
     """The mean if every missing case had this value."""
     if values.size + missing == 0 or (missing and end is None):
         return None

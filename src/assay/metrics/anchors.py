@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from assay.metrics import outcomes
-from assay.metrics.answers import of_answer, unanswered
+from assay.metrics.answers import explain_missing_answer, of_answer
 from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, check_cutoff
 from assay.records.answers import (
@@ -73,14 +73,14 @@ def _holds_any(text: str, snippets: tuple[str, ...]) -> bool:
 
 def recall_any(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """Whether one of the first k chunks matches one gold support."""
-    return _decided(gold, chunks, k, lambda hits: float(any(hits)), snippets=snippets)
+    return _score_if_placed(gold, chunks, k, lambda hits: float(any(hits)), snippets=snippets)
 
 
 def recall_all(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """Whether the first k chunks hit every required group."""
     if _nothing_to_find(gold) is None and not gold.required_support_groups:
         return outcomes.not_applicable("the case has no required support groups")
-    return _decided(gold, chunks, k, lambda hits: float(_reaches_all(gold, hits)), snippets=snippets)
+    return _score_if_placed(gold, chunks, k, lambda hits: float(_reaches_all(gold, hits)), snippets=snippets)
 
 
 def _reaches_all(gold: GoldAnchors, hits: Hits) -> bool:
@@ -90,19 +90,19 @@ def _reaches_all(gold: GoldAnchors, hits: Hits) -> bool:
 
 def anchor_precision(gold: GoldAnchors, chunks: Chunks, k: int, *, snippets: bool = False) -> Outcome:
     """The chunks among the first k that match a support, divided by k."""
-    return _decided(gold, chunks, k, lambda hits: _counted(gold, hits) / k, snippets=snippets)
+    return _score_if_placed(gold, chunks, k, lambda hits: _count_hits(gold, hits) / k, snippets=snippets)
 
 
 def anchor_mrr(gold: GoldAnchors, chunks: Chunks, k: int | None = None, *, snippets: bool = False) -> Outcome:
     """One over the place of the first chunk that matches; 0 when none does."""
-    return _decided(gold, chunks, k, _reciprocal_rank, snippets=snippets)
+    return _score_if_placed(gold, chunks, k, _reciprocal_rank, snippets=snippets)
 
 
 def _reciprocal_rank(hits: Hits) -> float:
     return next((1 / place for place, hit in enumerate(hits, start=1) if hit), 0.0)
 
 
-def _decided(
+def _score_if_placed(
     gold: GoldAnchors, chunks: Chunks, k: int | None, value: Callable[[Hits], float], *, snippets: bool
 ) -> Outcome:
     """The value, unless it hangs on chunks that could not be placed."""
@@ -142,7 +142,7 @@ def _with_equivalents(gold: GoldAnchors, reached: set[int]) -> set[int]:
     return reached.union(*(group for group in gold.equivalent if reached & set(group)))
 
 
-def _counted(gold: GoldAnchors, hits: Hits) -> int:
+def _count_hits(gold: GoldAnchors, hits: Hits) -> int:
     """How many chunks count: each that matches, but the members of one equivalence class only once together."""
     names = {position: group for group in gold.equivalent for position in group}
     counted, used = 0, set[tuple[int, ...]]()
@@ -170,11 +170,11 @@ def scope_miss_rate(gold: GoldAnchors, mode: FolderMode, shut_out: Collection[st
 
 def attribution_hit_rate(gold: GoldAnchors, answer: GivenAnswer, *, snippets: bool = False) -> Outcome:
     """Whether one of the answer's references matches one gold support."""
-    missing = _nothing_to_find(gold) or unanswered(answer)
-    return missing or _cited(answer, [list(gold.supports)], snippets=snippets)
+    missing = _nothing_to_find(gold) or explain_missing_answer(answer)
+    return missing or _cites_all_sides(answer, [list(gold.supports)], snippets=snippets)
 
 
-def _cited(answer: GivenAnswer, sides: Sequence[Sequence[GoldSupport]], *, snippets: bool = False) -> Outcome:
+def _cites_all_sides(answer: GivenAnswer, sides: Sequence[Sequence[GoldSupport]], *, snippets: bool = False) -> Outcome:
     """Whether each side is cited by one of its supports; not known where that hangs on an unplaced citation."""
     if all(_cites(answer, side, matches, snippets=snippets) for side in sides):
         return outcomes.yes_or_no(True)
@@ -194,13 +194,13 @@ def _cites(
 
 def cite_newer(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     """Whether the answer cites the newest of the notes that disagree. It may cite the older ones too."""
-    missing = _other_rule(gold, ConflictRule.CITE_NEWER) or unanswered(answer)
+    missing = _other_rule(gold, ConflictRule.CITE_NEWER) or explain_missing_answer(answer)
     if missing is not None:
         return missing
     newest = _newest(gold.supports)
     if not newest:
         return outcomes.skipped("several supports and not all are dated: the newer one is not known")
-    return _cited(answer, [newest])
+    return _cites_all_sides(answer, [newest])
 
 
 def _newest(supports: tuple[GoldSupport, ...]) -> list[GoldSupport]:
@@ -208,12 +208,14 @@ def _newest(supports: tuple[GoldSupport, ...]) -> list[GoldSupport]:
     if len(supports) == 1:
         return list(supports)
     dates = [support.dated for support in supports if support.dated is not None]
-    return [one for one in supports if one.dated == max(dates)] if len(dates) == len(supports) else []
+    return [support for support in supports if support.dated == max(dates)] if len(dates) == len(supports) else []
 
 
 def cite_both(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     """Whether the answer cites every side of the conflict."""
-    return _other_rule(gold, ConflictRule.CITE_BOTH) or unanswered(answer) or _cites_every_side(gold, answer)
+    return (
+        _other_rule(gold, ConflictRule.CITE_BOTH) or explain_missing_answer(answer) or _cites_every_side(gold, answer)
+    )
 
 
 def _other_rule(gold: GoldAnchors, rule: ConflictRule) -> Outcome | None:
@@ -226,7 +228,7 @@ def _cites_every_side(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     sides = _sides(gold)
     if len(sides) < 2:
         return outcomes.skipped("the case names only one side of the conflict")
-    return _cited(answer, sides)
+    return _cites_all_sides(answer, sides)
 
 
 def _sides(gold: GoldAnchors) -> list[list[GoldSupport]]:

@@ -29,7 +29,7 @@ CORRECT_FROM = 4.0
 """The correctness score from which an answer counts as right: "mostly correct with minor issues"."""
 
 
-def unanswered(answer: GivenAnswer) -> Outcome | None:
+def explain_missing_answer(answer: GivenAnswer) -> Outcome | None:
     """Why there is no answer to look at; None when there is one."""
     if answer.abstained:
         return outcomes.abstained()
@@ -38,12 +38,12 @@ def unanswered(answer: GivenAnswer) -> Outcome | None:
 
 def groundedness(answer: GivenAnswer, verdict: RubricVerdict | None) -> Outcome:
     """The judge's 0-5 for "every claim is supported by the context"."""
-    return unanswered(answer) or _rubric_score(verdict)
+    return explain_missing_answer(answer) or _rubric_score(verdict)
 
 
 def correctness(answer: GivenAnswer, verdict: RubricVerdict | None) -> Outcome:
     """The judge's 0-5 for "it answers the question rightly"."""
-    return unanswered(answer) or _rubric_score(verdict)
+    return explain_missing_answer(answer) or _rubric_score(verdict)
 
 
 def _rubric_score(verdict: RubricVerdict | None) -> Outcome:
@@ -58,10 +58,10 @@ def abstention_accuracy(case: AnsweredCase) -> Outcome:
     """Whether the system declined a question that has no answer."""
     if case.answerable:
         return outcomes.not_applicable("the question has an answer")
-    return _declined(case.answer)
+    return _has_declined(case.answer)
 
 
-def _declined(answer: GivenAnswer) -> Outcome:
+def _has_declined(answer: GivenAnswer) -> Outcome:
     if not answer.abstained and not answer.text.strip():
         return outcomes.system_failed("the answer is empty and not marked as an abstention")
     if answer.abstained is None:
@@ -77,7 +77,7 @@ def hallucination_rate(case: AnsweredCase) -> Outcome:
 
 def abstention_precision(case: AnsweredCase) -> Outcome:
     """Of an abstention: whether there was indeed nothing to answer."""
-    declined = _declined(case.answer)
+    declined = _has_declined(case.answer)
     if declined.value == 0:
         return outcomes.not_applicable("the system answered")
     return declined if declined.value is None else outcomes.yes_or_no(not case.answerable)
@@ -95,13 +95,13 @@ def answer_rate(case: AnsweredCase) -> Outcome:
     if case.answer.abstained is None and case.answer.text.strip():
         # Many services never mark an abstention. That is no failure of a judge, so it must not hold up a gate.
         return outcomes.not_applicable("nobody said whether the system abstained")
-    declined = _declined(case.answer)
+    declined = _has_declined(case.answer)
     return declined if declined.value is None else Outcome.scored(1 - declined.value)
 
 
 def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> Outcome:
     """Of an answer that was given: whether it is right. An answer to an unanswerable question is wrong."""
-    missing = unanswered(case.answer)
+    missing = explain_missing_answer(case.answer)
     if missing is not None:
         return missing
     if not case.answerable:
@@ -112,7 +112,7 @@ def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> 
 
 def citation_coverage(answer: GivenAnswer, claims: Sequence[Claim]) -> Outcome:
     """The share of claims that point to a reference the answer really has."""
-    missing = unanswered(answer)
+    missing = explain_missing_answer(answer)
     if missing is not None:
         return missing
     known = range(1, len(answer.references) + 1)
@@ -169,7 +169,7 @@ def _curve(graded: list[_Graded]) -> tuple[RiskPoint, ...]:
     """Equal confidences have no order: each takes the mean error of its tie, as the average over all orders does."""
     errors: list[float] = []
     for _, tied in groupby(sorted(graded, key=lambda one: -one.confidence), key=lambda one: one.confidence):
-        wrong = [1 - one.right for one in tied]
+        wrong = [1 - example.right for example in tied]
         errors += [math.fsum(wrong) / len(wrong)] * len(wrong)
     summed = enumerate(accumulate(errors), start=1)
     return tuple(RiskPoint(count / len(errors), min(1.0, total / count)) for count, total in summed)

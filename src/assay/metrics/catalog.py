@@ -239,7 +239,7 @@ def make_metric(
         cutoff=one_of(Cutoff)(cutoff, "cutoff"),
         parameters=tuple(parameters),
         citation=describe_origin(function),
-        compute=FromCase(_checked(function, chosen)),
+        compute=FromCase(_wrap_function(function, chosen)),
         code=hash_function(function),
     )
 
@@ -261,7 +261,7 @@ def _name_function(function: Callable[..., Any]) -> str:
     return str(known)
 
 
-def _checked(function: Callable[..., Any], name: str) -> Callable[[Any], Outcome]:
+def _wrap_function(function: Callable[..., Any], name: str) -> Callable[[Any], Outcome]:
     """Wrap a function so that what it returns or raises is read as an outcome or reported with the case."""
 
     def compute(view: Any) -> Outcome:
@@ -431,7 +431,7 @@ def entry_facts(entry: MetricEntry) -> list[tuple[str, str]]:
         ("Range", range_text(entry)),
         ("Better", entry.better.value),
         ("Cutoff", _CUTOFF[entry.cutoff]),
-        *(("Parameter", parameter_text(one)) for one in entry.parameters),
+        *(("Parameter", parameter_text(parameter)) for parameter in entry.parameters),
         ("From", entry.citation),
         ("Others differ", entry.disagreement),
         ("Example", entry.example),
@@ -448,7 +448,7 @@ def range_text(entry: MetricEntry) -> str:
 
 def parameter_text(parameter: Parameter) -> str:
     """A parameter with its values and its default."""
-    values = " or ".join(f"`{one}`" for one in parameter.choices) or f"a {parameter.kind}"
+    values = " or ".join(f"`{choice}`" for choice in parameter.choices) or f"a {parameter.kind}"
     return f"`{parameter.name}` ({values}; default `{parameter.default}`): {parameter.meaning}"
 
 

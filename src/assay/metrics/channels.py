@@ -31,14 +31,14 @@ class FusedQuery(NamedTuple):
     final: Sequence[str]
 
 
-def fused_query(logged: LoggedQuery) -> FusedQuery:
+def read_fused_query(logged: LoggedQuery) -> FusedQuery:
     """A query as the log keeps it."""
-    return FusedQuery({one.channel: one.ids for one in logged.candidates}, logged.result_ids)
+    return FusedQuery({candidate.channel: candidate.ids for candidate in logged.candidates}, logged.result_ids)
 
 
 def channel_contribution(query: FusedQuery, channel: str, k: int) -> Outcome:
     """The share of the first k results that a channel found, alone or with others."""
-    return _share_of_shown(query, channel, k, _found)
+    return _share_of_shown(query, channel, k, _find_shown)
 
 
 def exclusive_contribution(query: FusedQuery, channel: str, k: int) -> Outcome:
@@ -46,13 +46,13 @@ def exclusive_contribution(query: FusedQuery, channel: str, k: int) -> Outcome:
     return _share_of_shown(query, channel, k, _found_alone)
 
 
-def _found(lists: Lists, channel: str, shown: list[str]) -> set[str]:
+def _find_shown(lists: Lists, channel: str, shown: list[str]) -> set[str]:
     return set(shown) & set(lists[channel])
 
 
 def _found_alone(lists: Lists, channel: str, shown: list[str]) -> set[str]:
     others = (set(ids) for name, ids in lists.items() if name != channel)
-    return _found(lists, channel, shown).difference(*others)
+    return _find_shown(lists, channel, shown).difference(*others)
 
 
 def _share_of_shown(
@@ -82,7 +82,7 @@ def contributions(queries: Iterable[FusedQuery], k: int) -> dict[str, Contributi
         for channel in query.lists:
             ran[channel] += 1
             shown[channel] += len(results)
-            found[channel] += len(_found(query.lists, channel, results))
+            found[channel] += len(_find_shown(query.lists, channel, results))
             alone[channel] += len(_found_alone(query.lists, channel, results))
     return {
         channel: Contribution(
@@ -98,8 +98,8 @@ def fusion_reorder_rate(query: FusedQuery, k: int | None = None) -> Outcome:
     """The share of results standing at a place where no channel had put them."""
     ranks = {channel: _places(ids) for channel, ids in query.lists.items()}
     before = {
-        one: (place, {held[one] for held in ranks.values() if one in held})
-        for one, place in _places(first(query.final, k)).items()
+        document: (place, {held[document] for held in ranks.values() if document in held})
+        for document, place in _places(first(query.final, k)).items()
     }
     fused = [(place, places) for place, places in before.values() if places]
     moved = sum(place not in places for place, places in fused)
@@ -107,7 +107,7 @@ def fusion_reorder_rate(query: FusedQuery, k: int | None = None) -> Outcome:
 
 
 def _places(ids: Sequence[str]) -> dict[str, int]:
-    return {one: place for place, one in enumerate(first(ids), start=1)}
+    return {document: place for place, document in enumerate(first(ids), start=1)}
 
 
 def expansion_impact(expanded: Sequence[str] | None, plain: Sequence[str], k: int) -> Outcome:

@@ -147,7 +147,7 @@ def measure_mappings(
         found = ranked_grades.gather(results[first:last], judgments[first:last], topics[first:last])
         sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
     sheet.unknown = dict.fromkeys(filterfalse(qrels.__contains__, run))
-    return _measured(topics, sheet)
+    return _collect_scores(topics, sheet)
 
 
 def measure_batches(
@@ -161,8 +161,8 @@ def measure_batches(
     for places in _chunks(np.flatnonzero(sheet.retrieved == 0)):
         nothing = np.empty((len(places), 0), dtype=np.int16)
         lengths = np.zeros(len(places), dtype=np.int64)
-        sheet.write(places, columns_of(nothing, lengths, _judged(qrels, places).judged, keep=keep))
-    return _measured(qrels.topics, sheet)
+        sheet.write(places, columns_of(nothing, lengths, _select_judgments(qrels, places).judged, keep=keep))
+    return _collect_scores(qrels.topics, sheet)
 
 
 def _measure_batch(qrels: QrelTable, batch: RunBatch, sheet: _Sheet, keep: int | None) -> None:
@@ -176,13 +176,13 @@ def _measure_batch(qrels: QrelTable, batch: RunBatch, sheet: _Sheet, keep: int |
     for rows in _row_groups(batch.lengths):
         known = rows[places[rows] >= 0]
         if known.size:
-            _measure_rows(qrels, _chosen(batch, known), places[known], sheet, keep)
+            _measure_rows(qrels, _select_rows(batch, known), places[known], sheet, keep)
 
 
 def _measure_rows(
     qrels: QrelTable, batch: RunBatch, places: NDArray[np.int64], sheet: _Sheet, keep: int | None
 ) -> None:
-    found = _judged(qrels, places)
+    found = _select_judgments(qrels, places)
     local = np.arange(len(places))
     asked = with_topic(batch.keys, np.repeat(local, batch.lengths))
     known = with_topic(found.keys, np.repeat(local, found.judged.lengths))
@@ -198,7 +198,7 @@ class _KeyedJudgments(NamedTuple):
     judged: Judged
 
 
-def _judged(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudgments:
+def _select_judgments(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudgments:
     lengths = qrels.lengths[places]
     if places.size and (np.diff(places) == 1).all():
         begin = int(qrels.starts[places[0]])
@@ -209,7 +209,7 @@ def _judged(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudgments:
     return _KeyedJudgments(qrels.keys[here], Judged(lengths, qrels.grades[here]))
 
 
-def _chosen(batch: RunBatch, rows: NDArray[np.int64]) -> RunBatch:
+def _select_rows(batch: RunBatch, rows: NDArray[np.int64]) -> RunBatch:
     """Some rows of a batch."""
     if len(rows) == len(batch.lengths):
         return batch
@@ -289,7 +289,7 @@ def _keep_freed_memory() -> None:
     np.empty(_KEPT_BYTES, dtype=np.uint8)
 
 
-def _measured(topics: Sequence[str], sheet: _Sheet) -> Measured:
+def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> Measured:
     absent = np.flatnonzero(sheet.retrieved == 0).tolist()
     return Measured(
         topics=topics,

@@ -90,7 +90,7 @@ def index_versions(documents: Iterable[IndexedDocument]) -> VersionsFound:
     """The versions of chunker, embedder and index among some documents."""
     seen = Counter(document.versions for document in documents)
     unknown = seen.pop(None, 0)
-    return VersionsFound(versions=tuple(sorted(one for one in seen if one is not None)), unknown=unknown)
+    return VersionsFound(versions=tuple(sorted(version for version in seen if version is not None)), unknown=unknown)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

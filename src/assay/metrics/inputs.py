@@ -158,7 +158,7 @@ Number = TypeVar("Number", int, float)
 
 def ranking_by_unit(ranking: Sequence[str], unit_of: Mapping[str, str]) -> list[str]:
     """Units in the order of their first member; an id without a unit is its own."""
-    return list(dict.fromkeys(unit_of.get(one, one) for one in ranking))
+    return list(dict.fromkeys(unit_of.get(document, document) for document in ranking))
 
 
 def scores_by_unit(scores: Mapping[str, float], unit_of: Mapping[str, str]) -> dict[str, float]:
@@ -174,13 +174,13 @@ def grades_by_unit(grades: Mapping[str, int], unit_of: Mapping[str, str]) -> dic
 def scores_of_ranking(ranking: Sequence[str]) -> dict[str, float]:
     """A list of ids, best first, as scores; an id listed twice keeps its first place."""
     distinct = list(dict.fromkeys(ranking))
-    return {one: float(len(distinct) - place) for place, one in enumerate(distinct)}
+    return {unit: float(len(distinct) - place) for place, unit in enumerate(distinct)}
 
 
 def _best(values: Mapping[str, Number], unit_of: Mapping[str, str]) -> dict[str, Number]:
     best: dict[str, Number] = {}
-    for one, value in values.items():
-        unit = unit_of.get(one, one)
+    for document, value in values.items():
+        unit = unit_of.get(document, document)
         best[unit] = max(value, best.get(unit, value))
     return best
 
@@ -202,7 +202,7 @@ def first(ranking: Sequence[str], k: int | None = None) -> list[str]:
 
 def reciprocal_rank(ranking: Sequence[str], relevant: Container[str], k: int | None = None) -> float:
     """One over the place of the first relevant id; 0 when there is none among the first k."""
-    places = (place for place, one in enumerate(first(ranking, k), start=1) if one in relevant)
+    places = (place for place, document in enumerate(first(ranking, k), start=1) if document in relevant)
     return 1 / next(places, float("inf"))
 
 

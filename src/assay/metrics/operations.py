@@ -48,9 +48,9 @@ def _total(run: CaseRun) -> Outcome:
 def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySummary:
     """The distribution of one stage over many cases."""
     cases = list(runs)
-    waited = [run.total_ms for run in cases if stage == TOTAL and _waited(run) and run.total_ms is not None]
-    seen = [latency(run, stage) for run in cases if stage != TOTAL or not _waited(run)]
-    answered = [one.value for one in seen if one.value is not None]
+    waited = [run.total_ms for run in cases if stage == TOTAL and _ran_out_of_time(run) and run.total_ms is not None]
+    seen = [latency(run, stage) for run in cases if stage != TOTAL or not _ran_out_of_time(run)]
+    answered = [outcome.value for outcome in seen if outcome.value is not None]
     times = [*answered, *waited]
     return LatencySummary(
         p50=percentile(times, 50),
@@ -58,13 +58,13 @@ def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySumma
         p99=percentile(times, 99),
         mean=mean(times),
         timed=len(answered),
-        left_out=Counter(one.kind for one in seen if one.value is None),
+        left_out=Counter(outcome.kind for outcome in seen if outcome.value is None),
         timed_out=len(waited),
         at_least=_lower_bounds(answered, waited),
     )
 
 
-def _waited(run: CaseRun) -> bool:
+def _ran_out_of_time(run: CaseRun) -> bool:
     """Whether a case ran out of time, and it is known how long it was waited for."""
     return run.status is CaseStatus.TIMEOUT and run.total_ms is not None
 
@@ -87,20 +87,20 @@ def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:
 
 def error_rate(run: CaseRun) -> Outcome:
     """Whether a case failed in any way: error, timeout or empty response."""
-    return _ended(run, FAILED)
+    return _has_status(run, FAILED)
 
 
 def timeout_rate(run: CaseRun) -> Outcome:
     """Whether a case timed out."""
-    return _ended(run, {CaseStatus.TIMEOUT})
+    return _has_status(run, {CaseStatus.TIMEOUT})
 
 
 def empty_response_rate(run: CaseRun) -> Outcome:
     """Whether a case came back with nothing in it."""
-    return _ended(run, {CaseStatus.EMPTY})
+    return _has_status(run, {CaseStatus.EMPTY})
 
 
-def _ended(run: CaseRun, ways: Iterable[CaseStatus]) -> Outcome:
+def _has_status(run: CaseRun, ways: Iterable[CaseStatus]) -> Outcome:
     if run.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was never tried")
     return outcomes.yes_or_no(run.status in set(ways))

@@ -30,7 +30,7 @@ _SHIFT = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFF_FFFF)
 
 
-def ranked(scores: Mapping[str, float]) -> list[str]:
+def rank_ids(scores: Mapping[str, float]) -> list[str]:
     """Ids, best first."""
     places = dict(zip(scores, sort_keys(np.array([*scores.values()], dtype=np.float64)).tolist(), strict=True))
     return sorted(sorted(scores, reverse=True), key=places.__getitem__)
@@ -59,10 +59,10 @@ def rank_grades(rows: Rows, *, on_tied: Callable[[int], None] | None = None) -> 
     `on_tied` is told how many rows have results of equal score and different grade.
     """
     depth = int(rows.lengths.max(initial=0))
-    keys = _padded(rows, depth)
+    keys = _pack_keys(rows, depth)
     keys.sort(axis=1)
     grades = ((keys & _LOW).astype(np.int16)) + np.int16(PADDING)
-    mixed = _mixed_ties(keys)
+    mixed = _find_mixed_ties(keys)
     settled = np.flatnonzero(mixed.any(axis=1)) if mixed.size else np.empty(0, dtype=np.int64)
     if on_tied is not None:
         on_tied(len(settled))
@@ -71,7 +71,7 @@ def rank_grades(rows: Rows, *, on_tied: Callable[[int], None] | None = None) -> 
     return grades
 
 
-def _padded(rows: Rows, depth: int) -> NDArray[np.uint64]:
+def _pack_keys(rows: Rows, depth: int) -> NDArray[np.uint64]:
     """Score above, grade below, in one sortable integer."""
     packed = sort_keys(rows.scores).astype(np.uint64) << _SHIFT
     packed |= (rows.grades - np.int16(PADDING)).astype(np.uint16)
@@ -82,7 +82,7 @@ def _padded(rows: Rows, depth: int) -> NDArray[np.uint64]:
     return matrix
 
 
-def _mixed_ties(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _find_mixed_ties(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Neighbours of equal score and different grade."""
     apart = keys[:, 1:] ^ keys[:, :-1]
     mixed: NDArray[np.bool_] = (apart <= _LOW_HALF) & (apart != 0)

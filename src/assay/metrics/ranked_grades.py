@@ -99,7 +99,7 @@ def without_repeats(batch: RunBatch) -> Cleaned:
 
     def kept_ids(row: int) -> list[object]:
         first = int(begin[row])
-        return [one for place, one in enumerate(ids(row), start=first) if kept[place]]
+        return [document for place, document in enumerate(ids(row), start=first) if kept[place]]
 
     lengths = np.bincount(owner[kept], minlength=len(batch.lengths))
     clean = RunBatch(
@@ -156,7 +156,7 @@ def rank_few(sided: Sided) -> Ranked:
     grades = np.full((len(sided.lengths), depth), UNJUDGED, dtype=np.int16)
     if sided.lengths.min(initial=depth) < depth:
         grades[np.arange(depth) >= sided.lengths[:, None]] = PADDING
-    ordered, asked = _ordered(sided), _with_row(sided.topic, sided.judged_scores)
+    ordered, asked = _order_scores(sided), _with_row(sided.topic, sided.judged_scores)
     places = np.searchsorted(ordered, asked)
     starts = np.cumsum(sided.lengths) - sided.lengths
     grades[sided.topic, places - starts[sided.topic]] = sided.grades
@@ -164,7 +164,7 @@ def rank_few(sided: Sided) -> Ranked:
     return Ranked(grades, np.unique(sided.topic[shared]))
 
 
-def _ordered(sided: Sided) -> NDArray[np.uint64]:
+def _order_scores(sided: Sided) -> NDArray[np.uint64]:
     """The score of every result, best first within its row, as integers that ascend over all rows."""
     cells = _with_row(np.repeat(np.arange(len(sided.lengths)), sided.lengths), sided.scores)
     if not cells.size or np.ptp(sided.lengths):
@@ -217,7 +217,7 @@ def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[
     judged = Judged(lengths_of(judgments), _judged_grades(judgments, topics))
     lengths = lengths_of(results)
     few = judged.lengths.sum() * _FEW <= lengths.sum()
-    walked = _walked(results, judgments if few else (), topics)
+    walked = _walk_rankings(results, judgments if few else (), topics)
     if few:
         return Gathered(_rank_few(results, judgments, walked, judged), lengths, judged)
     return Gathered(_rank_all(results, judgments, walked.scores, judged), lengths, judged)
@@ -252,7 +252,7 @@ def lengths_of(mappings: Sequence[Row | Marks]) -> NDArray[np.int64]:
     return np.fromiter(map(len, mappings), dtype=np.int64, count=len(mappings))
 
 
-def _walked(results: Sequence[Row], asking: Sequence[Marks], topics: Sequence[str]) -> _Walked:
+def _walk_rankings(results: Sequence[Row], asking: Sequence[Marks], topics: Sequence[str]) -> _Walked:
     """Read every score, and those of the documents asked for soon after their topic was read."""
     packers = {length: struct.Struct(f"{length}f").pack for length in {*map(len, results), *map(len, asking)}}
     absent = repeat(math.nan)
@@ -261,7 +261,9 @@ def _walked(results: Sequence[Row], asking: Sequence[Marks], topics: Sequence[st
         for first in range(0, len(results), _NEAR):
             rows, wanted = results[first : first + _NEAR], asking[first : first + _NEAR]
             scores += [packers[len(row)](*row.values()) for row in rows]
-            found += [packers[len(one)](*map(row.get, one, absent)) for row, one in zip(rows, wanted, strict=False)]
+            found += [
+                packers[len(judged)](*map(row.get, judged, absent)) for row, judged in zip(rows, wanted, strict=False)
+            ]
     except (struct.error, TypeError, OverflowError) as problem:
         raise _bad_score(results, topics) from problem
     walked = _Walked(_float32(scores), _float32(found))
@@ -317,7 +319,7 @@ def _bad_score(results: Sequence[Row], topics: Sequence[str]) -> BadValue:
     for topic, row in zip(topics, results, strict=True):
         for document, score in row.items():
             if not _is_number(score) or not abs(score) <= _LARGEST_SCORE:
-                return _refused(topic, document, "score", score, "a finite number within float32")
+                return _bad_cell(topic, document, "score", score, "a finite number within float32")
     return BadValue("a score cannot be read", remedy="Give {topic: {document: score}}.")
 
 
@@ -325,7 +327,7 @@ def _bad_grade(judgments: Sequence[Marks], topics: Sequence[str]) -> BadValue:
     for topic, row in zip(topics, judgments, strict=True):
         for document, grade in row.items():
             if not _is_number(grade) or np.rint(grade) != grade or abs(grade) > LARGEST_GRADE:
-                return _refused(topic, document, "grade", grade, f"a whole number up to {LARGEST_GRADE}")
+                return _bad_cell(topic, document, "grade", grade, f"a whole number up to {LARGEST_GRADE}")
     return BadValue("a grade cannot be read", remedy="Give {topic: {document: grade}}.")
 
 
@@ -333,5 +335,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.number))
 
 
-def _refused(topic: str, document: str, what: str, value: object, wanted: str) -> BadValue:
+def _bad_cell(topic: str, document: str, what: str, value: object, wanted: str) -> BadValue:
     return BadValue(f"topic {topic!r}, document {document!r}: the {what} is {value!r}", remedy=f"Give {wanted}.")

@@ -71,7 +71,7 @@ class MetricSpec:
 
     def at_defaults(self) -> dict[str, str]:
         """Every parameter with its value, defaults included."""
-        return {one.name: self.parameter(one.name) for one in self.entry.parameters}
+        return {parameter.name: self.parameter(parameter.name) for parameter in self.entry.parameters}
 
     def __str__(self) -> str:
         inner = ",".join(f"{name}={value}" for name, value in self.parameters)
@@ -85,9 +85,9 @@ def parse_specs(texts: str | Iterable[str]) -> tuple[MetricSpec, ...]:
     pieces = _pieces(texts)
     if len(pieces) > MOST_SPECS:
         raise UnknownMetric(f"{len(pieces):,} metrics were asked for, over {MOST_SPECS}", remedy="Ask for fewer.")
-    for one in pieces:
+    for piece in pieces:
         try:
-            found[MetricSpec.parse(one)] = None
+            found[MetricSpec.parse(piece)] = None
         except UnknownMetric as problem:
             problems.append(problem)
     if problems:
@@ -149,12 +149,12 @@ def _canonical(entry: MetricEntry, given: Iterable[tuple[str, str]]) -> tuple[tu
         if name in kept:
             raise UnknownMetric(f"{entry.name} gives the parameter {name!r} twice", remedy="Give it once.")
         kept[name] = _spelling(entry, parameter, value)
-    defaults = {one.name: _spelling(entry, one, one.default) for one in entry.parameters}
+    defaults = {parameter.name: _spelling(entry, parameter, parameter.default) for parameter in entry.parameters}
     return tuple(sorted((name, value) for name, value in kept.items() if value != defaults[name]))
 
 
 def _find_parameter(entry: MetricEntry, name: str) -> Parameter:
-    known = {one.name: one for one in entry.parameters}
+    known = {parameter.name: parameter for parameter in entry.parameters}
     if name in known:
         return known[name]
     remedy = f"It takes: {', '.join(known)}." if known else "It takes no parameters."

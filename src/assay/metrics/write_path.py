@@ -43,22 +43,24 @@ class SaveConfusion:
     @property
     def accuracy(self) -> Rate:
         """Right decisions among all."""
-        return self._rate(sum(self.count(one, one) for one in SaveDecision), sum(self.counts.values()))
+        return self._rate(sum(self.count(decision, decision) for decision in SaveDecision), sum(self.counts.values()))
 
     def precision(self, decision: SaveDecision) -> Rate:
         """Of the times it was taken: how often rightly."""
-        return self._rate(self.count(decision, decision), sum(self.count(one, decision) for one in SaveDecision))
+        return self._rate(
+            self.count(decision, decision), sum(self.count(expected, decision) for expected in SaveDecision)
+        )
 
     def recall(self, decision: SaveDecision) -> Rate:
         """Of the times it was expected: how often it was taken."""
-        return self._rate(self.count(decision, decision), sum(self.count(decision, one) for one in SaveDecision))
+        return self._rate(self.count(decision, decision), sum(self.count(decision, actual) for actual in SaveDecision))
 
     @property
     def false_rejections(self) -> Rate:
         """Of the saves that should have been kept in some form: how many were rejected."""
-        kept = [one for one in SaveDecision if one is not SaveDecision.REJECT]
-        rejected = sum(self.count(one, SaveDecision.REJECT) for one in kept)
-        return self._rate(rejected, sum(self.count(one, other) for one in kept for other in SaveDecision))
+        kept = [decision for decision in SaveDecision if decision is not SaveDecision.REJECT]
+        rejected = sum(self.count(decision, SaveDecision.REJECT) for decision in kept)
+        return self._rate(rejected, sum(self.count(expected, other) for expected in kept for other in SaveDecision))
 
     def _rate(self, hits: int, of: int) -> Rate:
         return Rate(hits=hits, of=of, left_out={OutcomeKind.SYSTEM_FAILED: self.failed} if self.failed else {})
@@ -158,7 +160,7 @@ def stale_after_save(view: CaseView, task: SaveTask) -> Outcome:
     return stale_served_rate(view.ids, [task.after], view.spec.cutoff, per_search=per_search)
 
 
-def _lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
+def _measure_lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
     if written.decided is not SaveDecision.MERGE:
         return outcomes.not_applicable("nothing was merged")
     return information_lost(task.facts, written.kept)
@@ -291,7 +293,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="information_lost",
-        compute=FromCase(_of_saves(_lost)),
+        compute=FromCase(_of_saves(_measure_lost)),
         family="write path",
         summary="How much of what two memories said is gone after they were merged?",
         formula="labelled facts missing from the merged text / labelled facts",

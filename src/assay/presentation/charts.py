@@ -54,12 +54,12 @@ def distinct_labels(names: Sequence[str], longest: int = _LONGEST_LABEL) -> list
     A long name loses its middle, since parameters at its end tell metrics apart. Names that would still share a label
     keep all of it: rows with one label are drawn on one line.
     """
-    kept = [_shortened(name, longest) for name in names]
+    kept = [_shorten(name, longest) for name in names]
     shared = {label for label in kept if kept.count(label) > 1}
     return [escape(name if label in shared else label, quote=False) for name, label in zip(names, kept, strict=True)]
 
 
-def _shortened(name: str, longest: int) -> str:
+def _shorten(name: str, longest: int) -> str:
     if len(name) <= longest:
         return name
     ending = longest // 2
@@ -184,12 +184,12 @@ def interval_bars(measures: Sequence[Named]) -> Figure:
     shown: list[Named] = [(label, measure) for label, (_, measure) in zip(labels, known, strict=True)]
     bounded = [(label, measure) for label, measure in shown if measure.low is not None and measure.high is not None]
     alone = [(label, measure.value) for label, measure in shown if measure.low is None or measure.high is None]
-    traces = [_bounded_values(bounded)] if bounded else []
+    traces = [_draw_values(bounded)] if bounded else []
     if alone:
         traces.append(_points("value, no interval", alone, _marker("circle-open", "var(--accent)", 10)))
     for name, marks, marker in (
-        ("baseline", [(label, one.baseline) for label, one in shown], _marker("diamond-open", "var(--ink)", 9)),
-        ("required", [(label, one.floor) for label, one in shown], _marker("line-ns-open", "var(--fail)", 16)),
+        ("baseline", [(label, measure.baseline) for label, measure in shown], _marker("diamond-open", "var(--ink)", 9)),
+        ("required", [(label, measure.floor) for label, measure in shown], _marker("line-ns-open", "var(--fail)", 16)),
     ):
         given = [(label, value) for label, value in marks if value is not None]
         if given:
@@ -201,7 +201,7 @@ def interval_bars(measures: Sequence[Named]) -> Figure:
     return {"data": traces, "layout": drawn}
 
 
-def _bounded_values(shown: Sequence[Named]) -> Figure:
+def _draw_values(shown: Sequence[Named]) -> Figure:
     highs = [(measure.high or 0.0) - (measure.value or 0.0) for _, measure in shown]
     lows = [(measure.value or 0.0) - (measure.low or 0.0) for _, measure in shown]
     return _points(
@@ -216,12 +216,12 @@ def _whole_range(measures: Sequence[Measure]) -> Figure:
     """Return an axis over the whole range of the metrics; where that is unbounded, over everything that is drawn."""
     drawn = [
         value
-        for one in measures
-        for value in (one.value, one.low, one.high, one.baseline, one.floor)
+        for measure in measures
+        for value in (measure.value, measure.low, measure.high, measure.baseline, measure.floor)
         if value is not None
     ]
-    lowest = [one.lowest for one in measures if one.lowest is not None]
-    highest = [one.highest for one in measures if one.highest is not None]
+    lowest = [measure.lowest for measure in measures if measure.lowest is not None]
+    highest = [measure.highest for measure in measures if measure.highest is not None]
     low = min([*lowest, *drawn, 0.0])
     high = max([*highest, *drawn, *([] if highest else [low + 1.0])])
     margin = (high - low) * 0.02
@@ -296,13 +296,13 @@ class Change(NamedTuple):
 def changes(found: Sequence[Change]) -> Figure:
     """Differences between two runs with their intervals, around the line of no difference."""
     colours = {"better": "var(--pass)", "worse": "var(--fail)"}
-    order = distinct_labels([one.name for one in found])
+    order = distinct_labels([change.name for change in found])
     named = [change._replace(name=name) for change, name in zip(found, order, strict=True)]
     traces = []
     for verdict in ("better", "worse", "other"):
-        own = [one for one in named if (one.verdict if one.verdict in colours else "other") == verdict]
+        own = [change for change in named if (change.verdict if change.verdict in colours else "other") == verdict]
         for bounded in (True, False):
-            drawn_so = [one for one in own if (one.low is not None and one.high is not None) is bounded]
+            drawn_so = [change for change in own if (change.low is not None and change.high is not None) is bounded]
             if drawn_so:
                 traces.append(_change_points(drawn_so, colours.get(verdict, "var(--doubt)"), verdict, bounded=bounded))
     drawn = row_layout(len(found))
@@ -316,17 +316,17 @@ def changes(found: Sequence[Change]) -> Figure:
 def _change_points(own: Sequence[Change], colour: str, name: str, *, bounded: bool) -> Figure:
     """Points with their intervals; without `bounded` they have none and are drawn hollow."""
     marker = _marker("circle" if bounded else "circle-open", colour, 10)
-    given = [(one.name, one.delta) for one in own]
+    given = [(change.name, change.delta) for change in own]
     if not bounded:
         return _points(name, given, marker, hovertemplate="%{y}: %{x:+.3f}, no interval<extra></extra>")
-    highs = [0.0 if one.high is None else one.high - one.delta for one in own]
-    lows = [0.0 if one.low is None else one.delta - one.low for one in own]
+    highs = [0.0 if change.high is None else change.high - change.delta for change in own]
+    lows = [0.0 if change.low is None else change.delta - change.low for change in own]
     return _points(
         name,
         given,
         marker,
         error_x=_error_bars(lows, highs, colour, thickness=3, width=5),
-        customdata=[f"[{one.low:+.3f}, {one.high:+.3f}]" for one in own],
+        customdata=[f"[{change.low:+.3f}, {change.high:+.3f}]" for change in own],
         hovertemplate="%{y}: %{x:+.3f} %{customdata}<extra></extra>",
     )
 
@@ -362,7 +362,7 @@ def histogram(counts: Sequence[int], *, bar: float | None = None) -> Figure:
     width = 1 / len(counts)
     centres = [(place + 0.5) * width for place in range(len(counts))]
     spans = [f"{place * width:.2f} to {(place + 1) * width:.2f}" for place in range(len(counts))]
-    colours = ["var(--accent)" if bar is None or one >= bar else "var(--accent-soft)" for one in centres]
+    colours = ["var(--accent)" if bar is None or centre >= bar else "var(--accent-soft)" for centre in centres]
     trace = {
         "type": "bar",
         "x": centres,
@@ -404,13 +404,13 @@ class Point(NamedTuple):
 
 def trend(points: Sequence[Point]) -> Figure:
     """A mean over time with its interval as a band."""
-    known = [one for one in points if one.value is not None]
-    ends = [one for one in known if one.low is not None and one.high is not None]
+    known = [point for point in points if point.value is not None]
+    ends = [point for point in known if point.low is not None and point.high is not None]
     band = {
         "type": "scatter",
         "mode": "lines",
-        "x": [*(one.at for one in ends), *(one.at for one in reversed(ends))],
-        "y": [*(one.high for one in ends), *(one.low for one in reversed(ends))],
+        "x": [*(point.at for point in ends), *(point.at for point in reversed(ends))],
+        "y": [*(point.high for point in ends), *(point.low for point in reversed(ends))],
         "fill": "toself",
         "fillcolor": "var(--accent-wash)",
         "line": {"width": 0},
@@ -419,9 +419,9 @@ def trend(points: Sequence[Point]) -> Figure:
     line = {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": [one.at for one in known],
-        "y": [one.value for one in known],
-        "customdata": [one.scored for one in known],
+        "x": [point.at for point in known],
+        "y": [point.value for point in known],
+        "customdata": [point.scored for point in known],
         "line": {"color": "var(--accent)", "width": 2},
         "marker": {"size": 7},
         "hovertemplate": "%{x}: %{y:.3f} over %{customdata}<extra></extra>",
@@ -429,7 +429,7 @@ def trend(points: Sequence[Point]) -> Figure:
     drawn = layout(240)
     drawn["yaxis"] |= {"range": [0, 1.02], "dtick": 0.2, "title": {"text": "mean score"}}
     drawn["xaxis"] |= {"type": "date", "tickformat": "%d %b"}
-    if len({one.at for one in known}) == 1:
+    if len({point.at for point in known}) == 1:
         drawn["xaxis"] |= {"type": "category"}
     return {"data": [band, line] if len(ends) > 1 else [line], "layout": drawn}
 
@@ -475,14 +475,14 @@ def neighbours(nodes: Sequence[Node], ties: Sequence[Tie]) -> Figure:
         "mode": "markers+text",
         "x": [x for x, _ in spots],
         "y": [y for _, y in spots],
-        "text": [distinct_labels([one.title])[0] for one in nodes],
+        "text": [distinct_labels([node.title])[0] for node in nodes],
         "textposition": ["bottom center" if y <= 0 else "top center" for _, y in spots],
         "cliponaxis": False,
         "marker": {
-            "size": [22 if one.hops == 0 else 14 if one.hops == 1 else 10 for one in nodes],
-            "color": ["var(--accent)" if one.hops == 0 else "var(--accent-soft)" for one in nodes],
+            "size": [22 if node.hops == 0 else 14 if node.hops == 1 else 10 for node in nodes],
+            "color": ["var(--accent)" if node.hops == 0 else "var(--accent-soft)" for node in nodes],
         },
-        "customdata": [one.address for one in nodes],
+        "customdata": [node.address for node in nodes],
         "hovertemplate": "%{text}<extra></extra>",
     }
     drawn = layout(380)
@@ -492,14 +492,14 @@ def neighbours(nodes: Sequence[Node], ties: Sequence[Tie]) -> Figure:
 
 
 def _rings(nodes: Sequence[Node]) -> list[tuple[float, float]]:
-    sizes = {hops: sum(1 for one in nodes if one.hops == hops) for hops in {one.hops for one in nodes}}
+    sizes = {hops: sum(1 for node in nodes if node.hops == hops) for hops in {node.hops for node in nodes}}
     furthest = max(sizes, default=0) or 1
     taken: dict[int, int] = dict.fromkeys(sizes, 0)
     spots = []
-    for one in nodes:
-        angle = 2 * math.pi * (taken[one.hops] + 0.25 * one.hops) / max(sizes[one.hops], 1) + math.pi / 7
-        taken[one.hops] += 1
-        reach = one.hops / furthest
+    for node in nodes:
+        angle = 2 * math.pi * (taken[node.hops] + 0.25 * node.hops) / max(sizes[node.hops], 1) + math.pi / 7
+        taken[node.hops] += 1
+        reach = node.hops / furthest
         spots.append((reach * math.cos(angle), reach * math.sin(angle)))
     return spots
 

@@ -85,8 +85,8 @@ def calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 
     """Expected and maximum calibration error of forecasts in [0, 1] against what came true (0 or 1)."""
     forecast, truth, codes = _assign_bins(confidence, correct, bins)
     found = tuple(_bin(forecast[codes == code], truth[codes == code]) for code in np.unique(codes))
-    gaps = [abs(one.confidence - one.accuracy) for one in found]
-    ece = math.fsum(one.n * gap for one, gap in zip(found, gaps, strict=True)) / len(forecast)
+    gaps = [abs(group.confidence - group.accuracy) for group in found]
+    ece = math.fsum(group.n * gap for group, gap in zip(found, gaps, strict=True)) / len(forecast)
     return CalibrationError(ece=ece, mce=max(gaps), bins=found)
 
 
@@ -251,7 +251,7 @@ def ppi_mean(
     same_length(y, "human", f, "judge_same")
     open_share(level, "level")
     limits = _holding(as_bounds(bounds), y, f, rest)
-    weight = tuned_weight(y, f, rest) if tuned else 1.0
+    weight = tune_weight(y, f, rest) if tuned else 1.0
     return PpiMean(
         interval=_interval(y - weight * f, weight * rest, level, limits, weight),
         human_only=mean_interval(y, level=level, bounds=bounds),
@@ -261,7 +261,7 @@ def ppi_mean(
     )
 
 
-def tuned_weight(human: Floats, judge_same: Floats, judge_rest: Floats) -> float:
+def tune_weight(human: Floats, judge_same: Floats, judge_rest: Floats) -> float:
     """The weight, from 0 to 1, that gives the smallest variance."""
     spread = float(np.var(np.concatenate([judge_same, judge_rest]), ddof=1))
     if spread == 0.0:

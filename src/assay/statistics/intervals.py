@@ -46,7 +46,7 @@ def mean_interval(
     values: ArrayLike, *, level: float = 0.95, clusters: Labels | None = None, bounds: Sequence[float] | None = None
 ) -> Interval:
     """The mean with its t interval, cut at the bounds; equal values get the exact bound instead of a point."""
-    array = bounded_values(values, bounds)
+    array = check_within_bounds(values, bounds)
     return t_interval(array, units_of(array, clusters), level=open_share(level, "level"), bounds=as_bounds(bounds))
 
 
@@ -100,7 +100,7 @@ def clopper_pearson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     return Interval(estimate=successes / n, low=low, high=high, level=level, n=n, method="clopper_pearson")
 
 
-def bounded_values(values: ArrayLike, bounds: Sequence[float] | None) -> Floats:
+def check_within_bounds(values: ArrayLike, bounds: Sequence[float] | None) -> Floats:
     """Values that lie within the bounds they claim."""
     array = numbers(values, "values")
     limits = as_bounds(bounds)
@@ -159,14 +159,14 @@ def bootstrap_mean(
     bounds: Sequence[float] | None = None,
 ) -> Interval:
     """The mean of per-query values with its interval; whole clusters are drawn where labels are given."""
-    array, limits = bounded_values(values, bounds), as_bounds(bounds)
+    array, limits = check_within_bounds(values, bounds), as_bounds(bounds)
     units = units_of(array, clusters)
     open_share(level, "level")
     whole(resamples, "resamples", least=100)
     if units.count < FEWEST_UNITS or not units.vary:
         return t_interval(array, units, level=level, bounds=limits)
-    tail = expanded_tail(units.count, level)
-    low, high = np.quantile(resampled_means(units, resamples, rng), [tail, 1.0 - tail])
+    tail = tail_share(units.count, level)
+    low, high = np.quantile(resample_means(units, resamples, rng), [tail, 1.0 - tail])
     method: Method = "clustered_bootstrap" if units.clustered else "bootstrap"
     kept = cut(float(low), float(high), limits)
     return Interval(estimate=units.mean, low=kept.low, high=kept.high, level=level, n=len(array), method=method)
@@ -194,12 +194,12 @@ def paired_differences(control: ArrayLike, treatment: ArrayLike) -> Floats:
     return after - before
 
 
-def expanded_tail(n: int, level: float) -> float:
+def tail_share(n: int, level: float) -> float:
     """The share to leave out at each end of the resampled means."""
     return normal_cdf(-math.sqrt(n / (n - 1)) * t_quantile(0.5 + level / 2.0, n - 1))
 
 
-def resampled_means(units: Units, resamples: int, rng: np.random.Generator) -> Floats:
+def resample_means(units: Units, resamples: int, rng: np.random.Generator) -> Floats:
     """Means of so many samples drawn with replacement from the units."""
     return np.concatenate([_means(units, rows, rng) for rows in _blocks(resamples, units.count)])
 

@@ -92,7 +92,7 @@ def credit(merged: Sequence[Drafted], used: Collection[str]) -> Credit:
 
 def sign_test(credits_earned: Sequence[Credit]) -> SignTest:
     """Test over queries that neither ranking wins more often."""
-    votes = [one.vote for one in credits_earned]
+    votes = [earned.vote for earned in credits_earned]
     return sign_test_of(wins=votes.count(1), losses=votes.count(-1), ties=votes.count(0))
 
 
@@ -328,9 +328,9 @@ def place_rates(showings: Sequence[Showing]) -> dict[int, float]:
     """How often an item is clicked at each place, over all queries."""
     shown: dict[int, int] = defaultdict(int)
     clicked: dict[int, int] = defaultdict(int)
-    for one in showings:
-        shown[one.place] += 1
-        clicked[one.place] += one.clicked
+    for showing in showings:
+        shown[showing.place] += 1
+        clicked[showing.place] += showing.clicked
     return {place: clicked[place] / shown[place] for place in sorted(shown)}
 
 
@@ -339,14 +339,14 @@ def attractions(
 ) -> dict[tuple[str, str], Attraction]:
     """What is known of each item for each query. Without rates of places, they are those of these showings."""
     seen = list(showings)
-    if any(one.place < 1 for one in seen):
-        worst = min(one.place for one in seen)
+    if any(showing.place < 1 for showing in seen):
+        worst = min(showing.place for showing in seen)
         raise BadValue(f"an item was shown at place {worst}", remedy="Count places from 1.")
     rates = place_rates(seen) if rates is None else rates
     found: dict[tuple[str, str], Attraction] = {}
-    for one in seen:
-        before = found.get((one.query, one.item), Attraction(0, 0, 0.0))
-        found[one.query, one.item] = Attraction(
-            before.shown + 1, before.clicks + one.clicked, before.expected + rates[one.place]
+    for showing in seen:
+        before = found.get((showing.query, showing.item), Attraction(0, 0, 0.0))
+        found[showing.query, showing.item] = Attraction(
+            before.shown + 1, before.clicks + showing.clicked, before.expected + rates[showing.place]
         )
     return found

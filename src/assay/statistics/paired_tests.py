@@ -82,7 +82,7 @@ def sign_flip_test(
     whole(flips, "flips", least=100)
     units = units_of(array, clusters)
     exact = units.count <= MOST_EXACT
-    sums = all_flips(units.sums) if exact else drawn_flips(units.sums, flips, rng)
+    sums = all_flips(units.sums) if exact else draw_flips(units.sums, flips, rng)
     as_extreme = _count_as_extreme(sums, units.sums, side)
     p = as_extreme / len(sums) if exact else (as_extreme + 1) / (flips + 1)
     floor = smallest_p(units.count, side=side, flips=flips)
@@ -124,7 +124,7 @@ def all_flips(sums: Floats) -> Floats:
     return totals
 
 
-def drawn_flips(sums: Floats, flips: int, rng: np.random.Generator) -> Floats:
+def draw_flips(sums: Floats, flips: int, rng: np.random.Generator) -> Floats:
     """The total under sign assignments drawn at random."""
     rows = max(1, _BLOCK // len(sums))
     return np.concatenate([_draw_totals(sums, min(rows, flips - done), rng) for done in range(0, flips, rows)])

@@ -73,22 +73,24 @@ class Telling:
     def seen(self, case: Case, searched: Searched) -> Seen:
         """Everything that can be told of the search for a case."""
         request, result = searched
-        logged = self._logged(result.query_id)
+        logged = self._load_logged_query(result.query_id)
         about = self._about(case)
         with_history = bool(request.working_memory)
         return Seen(
-            indexed=tuple(one for one in about if one in self.held),
-            channels={one.channel: tuple(self._best_scores(one)) for one in logged.candidates},
-            channel_scores={one.channel: tuple(self._best_scores(one).values()) for one in logged.candidates},
-            excluded=tuple(one for one in about if self._shut_out(one, result.excluded_folders)),
-            shut_out=tuple(one for one in about if self._shut_out(one, _chosen_against(result))),
-            fused=self._documents(_fused(logged, result)),
-            unboosted=self._unboosted(request) if with_history else None,
+            indexed=tuple(document for document in about if document in self.held),
+            channels={candidate.channel: tuple(self._best_scores(candidate)) for candidate in logged.candidates},
+            channel_scores={
+                candidate.channel: tuple(self._best_scores(candidate).values()) for candidate in logged.candidates
+            },
+            excluded=tuple(document for document in about if self._shut_out(document, result.excluded_folders)),
+            shut_out=tuple(document for document in about if self._shut_out(document, _folders_left_out(result))),
+            fused=self._documents(_replay_fusion(logged, result)),
+            unboosted=self._search_without_boost(request) if with_history else None,
             only_expanded=self._only_expanded(searched) if self._expands(request, result) else None,
             tokens_saved=result.tokens_saved if with_history else None,
         )
 
-    def _logged(self, query_id: str) -> LoggedQuery:
+    def _load_logged_query(self, query_id: str) -> LoggedQuery:
         self.engine.store.log.flush()
         with self.engine.store.reading(self.scope) as work:
             return work.queries.get(query_id)
@@ -96,8 +98,8 @@ class Telling:
     def _again(self, request: SearchRequest, flag: str) -> SearchResult:
         return self.engine.searcher.search(self.scope, replace(request, without=(*request.without, flag)))
 
-    def _unboosted(self, request: SearchRequest) -> tuple[str, ...]:
-        return tuple(self.document(one) for one in self._again(request, "session_boost").ids)
+    def _search_without_boost(self, request: SearchRequest) -> tuple[str, ...]:
+        return tuple(self.document(memory_id) for memory_id in self._again(request, "session_boost").ids)
 
     def _expands(self, request: SearchRequest, result: SearchResult) -> bool:
         identity = request.session_id or self.scope.principal
@@ -105,23 +107,23 @@ class Telling:
         return planned and self.engine.flag_states(self.scope).enabled("query_expansion", identity)
 
     def _only_expanded(self, searched: Searched) -> tuple[str, ...]:
-        plain = self._logged(self._again(searched.request, "query_expansion").query_id)
-        found = {one for offered in plain.candidates for one in self._documents(offered.ids)}
-        return tuple(one for one in map(self.document, searched.result.ids) if one not in found)
+        plain = self._load_logged_query(self._again(searched.request, "query_expansion").query_id)
+        found = {document for offered in plain.candidates for document in self._documents(offered.ids)}
+        return tuple(document for document in map(self.document, searched.result.ids) if document not in found)
 
     def _about(self, case: Case) -> tuple[str, ...]:
         """The documents a case is about: those graded, and those its anchors stand in."""
-        places = {one.rel_path for one in case.anchors.supports} if case.anchors else set()
-        anchored = [one.id for one in self.dataset.documents if one.rel_path in places] if places else []
+        places = {support.rel_path for support in case.anchors.supports} if case.anchors else set()
+        anchored = [document.id for document in self.dataset.documents if document.rel_path in places] if places else []
         return tuple(dict.fromkeys([*case.labels, *anchored]))
 
     def _shut_out(self, document: str, folders: Collection[str]) -> bool:
         folder = self.dataset.by_id[document].folder if document in self.dataset.by_id else ""
-        return any(folder == one or folder.startswith(f"{one}/") for one in folders)
+        return any(folder == excluded or folder.startswith(f"{excluded}/") for excluded in folders)
 
     def _documents(self, passage_ids: Iterable[str]) -> tuple[str, ...]:
         """Documents of passages (`memory#position`), each at its first place."""
-        return tuple(dict.fromkeys(self._of_passage(one) for one in passage_ids))
+        return tuple(dict.fromkeys(self._of_passage(passage_id) for passage_id in passage_ids))
 
     def _of_passage(self, passage_id: str) -> str:
         return self.document(passage_id.rpartition("#")[0])
@@ -134,16 +136,16 @@ class Telling:
         return best
 
 
-def _chosen_against(result: SearchResult) -> Sequence[str]:
+def _folders_left_out(result: SearchResult) -> Sequence[str]:
     """The folders that the choice of folders left out, before anything was widened."""
-    return next((one.detail.get("excluded", ()) for one in result.stages if one.name == "folder-choice"), ())
+    return next((stage.detail.get("excluded", ()) for stage in result.stages if stage.name == "folder-choice"), ())
 
 
-def _fused(logged: LoggedQuery, result: SearchResult) -> list[str]:
+def _replay_fusion(logged: LoggedQuery, result: SearchResult) -> list[str]:
     weights = {Channel(name): weight for name, weight in result.weights.items()}
     rrf_k = (logged.fusion_weights or {}).get("rrf_k", _RRF_K)
     candidates: tuple[ChannelCandidates, ...] = logged.candidates
-    return [one.number for one in replay(candidates, result.fusion, weights, rrf_k)]
+    return [candidate.number for candidate in replay(candidates, result.fusion, weights, rrf_k)]
 
 
 # --- Searching ---
@@ -173,7 +175,7 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
     with engine.store.writing(scope) as work:
         work.queries.remove_before(engine.clock.now() - LOG_KEPT)
     there = set(_sources(engine, scope).values())
-    missing = [one for one in dataset.documents if one.id not in there]
+    missing = [document for document in dataset.documents if document.id not in there]
     for done, _ in enumerate(engine.saver.save_many(scope, _drafts(missing)), start=1):
         if on_document is not None:
             on_document(done, len(missing))
@@ -186,9 +188,9 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
 
 def _drafts(documents: Iterable[Document]) -> Iterator[Draft]:
     """A document without a single word cannot be kept; it is then not in the index, as in any other system."""
-    for one in documents:
-        if one.text.strip() or one.title.strip():
-            yield _draft(one)
+    for document in documents:
+        if document.text.strip() or document.title.strip():
+            yield _draft(document)
 
 
 def _draft(one: Document) -> Draft:
@@ -212,15 +214,15 @@ def _draft(one: Document) -> Draft:
 def _link(engine: Engine, scope: Scope, dataset: Dataset) -> None:
     memory_of = {document: memory for memory, document in _sources(engine, scope).items()}
     with engine.store.writing(scope) as work:
-        for one in dataset.edges:
-            if one.source_id in memory_of and one.target_id in memory_of:
-                ends = memory_of[one.source_id], memory_of[one.target_id]
-                work.edges.put(replace(one, source_id=ends[0], target_id=ends[1]))
+        for edge in dataset.edges:
+            if edge.source_id in memory_of and edge.target_id in memory_of:
+                ends = memory_of[edge.source_id], memory_of[edge.target_id]
+                work.edges.put(replace(edge, source_id=ends[0], target_id=ends[1]))
 
 
 def _replace(engine: Engine, scope: Scope, dataset: Dataset) -> None:
     """What the dataset says was superseded is so in the store too, as after the save that did it."""
-    replaced = {one.target_id: one.created_at for one in dataset.edges if one.kind is EdgeKind.SUPERSEDES}
+    replaced = {edge.target_id: edge.created_at for edge in dataset.edges if edge.kind is EdgeKind.SUPERSEDES}
     if not replaced:
         return
     with engine.store.writing(scope) as work:
@@ -237,7 +239,7 @@ def _sources(engine: Engine, scope: Scope) -> dict[str, str]:
     with engine.store.reading(scope) as work:
         while page := work.memories.page(after=after):
             after = page[-1].id
-            found |= {one.id: one.source_id for one in page if one.source_id}
+            found |= {memory.id: memory.source_id for memory in page if memory.source_id}
     return found
 
 
@@ -273,7 +275,7 @@ class AssaySystem(System):
         request = self._request(query, k, case)
         result = self._engine.searcher.search(self._scope, request)
         self._searched[case.id] = Searched(request, result)
-        return self._retrieved(result, ranked=request.explain)
+        return self._to_retrieved(result, ranked=request.explain)
 
     def _request(self, query: str, k: int, case: Case) -> SearchRequest:
         asked, session = self._configuration, case.session
@@ -286,23 +288,27 @@ class AssaySystem(System):
             folder_mode=case.folder_mode if asked.folder_mode is FolderMode.OFF else asked.folder_mode,
             filters=Filters(),
             session_id=None if session is None else session.session_id,
-            working_memory=tuple(self._memory_of[one] for one in held if one in self._memory_of),
+            working_memory=tuple(self._memory_of[held_id] for held_id in held if held_id in self._memory_of),
             # The scores of single passages are told in explanations only.
             explain=case.anchors is not None,
             origin=Origin.EVALUATION,
             tool_name="assay run",
         )
 
-    def _retrieved(self, result: SearchResult, *, ranked: bool) -> Retrieved:
+    def _to_retrieved(self, result: SearchResult, *, ranked: bool) -> Retrieved:
         stages: dict[str, float] = {"embedding": result.telemetry.embedding_latency_ms}
-        for one in result.stages:
-            stages[one.name] = stages.get(one.name, 0.0) + one.duration_ms
-        shown = _ranked_passages(result.hits) if ranked else ((hit, one) for hit in result.hits for one in hit.passages)
+        for stage in result.stages:
+            stages[stage.name] = stages.get(stage.name, 0.0) + stage.duration_ms
+        shown = (
+            _rank_passages(result.hits)
+            if ranked
+            else ((hit, passage) for hit in result.hits for passage in hit.passages)
+        )
         return Retrieved(
             ids=tuple(self._document(hit.memory_id) for hit in result.hits),
             scores=tuple(hit.score for hit in result.hits),
             passages=tuple(self._chunk(hit, passage) for hit, passage in shown),
-            pinned=tuple(self._document(one.memory_id) for one in result.pinned),
+            pinned=tuple(self._document(memory.memory_id) for memory in result.pinned),
             stages=stages,
             notes=result.degraded,
         )
@@ -334,7 +340,7 @@ class AssaySystem(System):
 
     def holds(self, document_ids: Collection[str]) -> frozenset[str]:
         """Which of these are in the store."""
-        return frozenset(one for one in document_ids if one in self._held)
+        return frozenset(document for document in document_ids if document in self._held)
 
     def subject(self) -> Mapping[str, Any]:
         """Embedder, chunker, index, flags and everything that was asked for."""
@@ -348,7 +354,9 @@ class AssaySystem(System):
             "chunks": models.chunks,
             "index": {}
             if models.active is None
-            else _indexed(self._engine, self._scope, models.active, str(self._made_of.get("analysis") or "unknown")),
+            else _describe_index(
+                self._engine, self._scope, models.active, str(self._made_of.get("analysis") or "unknown")
+            ),
             "flags": {name: states.enabled(name, self._scope.principal) for name in sorted(states)},
             **self._made_of,
         }
@@ -359,7 +367,7 @@ class AssaySystem(System):
             self._close()
 
 
-def _indexed(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[str, Any]:
+def _describe_index(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[str, Any]:
     """How the documents were split and embedded, so that a run shows when that changes."""
     with engine.store.reading(scope) as work:
         rows = work.indexed.documents(model)
@@ -374,13 +382,13 @@ def _indexed(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[st
     return describe_index(index_coverage(documents))
 
 
-def _ranked_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:
+def _rank_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:
     """Every passage that is shown, best first by its own score: hits give theirs in the order of the document."""
     worth: list[tuple[float, Hit, HitPassage]] = []
     for hit in hits:
         scores = {} if hit.explanation is None else hit.explanation.passage_scores()
-        worth += [(scores.get(one.position, 0.0), hit, one) for one in hit.passages]
-    return [(hit, one) for _, hit, one in sorted(worth, key=lambda one: -one[0])]
+        worth += [(scores.get(passage.position, 0.0), hit, passage) for passage in hit.passages]
+    return [(hit, passage) for _, hit, passage in sorted(worth, key=lambda entry: -entry[0])]
 
 
 # --- Saving: each case gets a tenant of its own in a temporary store ---
@@ -427,11 +435,11 @@ class AssaySaves(System):
         self._ready: dict[str, _Place] = {}
         engine.store.checkpoints.create("empty")
         for done, case in enumerate(dataset.cases, start=1):
-            self._ready[case.id] = self._prepared(_task(case))
+            self._ready[case.id] = self._prepare(_task(case))
             if on_document is not None:
                 on_document(done, len(dataset.cases))
 
-    def _prepared(self, task: SaveTask) -> _Place:
+    def _prepare(self, task: SaveTask) -> _Place:
         engine, older = self._engine, self._dataset.by_id[task.after]
         scope = Scope(tenant=f"save-{next(self._numbers)}")
         self._enforce(scope)
@@ -446,20 +454,20 @@ class AssaySaves(System):
     def save(self, case: Case) -> Retrieved:
         """Save the newer note, then search for it."""
         task = _task(case)
-        place = self._ready.pop(case.id, None) or self._prepared(task)
+        place = self._ready.pop(case.id, None) or self._prepare(task)
         outcome = self._engine.saver.save(place.scope, Draft(title=task.title, body=task.body, triggers=task.triggers))
         query = f"{task.title}\n{task.body}"
         request = SearchRequest(query=query, k=LOOKED_AT, origin=Origin.EVALUATION, tool_name="assay run")
         found = self._engine.searcher.search(place.scope, request)
         newer = f"{case.id}:newer"
         return Retrieved(
-            ids=tuple(task.after if one == place.older else newer for one in found.ids),
+            ids=tuple(task.after if result_id == place.older else newer for result_id in found.ids),
             scores=tuple(hit.score for hit in found.hits),
-            saved=self._written(place, outcome),
+            saved=self._describe_written(place, outcome),
             notes=found.degraded,
         )
 
-    def _written(self, place: _Place, outcome: SaveOutcome) -> Written:
+    def _describe_written(self, place: _Place, outcome: SaveOutcome) -> Written:
         with self._engine.store.reading(place.scope) as work:
             older = work.memories.get(place.older)
             holder = None if outcome.memory_id is None else work.memories.find(outcome.memory_id)
@@ -469,7 +477,7 @@ class AssaySaves(System):
             decided=outcome.decision,
             old_live=older.superseded_at is None,
             new_live=not turned_away and holder is not None and holder.superseded_at is None,
-            marked=any(one.kind is EdgeKind.CONTRADICTS for one in joined),
+            marked=any(edge.kind is EdgeKind.CONTRADICTS for edge in joined),
             kept="" if turned_away or holder is None else holder.body,
         )
 

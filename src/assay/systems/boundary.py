@@ -70,8 +70,8 @@ class Asker:
 
     def ask(self, case: Case, repeat: int = 0) -> CaseResult:
         """One case. Raises nothing but what ends the program."""
-        timed = self._timed(case)
-        given = timed.given if isinstance(timed.given, Failure) else _checked(timed.given, self._terms)
+        timed = self._call_with_deadline(case)
+        given = timed.given if isinstance(timed.given, Failure) else _check(timed.given, self._terms)
         if isinstance(given, Failure):
             return CaseResult(
                 case_id=case.id,
@@ -94,7 +94,7 @@ class Asker:
             tries=given.tries,
         )
 
-    def _timed(self, case: Case) -> _Timed:
+    def _call_with_deadline(self, case: Case) -> _Timed:
         if self._terms.timeout_s is None:
             return self._call(case)
         if self._worker is None:
@@ -109,14 +109,14 @@ class Asker:
     def _call(self, case: Case) -> _Timed:
         begun = self._terms.stopwatch()
         try:
-            given: Retrieved | Failure = self._given(case)
+            given: Retrieved | Failure = self._call_system(case)
         except BaseException as problem:
             if isinstance(problem, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
                 raise  # whoever watches the run wants it to end; nobody sends it to another thread
             given = failure_of(problem)
         return _Timed(given, (self._terms.stopwatch() - begun) * 1000.0)
 
-    def _given(self, case: Case) -> Retrieved:
+    def _call_system(self, case: Case) -> Retrieved:
         query = asked(case, self._terms.asking)
         found = self._system.retrieve(query, self._terms.k, case) if case.save is None else self._system.save(case)
         if not isinstance(found, Retrieved):
@@ -146,14 +146,14 @@ class _Worker:
     def __init__(self, call: Callable[[Case], _Timed]) -> None:
         self._call = call
         self._asked: queue.SimpleQueue[Case | None] = queue.SimpleQueue()
-        self._given: queue.SimpleQueue[_Timed] = queue.SimpleQueue()
+        self._call_system: queue.SimpleQueue[_Timed] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="assay-case", daemon=True).start()
 
     def ask(self, case: Case, timeout_s: float) -> _Timed | None:
         """The answer; None: it did not come in time, and this worker is of no more use."""
         self._asked.put(case)
         try:
-            return self._given.get(timeout=timeout_s)
+            return self._call_system.get(timeout=timeout_s)
         except queue.Empty:
             self.stop()
             return None
@@ -163,14 +163,16 @@ class _Worker:
 
     def _run(self) -> None:
         while (case := self._asked.get()) is not None:
-            self._given.put(self._call(case))
+            self._call_system.put(self._call(case))
 
 
 def failure_of(problem: BaseException) -> Failure:
     """An error as an outcome, in one line that can be stored."""
     told = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {_text_of(problem)}"
     kind = CaseStatus.TIMEOUT if isinstance(problem, TimeoutError) else CaseStatus.ERROR
-    printable = "".join(one if one.isprintable() else " " for one in told.encode(errors="replace").decode())
+    printable = "".join(
+        character if character.isprintable() else " " for character in told.encode(errors="replace").decode()
+    )
     message = " ".join(printable.split())[:LONGEST_MESSAGE]
     tries = problem.tries or None if isinstance(problem, ModelError) else None
     return Failure(kind, message, tries, is_unreachable(problem))
@@ -188,7 +190,7 @@ def _text_of(problem: BaseException) -> str:
         return "its message cannot be read"
 
 
-def _checked(given: Retrieved, terms: Terms) -> Retrieved | Failure:
+def _check(given: Retrieved, terms: Terms) -> Retrieved | Failure:
     try:
         return _usable(given, terms)
     except Exception as problem:  # noqa: BLE001 - a field of a type nobody foresaw
@@ -196,10 +198,10 @@ def _checked(given: Retrieved, terms: Terms) -> Retrieved | Failure:
 
 
 def _usable(given: Retrieved, terms: Terms) -> Retrieved:
-    for one in given.ids:
-        if not one:
+    for identifier in given.ids:
+        if not identifier:
             raise BadValue("an id is empty", remedy="Give every result an id.")
-        one.encode()
+        identifier.encode()
     scores = _scores(given)
     places = _first_places(given.ids)
     kept = places[: terms.k]
@@ -217,16 +219,16 @@ def _scores(given: Retrieved) -> tuple[float, ...] | None:
         return None
     if len(given.scores) != len(given.ids):
         raise BadValue(f"{len(given.ids)} results have {len(given.scores)} scores", remedy="Give each a score.")
-    for one in given.scores:
-        if not math.isfinite(one):
-            raise BadValue(f"a score is {one}", remedy="Give finite scores.")
+    for score in given.scores:
+        if not math.isfinite(score):
+            raise BadValue(f"a score is {score}", remedy="Give finite scores.")
     return given.scores
 
 
 def _first_places(ids: tuple[str, ...]) -> list[int]:
     first: dict[str, int] = {}
-    for place, one in enumerate(ids):
-        first.setdefault(one, place)
+    for place, identifier in enumerate(ids):
+        first.setdefault(identifier, place)
     return list(first.values())
 
 
@@ -234,7 +236,7 @@ def _notes(given: Retrieved, places: list[int], terms: Terms) -> list[str]:
     shown = [given.ids[place] for place in places[: terms.k]]
     # What a save made is of course not among the documents that were there before.
     compared = terms.known and given.saved is None
-    foreign = [one for one in shown if one not in terms.known] if compared else []
+    foreign = [document for document in shown if document not in terms.known] if compared else []
     told = (
         (len(given.ids) - len(places), "repeated results dropped"),
         (max(0, len(places) - terms.k), "results beyond k dropped"),

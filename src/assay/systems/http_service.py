@@ -42,7 +42,7 @@ from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.boundary import is_unreachable
 from assay.systems.protocol import System
-from assay.systems.replies import at_path, filled, headers_for, read_reply, read_toml, refuse_unknown, shape_of
+from assay.systems.replies import at_path, fill_template, headers_for, read_reply, read_toml, refuse_unknown, shape_of
 
 _TOP = ("url", "method", "timeout_s", "attempts", "headers", "request", "response")
 _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")
@@ -119,17 +119,19 @@ class HttpService(System):
         self._read(reply)
         written = {} if self._described.response == DEFAULT_RESPONSE else self._described.response
         for name, path in written.items():
-            leads = name not in _WITHIN or any(at_path(one, path, default=_NOWHERE) is not _NOWHERE for one in results)
+            leads = name not in _WITHIN or any(
+                at_path(result, path, default=_NOWHERE) is not _NOWHERE for result in results
+            )
             if results and not leads:
                 # Raises: the message names the keys that are there.
                 at_path(results[0], path, what=f"[response] {name}: result 1")
         return bool(results)
 
     def _ask(self, query: str, k: int) -> Answered:
-        asked = filled(self._described.request, {"query": query, "k": k})
+        asked = fill_template(self._described.request, {"query": query, "k": k})
         if self._described.method == "GET":
             return self._endpoint.asked(f"?{urlencode(asked)}" if asked else "", None)
-        return self._endpoint.asked("", _nested(asked))
+        return self._endpoint.asked("", _nest(asked))
 
     def subject(self) -> Mapping[str, Any]:
         """The description; a header's value stands there as the file has it, with the variable's name."""
@@ -141,7 +143,7 @@ class HttpService(System):
         paths = self._described.response
         results = self._results(reply)
         whole = {name: at_path(reply, paths[name], default=None) for name in ("answer", "cost") if name in paths}
-        read = [self._result(one, place) for place, one in enumerate(results, start=1)]
+        read = [self._result(result, place) for place, result in enumerate(results, start=1)]
         return read_reply({"results": read, **whole})
 
     def _results(self, reply: Any) -> list[Any]:
@@ -216,7 +218,10 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
     wrong = (
         (not isinstance(url, str) or not url.startswith(("http://", "https://")), f"url {url!r} is no http address"),
         (method not in ("GET", "POST"), f"method {method!r} is neither GET nor POST"),
-        (not all(isinstance(one, (int, float)) and one > 0 for one in numbers), "timeout_s or attempts is not above 0"),
+        (
+            not all(isinstance(number, (int, float)) and number > 0 for number in numbers),
+            "timeout_s or attempts is not above 0",
+        ),
         (
             not all(isinstance(found.get(t, {}), dict) for t in ("headers", "request", "response")),
             "a table is no table",
@@ -230,10 +235,10 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
 
 
 def _all_text(table: Any) -> bool:
-    return not isinstance(table, dict) or all(isinstance(one, str) for one in table.values())
+    return not isinstance(table, dict) or all(isinstance(value, str) for value in table.values())
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for path, value in flat.items():
         *outer, last = path.split(".")

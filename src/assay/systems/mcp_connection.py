@@ -58,7 +58,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent, jsonrpc_message_adapter
 
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
-from assay.systems.replies import filled, from_environment, headers_for, read_toml, refuse_unknown, shape_of
+from assay.systems.replies import fill_template, from_environment, headers_for, read_toml, refuse_unknown, shape_of
 from mcp import Client, MCPError, Tool
 
 if TYPE_CHECKING:
@@ -161,14 +161,14 @@ def _check(path: Path, found: Mapping[str, Any], tables: Mapping[str, Mapping[st
         (not _texts(server.get("args", [])), "args is no list of texts"),
         (not _texts(list(_values(server, "env") + _values(server, "headers"))), "env or headers hold more than texts"),
         (url != "" and not str(url).startswith(("http://", "https://")), f"url {url!r} is no http address"),
-        (not _named(search.get("tool")), "[search] has no tool"),
+        (not _is_name(search.get("tool")), "[search] has no tool"),
         (not isinstance(search.get("arguments", {}), dict), "the arguments of [search] are no table"),
         (not isinstance(search.get("each_word", False), bool), "each_word is neither true nor false"),
         (not _texts(list(results.values())), "a path of [results] is not text"),
-        (bool(fill) and not _named(fill.get("tool")), "[fill] has no tool"),
+        (bool(fill) and not _is_name(fill.get("tool")), "[fill] has no tool"),
         (bool(fill) and not isinstance(fill.get("document"), dict), "[fill] has no table document"),
         (not _above_zero(fill.get("batch", 1), int), "batch is no whole number above 0"),
-        (not all(_above_zero(one, int, float) for one in limits), "a limit is not above 0"),
+        (not all(_above_zero(limit, int, float) for limit in limits), "a limit is not above 0"),
         (not _is_pattern(results.get("pattern", "(?P<id>)")), "pattern is no regular expression with a group 'id'"),
     )
     for is_so, what in wrong:
@@ -182,10 +182,10 @@ def _values(table: Mapping[str, Any], name: str) -> tuple[Any, ...]:
 
 
 def _texts(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return isinstance(found, list) and all(isinstance(part, str) for part in found)
 
 
-def _named(value: Any) -> bool:
+def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
@@ -300,8 +300,8 @@ def _message(line: bytes, told: Told) -> SessionMessage | Exception:
 async def _write(process: Process, sending: MemoryObjectReceiveStream[SessionMessage]) -> None:
     with suppress(*_GONE):
         async with sending:
-            async for one in sending:
-                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+            async for message in sending:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 if process.stdin is not None:
                     await process.stdin.send(text.encode() + b"\n")
 
@@ -397,9 +397,9 @@ class McpConnection:
         self._stack = ExitStack()
         try:
             self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal(name="assay-mcp"))
-            opened = self._portal.wrap_async_context_manager(self._opened())
-            self._client: Client = self._asked("start", lambda: self._stack.enter_context(opened))
-            self.tools: Mapping[str, Tool] = self._asked("list its tools", self._listed)
+            opened = self._portal.wrap_async_context_manager(self._open_client())
+            self._client: Client = self._translate_errors("start", lambda: self._stack.enter_context(opened))
+            self.tools: Mapping[str, Tool] = self._translate_errors("list its tools", self._list_tools)
         except BaseException:
             self.close()
             raise
@@ -412,7 +412,9 @@ class McpConnection:
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         """What a tool gave back: its structured content, or the JSON in its text, or its text."""
-        found = self._asked(f"answer {tool}", lambda: self._portal.call(self._called, tool, dict(arguments)))
+        found = self._translate_errors(
+            f"answer {tool}", lambda: self._portal.call(self._call_tool, tool, dict(arguments))
+        )
         if found.is_error:
             raise EndpointMisbehaved(f"{tool} failed: {_text(found)[:300] or 'it does not say why'}", remedy="Try it.")
         if found.structured_content is not None:
@@ -424,7 +426,7 @@ class McpConnection:
         with suppress(Exception):
             self._stack.close()
 
-    def _asked(self, what: str, ask: Callable[[], T]) -> T:
+    def _translate_errors(self, what: str, ask: Callable[[], T]) -> T:
         try:
             return ask()
         except TimeoutError as problem:
@@ -448,7 +450,7 @@ class McpConnection:
         return repr(start.url or " ".join([start.command, *start.args])[:120])
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncGenerator[Client, None]:
+    async def _open_client(self) -> AsyncGenerator[Client, None]:
         client = Client(self._road(self._mapping.server), read_timeout_seconds=self._mapping.timeout_s)
         with anyio.fail_after(self._mapping.start_timeout_s) as deadline:
             async with client:
@@ -463,12 +465,12 @@ class McpConnection:
         scratch = self._stack.enter_context(
             tempfile.TemporaryDirectory(prefix="assay-mcp-", ignore_cleanup_errors=True)
         )
-        given = {name: _started_with(value, name, scratch) for name, value in start.env.items()}
-        args = [_started_with(one, "an argument", scratch) for one in start.args]
+        given = {name: _fill_start_value(value, name, scratch) for name, value in start.env.items()}
+        args = [_fill_start_value(argument, "an argument", scratch) for argument in start.args]
         return over_stdio([start.command, *args], given, largest, told)
 
-    def _listed(self) -> dict[str, Tool]:
-        return {one.name: one for one in self._portal.call(self._all_tools)}
+    def _list_tools(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in self._portal.call(self._all_tools)}
 
     async def _all_tools(self) -> list[Tool]:
         with anyio.fail_after(self._mapping.timeout_s):
@@ -479,7 +481,7 @@ class McpConnection:
                 found += page.tools
         return found
 
-    async def _called(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def _call_tool(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
         with anyio.fail_after(self._mapping.timeout_s):
             return await self._client.call_tool(tool, arguments)
 
@@ -487,8 +489,8 @@ class McpConnection:
 _MOST_TOOLS = 10_000
 
 
-def _started_with(value: str, what: str, scratch: str) -> str:
-    return str(filled(from_environment(value, None, what), {"scratch": scratch}))
+def _fill_start_value(value: str, what: str, scratch: str) -> str:
+    return str(fill_template(from_environment(value, None, what), {"scratch": scratch}))
 
 
 def _is_away(problem: BaseException) -> bool:
@@ -512,13 +514,13 @@ def _reason(problem: BaseException) -> str:
 
 
 def _text(found: CallToolResult) -> str:
-    return "\n".join(one.text for one in found.content if isinstance(one, TextContent))
+    return "\n".join(content.text for content in found.content if isinstance(content, TextContent))
 
 
 def _parse_content(found: CallToolResult) -> Any:
     """The JSON in the text; several texts of JSON are a list, as older servers write one."""
-    parts = [one.text for one in found.content if isinstance(one, TextContent)]
-    read = [_json(one) for one in parts]
+    parts = [content.text for content in found.content if isinstance(content, TextContent)]
+    read = [_json(part) for part in parts]
     if len(read) == 1:
         return parts[0] if read[0] is _NOT_JSON else read[0]
     return _text(found) if _NOT_JSON in read else read

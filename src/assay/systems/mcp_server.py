@@ -22,7 +22,7 @@ from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved
 from assay.systems.mcp_connection import WITHIN, FillCall, McpConnection, McpMapping, SearchCall, no_json, read_mapping
 from assay.systems.protocol import System
-from assay.systems.replies import at_path, filled, read_reply, shape_of
+from assay.systems.replies import at_path, fill_template, read_reply, shape_of
 
 OnDocument = Callable[[int, int], None]
 TRIED = 5
@@ -60,18 +60,20 @@ class McpServer(System):
     def results(self, query: str, k: int) -> list[Any]:
         """The results of one call, each as `replies` reads it."""
         search = self._mapping.search
-        reply = self._connection.call(search.tool, filled(search.arguments, {"query": query, "k": k}))
+        reply = self._connection.call(search.tool, fill_template(search.arguments, {"query": query, "k": k}))
         return _results(search.tool, reply, self._mapping.results)
 
     def _by_word(self, query: str, k: int) -> Iterator[Any]:
         """One call a word. A result counts more the fewer others its words find."""
         weights: dict[Any, float] = {}
         found: dict[Any, Any] = {}
-        for word in dict.fromkeys(one for one in _WORD.findall(query.casefold()) if len(one) >= SHORTEST_WORD):
+        for word in dict.fromkeys(
+            candidate for candidate in _WORD.findall(query.casefold()) if len(candidate) >= SHORTEST_WORD
+        ):
             results = self.results(word, k)
-            for one in results:
-                ident = one["id"] if isinstance(one, Mapping) else one
-                found.setdefault(ident, one)
+            for result in results:
+                ident = result["id"] if isinstance(result, Mapping) else result
+                found.setdefault(ident, result)
                 weights[ident] = weights.get(ident, 0.0) + 1.0 / len(results)
         for ident in sorted(weights, key=lambda one: -weights[one])[:k]:
             one = found[ident]
@@ -88,12 +90,14 @@ class McpServer(System):
             "files": _files(start.command, *start.args),
             "tool": mapping.search.tool,
             "filled": mapping.fill is not None,
-            "mapping": content_hash([_search_told(mapping.search), dict(mapping.results), _fill_told(mapping.fill)]),
+            "mapping": content_hash([_search_facts(mapping.search), dict(mapping.results), _fill_facts(mapping.fill)]),
         }
 
     def holds(self, document_ids: Collection[str]) -> frozenset[str] | None:
         """Which of these it was given; None where it was not filled here."""
-        return None if self._held is None else frozenset(one for one in document_ids if one in self._held)
+        return (
+            None if self._held is None else frozenset(document for document in document_ids if document in self._held)
+        )
 
     def close(self) -> None:
         """End the connection, and the server if it was started here."""
@@ -109,7 +113,7 @@ def open_server(path: Path, dataset: Dataset, on_document: OnDocument | None = N
         raise UnknownSystem(str(problem), remedy="Raise start_timeout_s, or start it by hand and look.") from problem
     try:
         _fit(path, connection, mapping.search.tool, mapping.search.arguments)
-        held = None if mapping.fill is None else _filled(path, connection, mapping.fill, dataset, on_document)
+        held = None if mapping.fill is None else _fill_server(path, connection, mapping.fill, dataset, on_document)
         server = McpServer(connection, mapping, path.name.removesuffix(".toml"), held)
         _try(path, server, dataset)
     except BaseException:
@@ -126,21 +130,21 @@ def _fit(path: Path, connection: McpConnection, tool: str, arguments: Mapping[st
     schema = connection.tools[tool].input_schema
     known, needed = schema.get("properties") or {}, schema.get("required") or []
     taken = ", ".join(sorted(known)) or "none"
-    strange = [one for one in arguments if known and one not in known]
-    missing = [one for one in needed if one not in arguments]
+    strange = [argument for argument in arguments if known and argument not in known]
+    missing = [name for name in needed if name not in arguments]
     if strange or missing:
         what = f"takes no argument {strange[0]!r}" if strange else f"needs the argument {missing[0]!r}"
         raise UnknownSystem(f"{path}: the tool {tool!r} {what}", remedy=f"Its arguments are: {taken}.")
 
 
-def _filled(
+def _fill_server(
     path: Path, connection: McpConnection, fill: FillCall, dataset: Dataset, on_document: OnDocument | None
 ) -> frozenset[str]:
     _fit(path, connection, fill.tool, {**fill.arguments, **({fill.list: []} if fill.list else fill.document)})
     size = fill.batch if fill.list else 1
     for start in range(0, len(dataset.documents), size):
         some = dataset.documents[start : start + size]
-        made = [filled(fill.document, _document_values(one)) for one in some]
+        made = [fill_template(fill.document, _document_values(document)) for document in some]
         given = {**fill.arguments, **({fill.list: made} if fill.list else made[0])}
         try:
             connection.call(fill.tool, given)
@@ -150,7 +154,7 @@ def _filled(
             ) from problem
         if on_document is not None:
             on_document(start + len(some), len(dataset.documents))
-    return frozenset(one.id for one in dataset.documents)
+    return frozenset(document.id for document in dataset.documents)
 
 
 def _document_values(one: Document) -> dict[str, Any]:
@@ -187,7 +191,7 @@ def _results(tool: str, reply: Any, paths: Mapping[str, str]) -> list[Any]:
     if not isinstance(found, list):
         where = repr(paths["list"]) if paths.get("list") else "its top"
         raise BadValue(f"the reply of {tool} has no list at {where}: {shape_of(found)}", remedy="Mend [results] list.")
-    return [_result(one, paths, place) for place, one in enumerate(found, start=1)]
+    return [_result(result, paths, place) for place, result in enumerate(found, start=1)]
 
 
 def _result(one: Any, paths: Mapping[str, str], place: int) -> Any:
@@ -207,9 +211,9 @@ def _as_text(reply: Any) -> str:
     return reply if isinstance(reply, str) else str(at_path(reply, "result", default=reply))
 
 
-def _search_told(search: SearchCall) -> list[Any]:
+def _search_facts(search: SearchCall) -> list[Any]:
     return [search.tool, dict(search.arguments), search.each_word]
 
 
-def _fill_told(fill: FillCall | None) -> list[Any] | None:
+def _fill_facts(fill: FillCall | None) -> list[Any] | None:
     return None if fill is None else [fill.tool, dict(fill.document), fill.list, dict(fill.arguments)]

@@ -42,7 +42,7 @@ def code_of(thing: Any) -> dict[str, str]:
     module = sys.modules.get(getattr(made, "__module__", "") or "")
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
-        return _compiled(made)
+        return _describe_compiled(made)
     path = Path(file).resolve()
     return file_hashes(path, _root(path, module.__name__ if module is not None else ""))
 
@@ -59,7 +59,7 @@ def file_hashes(path: Path, root: Path) -> dict[str, str]:
             continue
         content = at.read_bytes()
         found[name] = HASH_PREFIX + hashlib.sha256(content).hexdigest()
-        waiting += _imported(content, at, root)
+        waiting += _find_imports(content, at, root)
     return dict(sorted(found.items()))
 
 
@@ -77,7 +77,7 @@ def _root(path: Path, module: str) -> Path:
     return path.parents[min(up, len(path.parents) - 1)]
 
 
-def _imported(content: bytes, path: Path, root: Path) -> Iterator[Path]:
+def _find_imports(content: bytes, path: Path, root: Path) -> Iterator[Path]:
     """The files below the root that a file imports, with the packages they stand in."""
     try:
         tree = ast.parse(content)
@@ -109,18 +109,20 @@ def _files(module: str, root: Path) -> Iterator[Path]:
                 yield file.resolve()
 
 
-def _compiled(made: Any) -> dict[str, str]:
+def _describe_compiled(made: Any) -> dict[str, str]:
     """The compiled form of code that has no file; of a class, of all its functions."""
     codes = (
         {name: value.__code__ for name, value in vars(made).items() if hasattr(value, "__code__")}
         if isinstance(made, type)
         else {"function": made.__code__}
     )
-    return {name: content_hash(_told(code)) for name, code in sorted(codes.items())}
+    return {name: content_hash(_describe_code(code)) for name, code in sorted(codes.items())}
 
 
-def _told(code: CodeType) -> list[Any]:
-    constants = [_told(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+def _describe_code(code: CodeType) -> list[Any]:
+    constants = [
+        _describe_code(constant) if isinstance(constant, CodeType) else repr(constant) for constant in code.co_consts
+    ]
     return [code.co_code.hex(), list(code.co_names), constants]
 
 

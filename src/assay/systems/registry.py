@@ -168,7 +168,7 @@ class Configuration:
         """What was asked for, without defaults."""
         told = {
             "mode": None if self.mode is Mode.AUTO else self.mode.value,
-            "channels": None if self.channels is None else [one.value for one in self.channels],
+            "channels": None if self.channels is None else [channel.value for channel in self.channels],
             "folder_mode": None if self.folder_mode is FolderMode.OFF else self.folder_mode.value,
             "settings": dict(self.settings),
             "flags": dict(self.flags),
@@ -224,7 +224,7 @@ def read_configuration(target: str, folder: Path) -> Configuration:
         return Configuration()
     if target.endswith(".toml"):
         return _read(dict(_flat(_toml(folder / Path(target).expanduser()))))
-    pairs = [one.partition("=") for one in target.split(",")]
+    pairs = [part.partition("=") for part in target.split(",")]
     if not all(key.strip() and sign and value.strip() for key, sign, value in pairs):
         raise UnknownSystem(f"cannot read assay:{target}", remedy="Write it like assay:mode=quick,channels=fts5+bm25.")
     return _read({key.strip(): value.strip() for key, _, value in pairs})
@@ -262,7 +262,7 @@ def _read(given: Mapping[str, str]) -> Configuration:
     folder_mode = one_of(FolderMode)(rest.pop("folder_mode", FolderMode.OFF), "folder_mode")
     named = rest.pop("channels", "")
     _load_added_channels(named)
-    channels = tuple(one_of(Channel)(one.strip(), "channels") for one in named.split("+")) if named else None
+    channels = tuple(one_of(Channel)(channel.strip(), "channels") for channel in named.split("+")) if named else None
     flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
     settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}
     return Configuration(mode=mode, channels=channels, folder_mode=folder_mode, settings=settings, flags=flags)

@@ -87,7 +87,7 @@ def shape_of(value: Any) -> str:
 def from_environment(text: str, environment: Mapping[str, str] | None, what: str) -> str:
     """A text with `${NAME}` replaced by the environment's values; None: those of this process."""
     environment = os.environ if environment is None else environment
-    missing = [one for one in VARIABLE.findall(text) if not environment.get(one)]
+    missing = [variable for variable in VARIABLE.findall(text) if not environment.get(variable)]
     if missing:
         raise UnknownSystem(f"{what} needs the environment variable {missing[0]}", remedy="Set it.")
     return VARIABLE.sub(lambda found: environment[found[1]], text)
@@ -105,12 +105,12 @@ def headers_for(url: str, headers: Mapping[str, str], environment: Mapping[str, 
     return found
 
 
-def filled(template: Any, known: Mapping[str, Any]) -> Any:
+def fill_template(template: Any, known: Mapping[str, Any]) -> Any:
     """A template with every `{name}` filled in; one that stands alone keeps its kind: `"{k}"` is a number."""
     if isinstance(template, Mapping):
-        return {key: filled(value, known) for key, value in template.items()}
+        return {key: fill_template(value, known) for key, value in template.items()}
     if isinstance(template, list):
-        return [filled(value, known) for value in template]
+        return [fill_template(value, known) for value in template]
     if not isinstance(template, str):
         return template
     alone = _PLACE.fullmatch(template)
@@ -140,13 +140,13 @@ def read_reply(reply: Any) -> Retrieved:
         return reply
     if isinstance(reply, Mapping):
         return _whole(reply)
-    return _listed(reply)
+    return _read_list(reply)
 
 
 def _whole(reply: Mapping[str, Any]) -> Retrieved:
     if "results" not in reply:
         raise BadValue(f"the reply has {_names(reply)} and no 'results'", remedy=_SHAPES)
-    found = _listed(reply["results"])
+    found = _read_list(reply["results"])
     return Retrieved(
         ids=found.ids,
         scores=found.scores,
@@ -162,17 +162,17 @@ def _names(reply: Mapping[str, Any]) -> str:
     return f"the keys {', '.join(map(repr, list(reply)[:5]))}" if reply else "no keys"
 
 
-def _listed(results: Any) -> Retrieved:
+def _read_list(results: Any) -> Retrieved:
     if results is None:
         raise BadValue("the reply is None", remedy="Return an empty list where nothing was found.")
     if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
-        raise BadValue(f"the reply is {_shown(results)}, not a list of results", remedy=_SHAPES)
-    found = [_result(one, place) for place, one in enumerate(results, start=1)]
-    scored = [one.score for one in found if one.score is not None]
+        raise BadValue(f"the reply is {_shorten_repr(results)}, not a list of results", remedy=_SHAPES)
+    found = [_result(result, place) for place, result in enumerate(results, start=1)]
+    scored = [result.score for result in found if result.score is not None]
     if scored and len(scored) != len(found):
         raise BadValue("some results have a score and others have none", remedy="Give every result a score, or none.")
     return Retrieved(
-        ids=tuple(one.id for one in found),
+        ids=tuple(result.id for result in found),
         scores=tuple(scored) if scored else None,
         passages=_passages(found),
         notes=_order_notes(scored),
@@ -220,13 +220,13 @@ def _id(value: Any, place: int) -> str:
         return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
-    raise BadValue(f"result {place} has the id {_shown(value)}", remedy="Use text or whole numbers as ids.")
+    raise BadValue(f"result {place} has the id {_shorten_repr(value)}", remedy="Use text or whole numbers as ids.")
 
 
 def _score(value: Any, place: int) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
-    raise BadValue(f"result {place} has the score {_shown(value)}", remedy="Use numbers as scores.")
+    raise BadValue(f"result {place} has the score {_shorten_repr(value)}", remedy="Use numbers as scores.")
 
 
 def read_answer(answer: Any) -> GivenAnswer | None:
@@ -236,12 +236,12 @@ def read_answer(answer: Any) -> GivenAnswer | None:
     if isinstance(answer, str):
         return GivenAnswer(text=answer)
     if not isinstance(answer, Mapping) or "text" not in answer:
-        raise BadValue(f"the answer is {_shown(answer)}", remedy="Give text, or an object with 'text'.")
-    cited = tuple(RetrievedChunk(**one) for one in answer.get("references") or ())
+        raise BadValue(f"the answer is {_shorten_repr(answer)}", remedy="Give text, or an object with 'text'.")
+    cited = tuple(RetrievedChunk(**reference) for reference in answer.get("references") or ())
     told = {name: answer[name] for name in ("abstained", "confidence") if answer.get(name) is not None}
     return GivenAnswer(text=answer["text"], references=cited, **told)
 
 
-def _shown(value: Any) -> str:
+def _shorten_repr(value: Any) -> str:
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

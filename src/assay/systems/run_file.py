@@ -13,7 +13,7 @@ from typing import Any
 from assay.errors import UnknownSystem
 from assay.formats.trec import load_run
 from assay.hashing import HASH_PREFIX
-from assay.metrics.ordering import ranked
+from assay.metrics.ordering import rank_ids
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
 from assay.regular_files import open_regular
@@ -33,8 +33,8 @@ class RunFile(System):
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - the file knows topics only
         """The first k of the topic."""
         scores = self._scores.get(case.id, {})
-        ids = ranked(scores)[:k] if scores else []
-        return Retrieved(ids=tuple(ids), scores=tuple(scores[one] for one in ids))
+        ids = rank_ids(scores)[:k] if scores else []
+        return Retrieved(ids=tuple(ids), scores=tuple(scores[identifier] for identifier in ids))
 
     def subject(self) -> Mapping[str, Any]:
         """The file's name and content."""
@@ -56,7 +56,7 @@ def _scores(path: Path) -> dict[str, dict[str, float]]:
         scores, place = batch.scores.tolist(), 0
         for row, topic in enumerate(batch.topics):
             into = found.setdefault(topic, {})
-            for document in (one.decode() for one in batch.ids(row)):
+            for document in (identifier.decode() for identifier in batch.ids(row)):
                 into[document] = max(scores[place], into.get(document, scores[place]))
                 place += 1
     return found

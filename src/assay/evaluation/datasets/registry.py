@@ -20,7 +20,7 @@ from assay.clock import Clock
 from assay.errors import BadValue, MalformedFile, RecordExists
 from assay.formats.files import write_lines, writing
 from assay.formats.golden import write_golden_lines
-from assay.formats.strict_json import indented
+from assay.formats.strict_json import to_indented_json
 from assay.private_files import make_private_folder
 from assay.records.datasets import Dataset
 
@@ -114,7 +114,7 @@ class Registry:
         passing = Path(tempfile.mkdtemp(prefix=".import-", dir=card.path.parent))
         try:
             write_golden_lines(passing / "kept", dataset, private=True)
-            write_lines(passing / "kept" / CARD, [indented(_card_fields(card))], private=True)
+            write_lines(passing / "kept" / CARD, [to_indented_json(_card_fields(card))], private=True)
             if card.path.exists():
                 card.path.rename(passing / ".before")
             (passing / "kept").rename(card.path)

@@ -62,7 +62,7 @@ def read(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:  # noqa
 def _unpack(file: Path) -> list[Element]:
     try:
         with open_regular(file) as packed, _open_archive(file, packed) as archive:
-            inside = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == FILE), None)
+            inside = next((entry for entry in archive.infolist() if entry.filename.rsplit("/", 1)[-1] == FILE), None)
             if inside is None:
                 raise InputError(f"there is no {FILE} in {file}", remedy="Name the ZIP file that ChatGPT sent.")
             _check_size(file, inside)
@@ -75,7 +75,7 @@ def _unpack(file: Path) -> list[Element]:
         ) from problem
     conversations = loaded if isinstance(loaded, list) else []
     each = file.stat().st_size // max(1, len(conversations))
-    return [Element(one, number, each) for number, one in enumerate(conversations, start=1)]
+    return [Element(conversation, number, each) for number, conversation in enumerate(conversations, start=1)]
 
 
 def _open_archive(file: Path, packed: BinaryIO) -> zipfile.ZipFile:

@@ -187,9 +187,9 @@ def _elements(path: Path) -> Iterator[Element | ImportProblem]:
         begins = opened.read(64).lstrip()
     if path.suffix.lower() == ".json" and not begins.startswith(b'{"type"'):
         members, entities = read_json_list(path, ("entities",))
-        yield from (one._replace(value=_with_type(one.value, "entity")) for one in entities)
-        for one in members.get("relations") or ():
-            yield Element(_with_type(one.value, "relation"), one.line, 0)
+        yield from (entity._replace(value=_with_type(entity.value, "entity")) for entity in entities)
+        for relation in members.get("relations") or ():
+            yield Element(_with_type(relation.value, "relation"), relation.line, 0)
         return
     yield from read_json_lines(path, path.name)
 
@@ -236,7 +236,11 @@ def _entity(place: str, source: str, element: Element, links: tuple[ImportLink, 
     kind = record.get("entityType")
     kind = kind if isinstance(kind, str) else ""
     told = record.get("observations")
-    observations = [one for one in told if isinstance(one, str) and one.strip()] if isinstance(told, list) else []
+    observations = (
+        [observation for observation in told if isinstance(observation, str) and observation.strip()]
+        if isinstance(told, list)
+        else []
+    )
     known = {"type", "name", "entityType", "observations"}
     name = record["name"]
     about = f"{name} ({kind})" if kind else name
@@ -244,7 +248,7 @@ def _entity(place: str, source: str, element: Element, links: tuple[ImportLink, 
         place,
         element,
         title=name[:500],
-        body="\n".join(f"- {one}" for one in observations) or about,
+        body="\n".join(f"- {observation}" for observation in observations) or about,
         tags=(kind[:200],) if kind.strip() else (),
         metadata={key: value for key, value in record.items() if key not in known and key != "assay"},
         source_id=source_id_of(source, "#", name),

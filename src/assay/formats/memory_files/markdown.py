@@ -187,10 +187,12 @@ def link_targets(prose: str) -> Iterator[str]:
     seen: set[str] = set()
     wiki = (found.group(1).strip() for found in _WIKI.finditer(prose))
     relative = (unquote(found.group(1)).split("#")[0] for found in _LINK.finditer(prose))
-    notes = (one for one in relative if not _SCHEME.match(one) and PurePosixPath(one).suffix.lower() in SUFFIXES)
+    notes = (link for link in relative if not _SCHEME.match(link) and PurePosixPath(link).suffix.lower() in SUFFIXES)
     # A file that is not a note, such as an image, is an attachment and not a link between memories.
-    named = (one for one in wiki if PurePosixPath(one).suffix.lower() in ("", *SUFFIXES) or " " in one.rsplit(".")[-1])
-    for target in (*named, *(f"./{one}" for one in notes)):
+    named = (
+        link for link in wiki if PurePosixPath(link).suffix.lower() in ("", *SUFFIXES) or " " in link.rsplit(".")[-1]
+    )
+    for target in (*named, *(f"./{note}" for note in notes)):
         if target and target not in seen:
             seen.add(target)
             yield target

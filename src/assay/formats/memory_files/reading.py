@@ -83,7 +83,7 @@ def read_json_list(path: Path, names: Sequence[str]) -> tuple[Mapping[str, Any],
         members = {name: found.value for name, found in read_object(path).items()}
         placed = next((members[name] for name in names if isinstance(members.get(name), list)), [])
     each = size // max(1, len(placed))
-    return members, [Element(one.value, one.line, each) for one in placed]
+    return members, [Element(element.value, element.line, each) for element in placed]
 
 
 def make_item(
@@ -143,8 +143,10 @@ def source_id_of(*parts: str) -> str:
 
 def labels_of(value: Any, most: int = 50) -> tuple[str, ...]:
     """Texts of a list, each once, short enough to be labels."""
-    found = [str(one).strip() for one in value if isinstance(one, (str, int, float))] if isinstance(value, list) else []
-    return tuple(dict.fromkeys(one[:200] for one in found if one))[:most]
+    found = (
+        [str(part).strip() for part in value if isinstance(part, (str, int, float))] if isinstance(value, list) else []
+    )
+    return tuple(dict.fromkeys(text[:200] for text in found if text))[:most]
 
 
 # --- Detection of a file's format ---
@@ -161,7 +163,7 @@ def detect(path: Path) -> ImportFormat:
         raise InputError(f"there is no file or folder {path}", remedy="Check the path.")
     found = _of_folder(path) if path.is_dir() else _of_file(path)
     if found is None:
-        formats = ", ".join(one for one in ImportFormat if one is not ImportFormat.AUTO)
+        formats = ", ".join(format_ for format_ in ImportFormat if format_ is not ImportFormat.AUTO)
         raise MalformedFile(f"{path} is in no format that can be told", remedy=f"Name it with --format: {formats}.")
     return found
 
