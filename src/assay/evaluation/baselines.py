@@ -59,7 +59,7 @@ class Baseline:
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write the file whole or not at all: one case a line, sorted, so that a diff shows which cases changed."""
     whole = files.add_seal(baseline_json(baseline))
-    cases = [f"    {_text(case)}: {_text(one)}" for case, one in whole.pop("cases").items()]
+    cases = [f"    {_text(case)}: {_text(entry)}" for case, entry in whole.pop("cases").items()]
     head = to_indented_json(whole).rstrip().removesuffix("}").rstrip()
     write_lines(path, [head, ',\n  "cases": {\n', ",\n".join(cases), "\n  }\n}\n"])
 
@@ -173,7 +173,7 @@ def _with_caveats(reading: Reading, found: Mapping[str, Any]) -> Reading:
     if found.get("shortcomings"):
         sentence = f"The baseline was blessed although {'; '.join(found['shortcomings'])}. Reason: {found['despite']}."
         caveats.append(Caveat(kind=CaveatKind.OTHER, sentence=sentence))
-    return replace(reading, caveats=(*caveats, *(one for one in reading.caveats if one not in caveats)))
+    return replace(reading, caveats=(*caveats, *(caveat for caveat in reading.caveats if caveat not in caveats)))
 
 
 def _reading(found: Mapping[str, Any]) -> Reading:
@@ -189,20 +189,26 @@ def _reading(found: Mapping[str, Any]) -> Reading:
         instrument=found["instrument"],
         subject=found["subject"],
         outcomes={
-            metric: {case: _outcome(one["values"][metric]) for case, one in cases.items() if metric in one["values"]}
+            metric: {
+                case: _outcome(entry["values"][metric]) for case, entry in cases.items() if metric in entry["values"]
+            }
             for metric in metrics
         },
         noise={
             metric: noise
             for metric in metrics
-            if (noise := {case: one["noise"][metric] for case, one in cases.items() if metric in one.get("noise", {})})
+            if (
+                noise := {
+                    case: entry["noise"][metric] for case, entry in cases.items() if metric in entry.get("noise", {})
+                }
+            )
         },
-        statuses={case: tuple(CaseStatus(status) for status in one["status"]) for case, one in cases.items()},
-        times={case: tuple(map(float, one["ms"])) for case, one in cases.items() if one["ms"]},
-        waited={case: tuple(map(float, one["waited_ms"])) for case, one in cases.items() if one.get("waited_ms")},
-        clusters={case: one["cluster"] for case, one in cases.items() if one.get("cluster")},
+        statuses={case: tuple(CaseStatus(status) for status in entry["status"]) for case, entry in cases.items()},
+        times={case: tuple(map(float, entry["ms"])) for case, entry in cases.items() if entry["ms"]},
+        waited={case: tuple(map(float, entry["waited_ms"])) for case, entry in cases.items() if entry.get("waited_ms")},
+        clusters={case: entry["cluster"] for case, entry in cases.items() if entry.get("cluster")},
         channels=found["channels"],
-        queries={case: one["query"] for case, one in cases.items() if "query" in one},
+        queries={case: entry["query"] for case, entry in cases.items() if "query" in entry},
         floors=found["floors"],
         caveats=tuple(map(read_caveat, found.get("caveats", ()))),
     )

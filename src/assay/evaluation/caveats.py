@@ -193,18 +193,21 @@ def _cold_start_caveat(cases: Sequence[CaseResult]) -> list[Caveat]:
 
 def bounds_caveat(aggregates: Mapping[MetricSpec, Aggregate]) -> list[Caveat]:
     """Between what the means would lie, had the cases without a value all come out badly or all well."""
-    found = {str(spec): one for spec, one in aggregates.items() if one.value is not None}
+    found = {str(spec): aggregate for spec, aggregate in aggregates.items() if aggregate.value is not None}
     limits = {
-        name: (one.worst, one.best)
-        for name, one in found.items()
-        if one.worst is not None and one.best is not None and one.best != one.worst
+        name: (aggregate.worst, aggregate.best)
+        for name, aggregate in found.items()
+        if aggregate.worst is not None and aggregate.best is not None and aggregate.best != aggregate.worst
     }
     if not limits:
         return []
     doubtful = {name: found[name] for name in limits}
     ends = [f"{name} {min(pair):.3f} to {max(pair):.3f}" for name, pair in limits.items()]
-    most = max(one.cases - one.scored - one.others[OutcomeKind.NOT_APPLICABLE] for one in doubtful.values())
-    whole = max(one.cases for one in doubtful.values())
+    most = max(
+        aggregate.cases - aggregate.scored - aggregate.others[OutcomeKind.NOT_APPLICABLE]
+        for aggregate in doubtful.values()
+    )
+    whole = max(aggregate.cases for aggregate in doubtful.values())
     return [
         Caveat(
             kind=CaveatKind.FAILED_CASES,
@@ -259,8 +262,8 @@ def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[Metr
     """Metrics that no case could compute because the system does not tell what they need, with that reason."""
     found = {}
     for spec, per_case in scores.items():
-        asked = [one for one in per_case.values() if one.kind not in _NOT_ANSWERED]
-        reasons = {(one.reason, one.cause) for one in asked}
+        asked = [outcome for outcome in per_case.values() if outcome.kind not in _NOT_ANSWERED]
+        reasons = {(outcome.reason, outcome.cause) for outcome in asked}
         if len(reasons) == 1 and asked[0].cause is Cause.UNTOLD:
             found[spec] = asked[0].reason
     return found
@@ -433,7 +436,7 @@ def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | Non
 def _assumed(measured: Measured, spec: MetricSpec) -> Assumed | None:
     """The metric as measured and under both assumptions; None where one of them has no value."""
     wanted = [spec, *(_assume(spec, rule) for rule in _ASSUMED)]
-    means = [None if each is None else _mean(measured, each) for each in wanted]
+    means = [None if grade is None else _mean(measured, grade) for grade in wanted]
     found = [value for value in means if value is not None]
     return Assumed(*found) if len(found) == len(means) else None
 
@@ -462,7 +465,7 @@ def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
     )
     ranges = {name: ends for share in shares for name, ends in share.ranges.items()}
     moved = [(name, ends) for name, ends in ranges.items() if round(ends.value, 3) != round(ends.if_relevant, 3)]
-    ends = ", ".join(f"{name} {each.if_relevant:.3f} instead of {each.value:.3f}" for name, each in moved[:_FEW])
+    ends = ", ".join(f"{name} {bounds.if_relevant:.3f} instead of {bounds.value:.3f}" for name, bounds in moved[:_FEW])
     figures: dict[str, float] = {}
     for share in shares:
         figures[f"judged{_at(share.cutoff)}"] = share.judged
@@ -475,9 +478,9 @@ def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
         metrics=tuple(name for share in shares for name in share.metrics),
         figures={
             **figures,
-            **{f"value:{name}": each.value for name, each in ranges.items()},
-            **{f"if_relevant:{name}": each.if_relevant for name, each in ranges.items()},
-            **{f"if_missed:{name}": each.if_missed for name, each in ranges.items()},
+            **{f"value:{name}": bounds.value for name, bounds in ranges.items()},
+            **{f"if_relevant:{name}": bounds.if_relevant for name, bounds in ranges.items()},
+            **{f"if_missed:{name}": bounds.if_missed for name, bounds in ranges.items()},
         },
     )
 

@@ -49,8 +49,8 @@ def junit(verdict: Verdict) -> str:
     properties = SubElement(suite, "properties")
     for name, value in (("run", verdict.run), ("baseline", verdict.baseline or ""), ("status", verdict.status.value)):
         SubElement(properties, "property", name=name, value=_legal(value))
-    for one in verdict.rules:
-        _case(suite, one)
+    for rule in verdict.rules:
+        _case(suite, rule)
     if verdict.caveats:
         SubElement(suite, "system-out").text = _legal("\n".join(caveat.sentence for caveat in verdict.caveats))
     indent(suite)
@@ -64,14 +64,14 @@ _ELEMENTS = {
 }
 
 
-def _case(suite: Element, one: RuleVerdict) -> None:
-    classname = f"assay.gate.{one.rule.replace(' ', '_')}"
-    case = SubElement(suite, "testcase", classname=_legal(classname), name=_legal(one.title), time="0")
-    if one.status in _ELEMENTS:
-        name, kind = _ELEMENTS[one.status]
-        SubElement(case, name, {"message": _legal(one.sentence)} | ({"type": kind} if kind else {}))
+def _case(suite: Element, ruling: RuleVerdict) -> None:
+    classname = f"assay.gate.{ruling.rule.replace(' ', '_')}"
+    case = SubElement(suite, "testcase", classname=_legal(classname), name=_legal(ruling.title), time="0")
+    if ruling.status in _ELEMENTS:
+        name, kind = _ELEMENTS[ruling.status]
+        SubElement(case, name, {"message": _legal(ruling.sentence)} | ({"type": kind} if kind else {}))
     else:
-        SubElement(case, "system-out").text = _legal(one.sentence)
+        SubElement(case, "system-out").text = _legal(ruling.sentence)
 
 
 def _legal(text: str) -> str:
@@ -97,9 +97,14 @@ def summary(verdict: Verdict, compared: Compared | None = None) -> str:
 
 def pull_request(verdict: Verdict, compared: Compared | None = None) -> str:
     """A comment: the verdict, what is wrong, and the rest folded away."""
-    wrong = [one for one in told(verdict) if one.status in (Status.FAIL, Status.INCONCLUSIVE)]
-    rest = [one for one in told(verdict) if one not in wrong]
-    lines = [MARKER, *_head(verdict), "", *(f"- **{word(one.status)}** {escaped(one.sentence)}" for one in wrong)]
+    wrong = [ruling for ruling in told(verdict) if ruling.status in (Status.FAIL, Status.INCONCLUSIVE)]
+    rest = [ruling for ruling in told(verdict) if ruling not in wrong]
+    lines = [
+        MARKER,
+        *_head(verdict),
+        "",
+        *(f"- **{word(ruling.status)}** {escaped(ruling.sentence)}" for ruling in wrong),
+    ]
     if rest:
         lines += ["", f"<details><summary>{len(rest)} other rules</summary>", "", *_table(rest), "", "</details>"]
     return "\n".join([*lines, *_moved(compared), *_caveats(verdict), ""])
@@ -127,15 +132,15 @@ _COUNTED = (Status.FAIL, Status.INCONCLUSIVE, Status.PASS)
 
 
 def _table(rules: list[RuleVerdict]) -> list[str]:
-    rows = [f"| {word(one.status)} | {escaped(one.title)} | {escaped(one.sentence)} |" for one in rules]
+    rows = [f"| {word(rule.status)} | {escaped(rule.title)} | {escaped(rule.sentence)} |" for rule in rules]
     return ["| | rule | |", "| --- | --- | --- |", *rows]
 
 
 def _moved(compared: Compared | None) -> list[str]:
     if compared is None:
         return []
-    worse = [one for one in compared.movers if is_loss(one)][:_MOST_MOVERS]
-    changed = [f"- {escaped(str(one))}" for one in compared.changed]
+    worse = [mover for mover in compared.movers if is_loss(mover)][:_MOST_MOVERS]
+    changed = [f"- {escaped(str(difference))}" for difference in compared.changed]
     return [
         *(["", "Cases that fell most:", "", *map(_mover, worse)] if worse else []),
         *(["", "What changed:", "", *changed] if changed else []),
@@ -151,9 +156,9 @@ def _caveats(verdict: Verdict) -> list[str]:
     return ["", head, "", *listed, "", "</details>"]
 
 
-def _mover(one: Mover) -> str:
-    values = f"{escaped(one.metric)} {number(one.before)} -> {number(one.after)}"
-    return f"- {escaped(f'{one.case} {one.query}')}: {values}"
+def _mover(mover: Mover) -> str:
+    values = f"{escaped(mover.metric)} {number(mover.before)} -> {number(mover.after)}"
+    return f"- {escaped(f'{mover.case} {mover.query}')}: {values}"
 
 
 # --- SARIF 2.1.0: one finding for each case that became worse ---
@@ -175,14 +180,14 @@ def sarif(compared: Compared, *, artifact: str, lines: Mapping[str, int] | None 
     """One result for each case that fell; `artifact` is the file they are filed under, `lines` where each stands."""
     metric = leading(tuple(compared.metrics))
     moved = movers(compared.control, compared.treatment, metric, len(compared.control.cases))
-    fell = [one for one in moved if is_loss(one)]
+    fell = [mover for mover in moved if is_loss(mover)]
     run: dict[str, Any] = {
         "tool": {"driver": _driver()},
         "automationDetails": {"id": f"assay gate/{compared.treatment.dataset}/"},
         "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {ROOT: {"description": {"text": "Where the gate ran."}}},
         "invocations": [{"executionSuccessful": True}],
-        "results": [_result(one, artifact, (lines or {}).get(one.case, 1)) for one in fell[:MOST]],
+        "results": [_result(mover, artifact, (lines or {}).get(mover.case, 1)) for mover in fell[:MOST]],
         "properties": {"metric": metric, "omitted": max(0, len(fell) - MOST)},
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -191,9 +196,9 @@ def sarif(compared: Compared, *, artifact: str, lines: Mapping[str, int] | None 
 def refused_sarif(verdict: Verdict) -> dict[str, Any]:
     """No results, and why: for a gate that could not compare anything."""
     told = [
-        {"level": "error", "message": {"text": one.sentence}}
-        for one in verdict.rules
-        if one.status in (Status.FAIL, Status.INCONCLUSIVE)
+        {"level": "error", "message": {"text": rule.sentence}}
+        for rule in verdict.rules
+        if rule.status in (Status.FAIL, Status.INCONCLUSIVE)
     ]
     run: dict[str, Any] = {
         "tool": {"driver": _driver()},
@@ -253,19 +258,19 @@ def _rule(ident: str, name: str, level: str, text: str) -> dict[str, Any]:
     }
 
 
-def _result(one: Mover, artifact: str, line: int) -> dict[str, Any]:
-    lost = one.after == 0.0
-    called = f"{one.case} {one.query}".rstrip()
-    way = "fell" if one.after < one.before else "rose"
-    text = f"{called}: {one.metric} {way} from {number(one.before)} to {number(one.after)}"
+def _result(mover: Mover, artifact: str, line: int) -> dict[str, Any]:
+    lost = mover.after == 0.0
+    called = f"{mover.case} {mover.query}".rstrip()
+    way = "fell" if mover.after < mover.before else "rose"
+    text = f"{called}: {mover.metric} {way} from {number(mover.before)} to {number(mover.after)}"
     return {
         "ruleId": LOST if lost else WORSE,
         "ruleIndex": int(lost),
         "level": "error" if lost else "warning",
         "message": {"text": text},
         "locations": [{"physicalLocation": _place(artifact, line)}] if artifact else [],
-        "partialFingerprints": {"case/v1": content_hash([one.case, one.metric])},
-        "properties": {"case": one.case, "metric": one.metric, "before": one.before, "after": one.after},
+        "partialFingerprints": {"case/v1": content_hash([mover.case, mover.metric])},
+        "properties": {"case": mover.case, "metric": mover.metric, "before": mover.before, "after": mover.after},
     }
 
 

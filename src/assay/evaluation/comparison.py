@@ -146,7 +146,7 @@ class MetricChange:
 
 def shared_metrics(before: Reading, after: Reading) -> tuple[str, ...]:
     """What both measured and one way of which is better, in the control's order."""
-    return tuple(one for one in before.metrics if one in after.outcomes and has_direction(one))
+    return tuple(metric for metric in before.metrics if metric in after.outcomes and has_direction(metric))
 
 
 def paired(before: Reading, after: Reading, metric: str) -> Pairs:
@@ -174,7 +174,10 @@ def metric_changes(
     pairs: Mapping[str, Pairs], *, rng: np.random.Generator, rules: Rules | None = None
 ) -> dict[str, MetricChange]:
     """Each metric with its means over the pairs and what the test says, with Holm over the distinct ones."""
-    arrays = {name: (np.asarray(one.control), np.asarray(one.treatment)) for name, one in pairs.items()}
+    arrays = {
+        name: (np.asarray(paired_values.control), np.asarray(paired_values.treatment))
+        for name, paired_values in pairs.items()
+    }
     most = max((len(left) for left, _ in arrays.values()), default=0)
     found = compare_all(pairs, rng=rng, rules=rules or rules_for(most))
     return {
@@ -241,8 +244,8 @@ def _percentiles(times: Times) -> Times:
 def _matrix(times: Sequence[Sequence[float]]) -> Times:
     """A row a case, a column a repeat; NaN, which sorts last, where a repeat was not answered."""
     found = np.full((len(times), max(map(len, times))), np.nan)
-    for row, one in enumerate(times):
-        found[row, : len(one)] = one
+    for row, pair in enumerate(times):
+        found[row, : len(pair)] = pair
     return found
 
 
@@ -314,7 +317,10 @@ class Compared:
         """The table of metrics, its head first."""
         names = self._names()
         head = ("metric", *names, f"{names[1]} - {names[0]} [95 %]", p_head(len(self.metrics)), *HEAD)
-        found = ((name, number(one.before), number(one.after), *cells(one.comparison)) for name, one in self._each())
+        found = (
+            (name, number(change.before), number(change.after), *cells(change.comparison))
+            for name, change in self._each()
+        )
         return [head, *found]
 
     def _names(self) -> tuple[str, str]:
@@ -357,7 +363,7 @@ class RunsCompared:
 
     def as_json(self) -> dict[str, object]:
         """Everything, for machines."""
-        return {"comparisons": [one.as_json() for one in self.comparisons]}
+        return {"comparisons": [comparison.as_json() for comparison in self.comparisons]}
 
     def to_frame(self) -> Any:
         """A pandas table: one row a comparison and metric."""
@@ -368,15 +374,15 @@ class RunsCompared:
     def _records(self) -> list[dict[str, object]]:
         return [
             {
-                "control": one.control.name,
-                "treatment": one.treatment.name,
+                "control": comparison.control.name,
+                "treatment": comparison.treatment.name,
                 "metric": name,
                 "before": change.before,
                 "after": change.after,
                 **comparison_json(change.comparison),
             }
-            for one in self.comparisons
-            for name, change in one.metrics.items()
+            for comparison in self.comparisons
+            for name, change in comparison.metrics.items()
         ]
 
     def __repr__(self) -> str:
@@ -388,7 +394,7 @@ def compare_readings(readings: Sequence[Reading], *, seed: int = 0) -> RunsCompa
     control, *treatments = readings
     if not treatments:
         raise NotComparable(f"{control.name} is one run", remedy="Give two runs or more.")
-    return RunsCompared(comparisons=tuple(compare_two(control, one, seed=seed) for one in treatments))
+    return RunsCompared(comparisons=tuple(compare_two(control, treatment, seed=seed) for treatment in treatments))
 
 
 def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compared:
@@ -482,14 +488,14 @@ def _untold(reading: Reading) -> set[str]:
 
 def _instrument_differences(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[Difference, ...]:
     """What differs; definitions of metrics follow from the rest, and are named only when nothing else differs."""
-    found = differing(*(shared_instrument(one.instrument, metrics) for one in (control, treatment)))
-    own = tuple(one for one in found if not one.field.startswith(f"{METRICS}."))
+    found = differing(*(shared_instrument(reading.instrument, metrics) for reading in (control, treatment)))
+    own = tuple(difference for difference in found if not difference.field.startswith(f"{METRICS}."))
     return own or found
 
 
 def leading(metrics: Sequence[str]) -> str:
     """The metric that movers are told by: the first nDCG, else the first of all."""
-    return next((one for one in metrics if one.startswith("ndcg")), metrics[0])
+    return next((metric for metric in metrics if metric.startswith("ndcg")), metrics[0])
 
 
 def movers(control: Reading, treatment: Reading, metric: str, most: int = MOST_MOVERS) -> tuple[Mover, ...]:
@@ -517,9 +523,9 @@ def _agreement(control: Reading, treatment: Reading) -> ListAgreement | None:
         return None
     return ListAgreement(
         cases=len(found),
-        rbo=mean([one.rbo for one in found]) or 0.0,
-        jaccard=mean([one.jaccard for one in found]) or 0.0,
-        top_changed=sum(one.top_changed for one in found),
+        rbo=mean([agreement.rbo for agreement in found]) or 0.0,
+        jaccard=mean([agreement.jaccard for agreement in found]) or 0.0,
+        top_changed=sum(agreement.top_changed for agreement in found),
     )
 
 

@@ -136,8 +136,8 @@ def _decided(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[
 
 def _new(gate: Verdict, before: Verdict, status: Status) -> list[RuleVerdict]:
     """The rules that came out so, and did not without the change, or not as badly."""
-    known = {one.title: one for one in before.of(status)}
-    return [one for one in gate.of(status) if one.title not in known or _is_worse(one, known[one.title])]
+    known = {ruling.title: ruling for ruling in before.of(status)}
+    return [ruling for ruling in gate.of(status) if ruling.title not in known or _is_worse(ruling, known[ruling.title])]
 
 
 def _is_worse(now: RuleVerdict, before: RuleVerdict) -> bool:
@@ -161,11 +161,11 @@ def _badness(rule: RuleVerdict) -> float | None:
 
 def _sentences(rules: list[RuleVerdict]) -> str:
     more = f"; and {len(rules) - MOST_TOLD} more rules" if len(rules) > MOST_TOLD else ""
-    return "; ".join(one.sentence for one in rules[:MOST_TOLD]) + more
+    return "; ".join(rule.sentence for rule in rules[:MOST_TOLD]) + more
 
 
 def _as_before(gate: Verdict) -> str:
-    failed = [one.title for one in gate.of(Status.FAIL)]
+    failed = [ruling.title for ruling in gate.of(Status.FAIL)]
     return f" (fails as the control does: {', '.join(failed)})" if failed else ""
 
 
@@ -214,7 +214,7 @@ class Experiment:
 
     def as_json(self) -> dict[str, Any]:
         """Every field, as plain JSON values."""
-        whole = {one.name: getattr(self, one.name) for one in fields(self)}
+        whole = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**whole, "date": self.date.isoformat(), "verdict": self.verdict.value}
 
     @staticmethod
@@ -301,8 +301,8 @@ def _experiment(plan: Plan, control: Reading, treatment: Reading, decision: Deci
         control={"system": plan.base, "run_id": control.run_id},
         treatment={"system": plan.treatment, "run_id": treatment.run_id},
         results={
-            name: {"before": one.before, "after": one.after, **_numbers(comparison_json(one.comparison))}
-            for name, one in decision.compared.metrics.items()
+            name: {"before": change.before, "after": change.after, **_numbers(comparison_json(change.comparison))}
+            for name, change in decision.compared.metrics.items()
         },
         metric=decision.metric,
         verdict=decision.outcome,
@@ -336,11 +336,11 @@ class Book:
         """Write one down, behind all the others."""
         with self._locked():
             known = self.all()
-            if any(one.id == experiment.id for one in known):
+            if any(recorded.id == experiment.id for recorded in known):
                 raise BadValue(
                     f"{self.path} has the experiment {experiment.id!r} already", remedy="Give it another id."
                 )
-            listed = [one.as_json() for one in (*known, experiment)]
+            listed = [recorded.as_json() for recorded in (*known, experiment)]
             whole = {"version": VERSION, "experiments": listed}
             write_lines(self.path, [json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False), "\n"])
 
@@ -350,7 +350,7 @@ class Book:
             return []
         try:
             found = json.loads(self.path.read_bytes())
-            return [Experiment.from_json(one) for one in _listed(found)]
+            return [Experiment.from_json(entry) for entry in _listed(found)]
         except (OSError, ValueError, BadValue) as problem:
             raise MalformedFile(
                 f"{self.path} holds no experiments: {problem}", remedy="Correct it, or name another file with --file."
@@ -361,10 +361,10 @@ class Book:
         known = self.all()
         if wanted == "latest" and known:
             return known[-1]
-        for one in known:
-            if one.id == wanted:
-                return one
-        listed = ", ".join(one.id for one in known[-3:]) or "none"
+        for experiment in known:
+            if experiment.id == wanted:
+                return experiment
+        listed = ", ".join(known_experiment.id for known_experiment in known[-3:]) or "none"
         raise RecordNotFound(f"{self.path} has no experiment {wanted!r}", remedy=f"The newest are: {listed}.")
 
     def tries(self) -> dict[str, Try]:
@@ -403,8 +403,8 @@ class Try(NamedTuple):
 
 def count_tries(experiments: Sequence[Experiment]) -> dict[str, Try]:
     """Count tries of the same series, in the order they are written down."""
-    of = Counter(one.series for one in experiments)
-    accepted = Counter(one.series for one in experiments if one.verdict is Outcome.ACCEPTED)
+    of = Counter(experiment.series for experiment in experiments)
+    accepted = Counter(experiment.series for experiment in experiments if experiment.verdict is Outcome.ACCEPTED)
     seen: Counter[tuple[str, str, str]] = Counter()
     tries = {}
     for experiment in experiments:

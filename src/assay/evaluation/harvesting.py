@@ -85,7 +85,7 @@ class Harvested:
 def harvest(work: Work, *, limit: int = MOST_READ) -> list[Harvested]:
     """Every question of the log, the newest first."""
     questions = work.research.questions_searched_for()
-    return distinct(_as_asked(one, questions) for one in work.queries.recent(limit=limit, origin=Origin.USE))
+    return distinct(_as_asked(query, questions) for query in work.queries.recent(limit=limit, origin=Origin.USE))
 
 
 def _as_asked(logged: LoggedQuery, questions: Mapping[str, str]) -> LoggedQuery:
@@ -97,10 +97,10 @@ def _as_asked(logged: LoggedQuery, questions: Mapping[str, str]) -> LoggedQuery:
 def distinct(logged: Iterable[LoggedQuery]) -> list[Harvested]:
     """Questions with the same words as one; `logged` has the newest first."""
     asked: dict[str, list[LoggedQuery]] = {}
-    for one in logged:
-        words = normalised_phrase(one.query)
-        if one.origin is Origin.USE and words and one.tool_name not in NO_QUESTION and one.result_ids:
-            asked.setdefault(words, []).append(one)
+    for query in logged:
+        words = normalised_phrase(query.query)
+        if query.origin is Origin.USE and words and query.tool_name not in NO_QUESTION and query.result_ids:
+            asked.setdefault(words, []).append(query)
     found = [_harvested(times) for times in asked.values()]
     if not found:
         raise NothingMeasured(
@@ -114,29 +114,29 @@ def _harvested(times: Sequence[LoggedQuery]) -> Harvested:
     newest = times[0]
     return Harvested(
         query=newest.query.strip(),
-        intent=next((one for one in Intent if one.value == newest.intent), None),
+        intent=next((intent for intent in Intent if intent.value == newest.intent), None),
         times=len(times),
         last_asked=newest.created_at,
-        query_ids=tuple(one.query_id for one in times),
+        query_ids=tuple(time.query_id for time in times),
     )
 
 
 def sample(found: Sequence[Harvested], size: int, by: By, rng: np.random.Generator) -> list[Harvested]:
     """So many questions, every intent with its share, in the order of the log."""
     groups: dict[str, list[Harvested]] = {}
-    for one in found:
-        groups.setdefault(one.intent or "", []).append(one)
+    for question in found:
+        groups.setdefault(question.intent or "", []).append(question)
     shares = largest_remainder({name: len(group) for name, group in groups.items()}, size)
-    chosen = {id(one) for name, group in groups.items() for one in _first(group, by, rng)[: shares[name]]}
-    return [one for one in found if id(one) in chosen]
+    chosen = {id(question) for name, group in groups.items() for question in _first(group, by, rng)[: shares[name]]}
+    return [question for question in found if id(question) in chosen]
 
 
 def _first(group: Sequence[Harvested], by: By, rng: np.random.Generator) -> list[Harvested]:
     if by is By.RANDOM:
         return [group[place] for place in rng.permutation(len(group))]
     if by is By.FREQUENT:
-        return sorted(group, key=lambda one: -one.times)
-    return sorted(group, key=lambda one: one.last_asked, reverse=True)
+        return sorted(group, key=lambda item: -item.times)
+    return sorted(group, key=lambda item: item.last_asked, reverse=True)
 
 
 def largest_remainder(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -185,7 +185,7 @@ def _asked(
 ) -> list[tuple[str, tuple[str, ...]]]:
     request = SearchRequest(query=query, k=depth, origin=Origin.EVALUATION, tool_name="assay dataset build", **way)
     result = engine.searcher.search(scope, request)
-    return [(hit.memory_id, tuple(one.value for one in hit.channels)) for hit in result.hits]
+    return [(hit.memory_id, tuple(channel.value for channel in hit.channels)) for hit in result.hits]
 
 
 # --- Grades inferred from use, marked as weak ---
@@ -214,31 +214,38 @@ def weak_grades(
     unjudged: int | None = None,
 ) -> tuple[Grade, ...]:
     """The grades of one question's results. `pool` has the channels that found each result."""
-    found = {(one.document_id, one.source, one.annotator): one for one in _of_judgments(judgments, pool)}
-    for one in _of_events(events, pool):
-        found.setdefault((one.document_id, one.source, one.annotator), one)
+    found = {
+        (judgment.document_id, judgment.source, judgment.annotator): judgment
+        for judgment in _of_judgments(judgments, pool)
+    }
+    for event in _of_events(events, pool):
+        found.setdefault((event.document_id, event.source, event.annotator), event)
     known = {document for document, _, _ in found}
-    rest = [] if unjudged is None else [_unjudged(one, pool, unjudged) for one in pool if one not in known]
+    rest = (
+        []
+        if unjudged is None
+        else [_unjudged(memory_id, pool, unjudged) for memory_id in pool if memory_id not in known]
+    )
     return (*found.values(), *rest)
 
 
 def _of_judgments(judgments: Iterable[Judgment], pool: Mapping[str, Collection[str]]) -> Iterable[Grade]:
     # A newer grade of the same judge, for the question asked again, comes later and stands.
-    for one in sorted(judgments, key=lambda one: one.created_at):
+    for judgment in sorted(judgments, key=lambda given: given.created_at):
         yield Grade(
-            document_id=one.memory_id,
-            grade=one.relevance,
-            source=one.source,
-            annotator=one.annotator,
-            confidence=one.confidence,
-            channels=_channels(one.memory_id, pool),
+            document_id=judgment.memory_id,
+            grade=judgment.relevance,
+            source=judgment.source,
+            annotator=judgment.annotator,
+            confidence=judgment.confidence,
+            channels=_channels(judgment.memory_id, pool),
         )
 
 
 def _of_events(events: Sequence[FeedbackEvent], pool: Mapping[str, Collection[str]]) -> Iterable[Grade]:
-    ordered = sorted((one for one in events if one.memory_id), key=lambda one: one.created_at)
-    validated = {one.memory_id: _VALIDATED[one.event_type] for one in ordered if one.event_type in _VALIDATED}
-    selected = {one.memory_id for one in ordered if one.event_type in _SELECTED}
+    ordered = sorted((event for event in events if event.memory_id), key=lambda item: item.created_at)
+    validated = {event.memory_id: _VALIDATED[event.event_type] for event in ordered if event.event_type in _VALIDATED}
+    selected = {event.memory_id for event in ordered if event.event_type in _SELECTED}
     for memory, grade in validated.items():
         yield _grade(memory, grade, JudgmentSource.VALIDATED, VALIDATED_CONFIDENCE, pool)
     for memory in sorted(selected - validated.keys(), key=str):
@@ -293,7 +300,7 @@ def most_diverse(vectors: Matrix, intents: Sequence[str], count: int) -> list[in
 
 def word_vectors(queries: Sequence[str]) -> Matrix:
     """Questions by their words alone, for where there is no embedder."""
-    told = [set(words(one)) for one in queries]
+    told = [set(words(query)) for query in queries]
     vocabulary = {word: place for place, word in enumerate(sorted(set().union(*told)))}
     rows = np.zeros((len(queries), max(1, len(vocabulary))))
     for row, found in zip(rows, told, strict=True):
@@ -352,7 +359,7 @@ class Built:
     @property
     def graded(self) -> int:
         """Cases with a grade at least."""
-        return sum(1 for one in self.dataset.cases if one.grades)
+        return sum(1 for case in self.dataset.cases if case.grades)
 
 
 def build(engine: Engine, scope: Scope, options: BuildOptions) -> Built:
@@ -361,23 +368,26 @@ def build(engine: Engine, scope: Scope, options: BuildOptions) -> Built:
     engine.store.log.flush()
     with engine.store.reading(scope) as work:
         found = harvest(work)
-        documents = {one.id: one for one in _current(work)}
+        documents = {document.id: document for document in _current(work)}
         edges = tuple(_edges(work, documents))
     chosen = sample(found, options.size, options.by, rng)
-    pools = [{one: by for one, by in pool(engine, scope, one.query).items() if one in documents} for one in chosen]
+    pools = [
+        {memory_id: by for memory_id, by in pool(engine, scope, question.query).items() if memory_id in documents}
+        for question in chosen
+    ]
     with engine.store.reading(scope) as work:
-        cases = [_case(work, one, of, documents, options) for one, of in zip(chosen, pools, strict=True)]
+        cases = [_case(work, question, of, documents, options) for question, of in zip(chosen, pools, strict=True)]
     picked, note = _to_label(engine, cases, options.to_label)
     tasks = [
         Task(
             case_id=cases[place].id,
             query=cases[place].query,
-            document_id=one,
-            title=documents[one].title,
-            text=documents[one].text,
+            document_id=pool,
+            title=documents[pool].title,
+            text=documents[pool].text,
         )
         for place in picked
-        for one in pools[place]
+        for pool in pools[place]
     ]
     dataset = Dataset(
         name=options.name,
@@ -395,23 +405,23 @@ def _current(work: Work) -> Iterator[Document]:
     after = ""
     while page := work.memories.page(after=after):
         after = page[-1].id
-        yield from (_document(one) for one in page if one.superseded_at is None)
+        yield from (_document(memory) for memory in page if memory.superseded_at is None)
 
 
-def _document(one: MemoryRecord) -> Document:
+def _document(memory_record: MemoryRecord) -> Document:
     return Document(
-        id=one.id,
-        text=one.body,
-        title=one.title,
-        entity_type=one.entity_type,
-        format=one.format,
-        rel_path=one.rel_path,
-        folder=one.folder,
-        tags=one.tags,
-        metadata=one.metadata,
-        tier=one.tier,
-        triggers=one.triggers,
-        dated=one.valid_from,
+        id=memory_record.id,
+        text=memory_record.body,
+        title=memory_record.title,
+        entity_type=memory_record.entity_type,
+        format=memory_record.format,
+        rel_path=memory_record.rel_path,
+        folder=memory_record.folder,
+        tags=memory_record.tags,
+        metadata=memory_record.metadata,
+        tier=memory_record.tier,
+        triggers=memory_record.triggers,
+        dated=memory_record.valid_from,
     )
 
 
@@ -425,26 +435,26 @@ def _edges(work: Work, documents: dict[str, Document]) -> Iterator[Edge]:
 
 
 def _case(
-    work: Work, one: Harvested, of: dict[str, set[str]], documents: dict[str, Document], options: BuildOptions
+    work: Work, harvested: Harvested, of: dict[str, set[str]], documents: dict[str, Document], options: BuildOptions
 ) -> Case:
-    events = [event for ident in one.query_ids for event in work.feedback.of_query(ident)]
-    judgments = [judgment for ident in one.query_ids for judgment in work.judgments.of(ident)]
+    events = [event for ident in harvested.query_ids for event in work.feedback.of_query(ident)]
+    judgments = [judgment for ident in harvested.query_ids for judgment in work.judgments.of(ident)]
     grades = weak_grades(events, judgments, pool=of, unjudged=options.unjudged)
     return Case(
-        id=f"u-{content_hash(one.query).removeprefix(HASH_PREFIX)[:12]}",
-        query=one.query,
+        id=f"u-{content_hash(harvested.query).removeprefix(HASH_PREFIX)[:12]}",
+        query=harvested.query,
         grades=tuple(grade for grade in grades if grade.document_id in documents),
-        intent=one.intent,
+        intent=harvested.intent,
         tags=(HARVESTED,),
-        harvested_at=one.last_asked,
+        harvested_at=harvested.last_asked,
     )
 
 
 def _to_label(engine: Engine, cases: Sequence[Case], count: int) -> tuple[list[int], str]:
     if not count:
         return [], ""
-    vectors, note = _vectors(engine, [one.query for one in cases])
-    return most_diverse(vectors, [one.intent or "" for one in cases], count), note
+    vectors, note = _vectors(engine, [case.query for case in cases])
+    return most_diverse(vectors, [case.intent or "" for case in cases], count), note
 
 
 def _vectors(engine: Engine, queries: list[str]) -> tuple[Matrix, str]:

@@ -178,8 +178,8 @@ def judged_result(
     """A run's numbers with what judges said of its answers; what no judge decides stays as it was."""
     specs = list(dict.fromkeys([*result.scores, *_decided(result, standings)]))
     asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
-    concerned = {name for one in standings for name in judged_metrics(one.about)}
-    judges = frozenset(one.about for one in standings)
+    concerned = {name for standing in standings for name in judged_metrics(standing.about)}
+    judges = frozenset(standing.about for standing in standings)
     scores = {
         spec: {case.id: _outcome(_Looked(spec, case, dataset, judges), result, verdicts) for case in asked}
         if spec.name in concerned
@@ -206,7 +206,10 @@ def _breakdowns(
 ) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
     """Those the run has, with the judged metrics in them."""
     instrument = instrument_of(dataset, result.manifest.k)
-    found = {label: {value: dict(one) for value, one in parts.items()} for label, parts in result.breakdowns.items()}
+    found = {
+        label: {value: dict(aggregates) for value, aggregates in parts.items()}
+        for label, parts in result.breakdowns.items()
+    }
     for label in found.keys() & BREAKDOWNS.keys():
         given = [BREAKDOWNS[label](case) for case in asked]
         for spec, column in columns.items():
@@ -218,7 +221,7 @@ def _breakdowns(
 def _decided(result: RunResult, standings: Sequence[JudgeStanding]) -> list[MetricSpec]:
     """Metrics that there now are values for, though the run did not ask for them."""
     main = {RubricKind.GROUNDEDNESS: "groundedness", RubricKind.CORRECTNESS: "correctness"}
-    wanted = [MetricSpec.parse(main[one.about]) for one in standings if one.about in main]
+    wanted = [MetricSpec.parse(main[standing.about]) for standing in standings if standing.about in main]
     return [spec for spec in wanted if spec not in result.scores]
 
 
@@ -227,8 +230,8 @@ def _manifest(
 ) -> RunManifest:
     made = instrument_of(dataset, result.manifest.k)
     before = result.manifest.instrument.get(JUDGE) or {}
-    judges = {**before, **{one.about.value: _instrument_entry(one) for one in standings}}
-    trusted = {one.about.value: _subject_entry(one) for one in standings}
+    judges = {**before, **{standing.about.value: _instrument_entry(standing) for standing in standings}}
+    trusted = {standing.about.value: _subject_entry(standing) for standing in standings}
     return replace(
         result.manifest,
         metrics=(*map(str, specs), *map(str, result.run_metrics)),
@@ -302,32 +305,38 @@ class _Looked(NamedTuple):
 
 def _outcome(looked: _Looked, result: RunResult, verdicts: Verdicts) -> Outcome:
     """A case under one metric, over its repeats."""
-    each = [_one_outcome(looked, one, verdicts) for one in result.results_of(looked.case.id)]
-    known = [one.value for one in each if one.value is not None]
+    each = [_one_outcome(looked, repeat, verdicts) for repeat in result.results_of(looked.case.id)]
+    known = [outcome.value for outcome in each if outcome.value is not None]
     return Outcome.scored(sum(known) / len(known)) if known else each[0]
 
 
-def _one_outcome(looked: _Looked, one: CaseResult, verdicts: Verdicts) -> Outcome:
-    if one.retrieved is None or one.retrieved.answer is None:
-        return _unanswered(one)
-    answer = one.retrieved.answer
-    given = replace(one.retrieved, answer=replace(answer, abstained=declined_by(one, answer, verdicts)))
+def _one_outcome(looked: _Looked, result: CaseResult, verdicts: Verdicts) -> Outcome:
+    if result.retrieved is None or result.retrieved.answer is None:
+        return _unanswered(result)
+    answer = result.retrieved.answer
+    given = replace(result.retrieved, answer=replace(answer, abstained=declined_by(result, answer, verdicts)))
     said = {
-        about: stored for about in RubricKind if (stored := verdicts.get((one.case_id, one.repeat, about))) is not None
+        about: stored
+        for about in RubricKind
+        if (stored := verdicts.get((result.case_id, result.repeat, about))) is not None
     }
     return compute_view(CaseView(looked.spec, looked.case, given, looked.dataset, looked.judges, said))
 
 
-def _unanswered(one: CaseResult) -> Outcome:
+def _unanswered(result: CaseResult) -> Outcome:
     """Of a case without an answer."""
-    if one.status is CaseStatus.SKIPPED:
+    if result.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")
-    return outcomes.system_failed(one.error) if one.retrieved is None else outcomes.not_applicable("there is no answer")
+    return (
+        outcomes.system_failed(result.error)
+        if result.retrieved is None
+        else outcomes.not_applicable("there is no answer")
+    )
 
 
-def declined_by(one: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
+def declined_by(result: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
     """Whether the system abstained: as it says, else as a judge said; None: nobody said."""
     if answer.abstained is not None:
         return answer.abstained
-    said = known.get((one.case_id, one.repeat, RubricKind.ABSTENTION))
+    said = known.get((result.case_id, result.repeat, RubricKind.ABSTENTION))
     return None if said is None or said.score is None else bool(said.score)

@@ -64,7 +64,7 @@ class Task:
 
 def tasks_of(dataset: Dataset) -> list[Task]:
     """Every graded or anchored document of every case, case by case."""
-    found = [one for case in dataset.cases for one in _of_case(dataset, case)]
+    found = [task for case in dataset.cases for task in _of_case(dataset, case)]
     if not found:
         raise NothingMeasured(
             f"{dataset.name} names no document that could be labelled",
@@ -75,10 +75,10 @@ def tasks_of(dataset: Dataset) -> list[Task]:
 
 def _of_case(dataset: Dataset, case: Case) -> Iterator[Task]:
     supports = case.anchors.supports if case.anchors is not None else ()
-    by_path = {one.rel_path: one for one in dataset.documents if one.rel_path}
+    by_path = {document.rel_path: document for document in dataset.documents if document.rel_path}
     for support in supports:
         yield _task(case, support.rel_path, by_path.get(support.rel_path), support)
-    for ident in dict.fromkeys(one.document_id for one in case.grades):
+    for ident in dict.fromkeys(grade.document_id for grade in case.grades):
         yield _task(case, ident, dataset.by_id.get(ident), None)
 
 
@@ -99,13 +99,13 @@ def _part(document: Document | None, support: GoldSupport) -> str:
     if document is None:
         return ""
     found = document_sections(document.text, rel_path=document.rel_path, format=document.format)
-    under = [one.text for one in found if heading_path.lies_under(one.heading_path, support.heading_path)]
+    under = [section.text for section in found if heading_path.lies_under(section.heading_path, support.heading_path)]
     return "".join(under).strip() if support.heading_path and under else document.text
 
 
 def write_tasks(path: Path, tasks: Iterable[Task]) -> None:
     """Write one pair a line, for the owner's eyes only: the texts may come from a memory."""
-    write_lines(path, (one_line(_task_fields(one)) for one in tasks), private=True)
+    write_lines(path, (one_line(_task_fields(task)) for task in tasks), private=True)
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -116,13 +116,13 @@ def read_tasks(path: Path) -> list[Task]:
     return found
 
 
-def _task_fields(one: Task) -> dict[str, Any]:
+def _task_fields(task: Task) -> dict[str, Any]:
     return {
-        "case": one.case_id,
-        "query": one.query,
-        "document": one.document_id,
-        "title": one.title,
-        "text": one.text,
+        "case": task.case_id,
+        "query": task.query,
+        "document": task.document_id,
+        "title": task.title,
+        "text": task.text,
     }
 
 
@@ -235,13 +235,13 @@ class LabelJournal:
 def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]:
     """By annotator and pair: what was said last and not undone."""
     pressed: dict[str, list[Label]] = {}
-    for one in labels:
-        own = pressed.setdefault(one.annotator, [])
-        if one.pressed is not Pressed.UNDO:
-            own.append(one)
+    for label in labels:
+        own = pressed.setdefault(label.annotator, [])
+        if label.pressed is not Pressed.UNDO:
+            own.append(label)
         elif own:
             own.pop()
-    return {annotator: {one.key: one for one in own} for annotator, own in pressed.items()}
+    return {annotator: {label.key: label for label in own} for annotator, own in pressed.items()}
 
 
 def _is_torn(descriptor: int) -> bool:
@@ -249,19 +249,19 @@ def _is_torn(descriptor: int) -> bool:
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
-def _label_fields(one: Label) -> dict[str, Any]:
-    said: dict[str, Any] = {"grade": one.grade} if one.pressed is Pressed.GRADE else {one.pressed.value: True}
+def _label_fields(label: Label) -> dict[str, Any]:
+    said: dict[str, Any] = {"grade": label.grade} if label.pressed is Pressed.GRADE else {label.pressed.value: True}
     return {
-        "case": one.case_id,
-        "document": one.document_id,
+        "case": label.case_id,
+        "document": label.document_id,
         **said,
-        "annotator": one.annotator,
-        "at": one.at.isoformat(),
+        "annotator": label.annotator,
+        "at": label.at.isoformat(),
     }
 
 
 def _label(whole: Mapping[str, Any]) -> Label:
-    pressed = next((one for one in Pressed if one.value in whole), None)
+    pressed = next((key for key in Pressed if key.value in whole), None)
     if pressed is None:
         raise ValueError("it has neither a grade nor a skip nor an undo")
     return Label(
@@ -284,7 +284,7 @@ class LabelSession:
     """Goes on where the journal says that this person stopped."""
 
     def __init__(self, tasks: Sequence[Task], journal: LabelJournal, annotator: str) -> None:
-        self._tasks = {one.key: one for one in tasks}
+        self._tasks = {task.key: task for task in tasks}
         self._journal = journal
         self._annotator = annotator
         known = standing(journal.labels()).get(annotator, {})
@@ -360,13 +360,13 @@ def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
         for label in of.values():
             if label.grade is not None:
                 by_case.setdefault(label.case_id, []).append(label)
-    cases = [_labelled(one, by_case.get(one.id, []), dataset.relevance_level) for one in dataset.cases]
-    kept = tuple(one for one in cases if one is not None)
-    known = {one.id for one in dataset.cases}
+    cases = [_labelled(case, by_case.get(case.id, []), dataset.relevance_level) for case in dataset.cases]
+    kept = tuple(case for case in cases if case is not None)
+    known = {case.id for case in dataset.cases}
     return Applied(
         dataset=replace(dataset, cases=kept),
         grades=sum(len(of) for case, of in by_case.items() if case in known),
-        accepted=sum(is_generated(one) and ACCEPTED in one.tags and bool(by_case.get(one.id)) for one in kept),
+        accepted=sum(is_generated(case) and ACCEPTED in case.tags and bool(by_case.get(case.id)) for case in kept),
         rejected=len(cases) - len(kept),
         strangers=sum(len(of) for case, of in by_case.items() if case not in known),
     )
@@ -380,17 +380,17 @@ def _labelled(case: Case, labels: list[Label], level: int) -> Case | None:
         return replace(case, grades=_grades(case, labels), tags=_tags(case))
     if not is_generated(case):
         return case
-    return replace(case, tags=_tags(case)) if max(one.grade or 0 for one in labels) >= level else None
+    return replace(case, tags=_tags(case)) if max(label.grade or 0 for label in labels) >= level else None
 
 
 def _grades(case: Case, labels: list[Label]) -> tuple[Grade, ...]:
     given = {
-        (one.document_id, JudgmentSource.MANUAL, one.annotator): Grade(
-            document_id=one.document_id, grade=one.grade or 0, annotator=one.annotator
+        (label.document_id, JudgmentSource.MANUAL, label.annotator): Grade(
+            document_id=label.document_id, grade=label.grade or 0, annotator=label.annotator
         )
-        for one in labels
+        for label in labels
     }
-    before = {(one.document_id, one.source, one.annotator): one for one in case.grades}
+    before = {(grade.document_id, grade.source, grade.annotator): grade for grade in case.grades}
     return tuple({**before, **given}.values())
 
 
@@ -445,7 +445,9 @@ class AgreementReport:
 
 def agreement(stands: Mapping[str, Mapping[tuple[str, str], Label]], *, rng: np.random.Generator) -> AgreementReport:
     """Of what stands, by annotator; skipped pairs have no grade."""
-    graded = {who: {key: one.grade for key, one in of.items() if one.grade is not None} for who, of in stands.items()}
+    graded = {
+        who: {key: label.grade for key, label in of.items() if label.grade is not None} for who, of in stands.items()
+    }
     graded = {who: of for who, of in sorted(graded.items()) if of}
     keys = sorted({key for of in graded.values() for key in of})
     twice = [key for key in keys if sum(key in of for of in graded.values()) > 1]
@@ -470,7 +472,7 @@ def _pairwise(graded: Mapping[str, Mapping[tuple[str, str], int]], rng: np.rando
         if both:
             left, right = ([graded[who][key] for key in both] for who in (first, second))
             kappa = cohen_kappa(left, right, rng=rng, weights="quadratic", categories=GRADES)
-            same = sum(one == other for one, other in zip(left, right, strict=True))
+            same = sum(value == other for value, other in zip(left, right, strict=True))
             found.append(Pairwise(first, second, len(both), same, kappa))
     return found
 
@@ -479,7 +481,12 @@ def _disagreements(
     graded: Mapping[str, Mapping[tuple[str, str], int]], keys: list[tuple[str, str]]
 ) -> tuple[Disagreement, ...]:
     all_ = [Disagreement(*key, {who: of[key] for who, of in graded.items() if key in of}) for key in keys]
-    return tuple(sorted((one for one in all_ if one.apart), key=lambda one: (-one.apart, one.case_id, one.document_id)))
+    return tuple(
+        sorted(
+            (disagreement for disagreement in all_ if disagreement.apart),
+            key=lambda item: (-item.apart, item.case_id, item.document_id),
+        )
+    )
 
 
 # --- Grades given on the dashboard: under whose name, and what they replace ---

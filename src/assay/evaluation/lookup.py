@@ -96,5 +96,5 @@ class Lookup:
 
 def _repeat(run: RunResult, dataset: Dataset, number: int) -> RunResult:
     manifest = replace(run.manifest, repeats=1, name=f"{run.name}, repeat {number + 1}")
-    cases = [replace(one, repeat=0) for one in run.cases if one.repeat == number]
+    cases = [replace(case, repeat=0) for case in run.cases if case.repeat == number]
     return score_run(dataset, manifest, cases)

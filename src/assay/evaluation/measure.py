@@ -105,7 +105,9 @@ def measure_files(request: Request) -> Measurement:
 
 def dataset_hash(qrels: QrelTable) -> str:
     """Identity of the judgments, whatever the order of their lines."""
-    topics = np.array([int.from_bytes(hashlib.sha256(one.encode()).digest()[:8], "big") for one in qrels.topics], "u8")
+    topics = np.array(
+        [int.from_bytes(hashlib.sha256(topic.encode()).digest()[:8], "big") for topic in qrels.topics], "u8"
+    )
     mixed = qrels.keys ^ (np.repeat(topics, qrels.lengths) * np.uint64(0x9E37_79B9_7F4A_7C15))
     mixed = (mixed + qrels.grades.astype(np.uint64)) * np.uint64(0xD6E8_FEB8_6659_FD93)
     mixed ^= mixed >> np.uint64(32)
@@ -211,7 +213,11 @@ def _run_caveats(run: RunResult) -> Iterator[Caveat]:
     measured = run.measured
     fate = "left out of the means" if _skips_absent(run) else "counted as empty rankings"
     vacuous = max(
-        (one.others[OutcomeKind.NOT_APPLICABLE] for spec, one in run.aggregates.items() if spec.name != "judged"),
+        (
+            aggregate.others[OutcomeKind.NOT_APPLICABLE]
+            for spec, aggregate in run.aggregates.items()
+            if spec.name != "judged"
+        ),
         default=0,
     )
     counts = (
@@ -241,7 +247,7 @@ def _tie_caveats(run: RunResult) -> Iterator[Caveat]:
 
 
 def _skips_absent(run: RunResult) -> bool:
-    return any(one.others[OutcomeKind.SKIPPED] for one in run.aggregates.values())
+    return any(aggregate.others[OutcomeKind.SKIPPED] for aggregate in run.aggregates.values())
 
 
 def _some(ids: Sequence[str], most: int = 10) -> str:

@@ -261,7 +261,7 @@ class _Note:
             return []
         found = [self._sections_of(run) for run in runs]
         totals = Counter(section for sections in found for section in sections)
-        counted = Counter(max(sections, key=lambda one: (totals[one], -one)) for sections in found if sections)
+        counted = Counter(max(sections, key=lambda item: (totals[item], -item)) for sections in found if sections)
         divided = self._divided[1]
         return [
             divided[place].heading_path
@@ -379,7 +379,7 @@ class Placing:
         self._by_id = {document.id: document.rel_path or document.id for document in dataset.documents}
         self._paths = Paths({*self._corpus.paths, *gold})
         known = {*self._by_id, *self._corpus.paths, *gold}
-        given = [chunk.rel_path for one in results if one.retrieved for chunk in _given(one.retrieved)]
+        given = [chunk.rel_path for result in results if result.retrieved for chunk in _given(result.retrieved)]
         alike = sum(path in known for path in given) >= ALIKE_SPELT * len(given) > 0
         self._unknown_is_elsewhere = alike or not dataset.documents
 
@@ -429,12 +429,12 @@ class Placing:
 def _copied_paths(dataset: Dataset) -> dict[str, tuple[str, ...]]:
     """Files that have copies, each with all of them."""
     path_of = {document.id: document.rel_path or document.id for document in dataset.documents}
-    return {path_of[name]: tuple(sorted(path_of[one] for one in group)) for name, group in copies_in(dataset).items()}
+    return {path_of[name]: tuple(sorted(path_of[copy] for copy in group)) for name, group in copies_in(dataset).items()}
 
 
 def _given(retrieved: Retrieved) -> Sequence[RetrievedChunk]:
     """The passages; of a system that gives ids alone, one for each."""
-    return retrieved.passages or [RetrievedChunk(rel_path=one) for one in retrieved.ids]
+    return retrieved.passages or [RetrievedChunk(rel_path=identifier) for identifier in retrieved.ids]
 
 
 def _heading_among(headings: Sequence[str], given: str) -> str | None:
@@ -510,7 +510,7 @@ def find_unplaced(results: Iterable[CaseResult], scores: Mapping[MetricSpec, Map
     hurt = [found for spec, per_case in scores.items() if (found := _undecided(str(spec), per_case)) is not None]
     if not hurt:
         return None
-    hurt.sort(key=lambda one: -one[1] / one[2])
+    hurt.sort(key=lambda item: -item[1] / item[2])
     _, cases, of, total = hurt[0]
     chunks = _chunks(results)
     return Unplaced(
@@ -561,7 +561,7 @@ def refuse_undecided(name: str, dataset: Dataset, results: Iterable[CaseResult],
 
 def _chunks(results: Iterable[CaseResult]) -> list[PlacedChunk]:
     given = [result.retrieved for result in results if result.retrieved is not None]
-    return [chunk for one in given for chunk in one.passages if isinstance(chunk, PlacedChunk)]
+    return [chunk for retrieved in given for chunk in retrieved.passages if isinstance(chunk, PlacedChunk)]
 
 
 def _shown(chunk: PlacedChunk) -> str:

@@ -66,9 +66,9 @@ class Telling:
 
 def telling(documents: Sequence[Document]) -> list[Telling]:
     """The part with its best sentence, for every part of every document that has one."""
-    seen_in = Counter(word for one in documents for word in set(words(one.text)))
+    seen_in = Counter(word for document in documents for word in set(words(document.text)))
     rarity = {word: math.log((1 + len(documents)) / (1 + count)) + 1e-3 for word, count in seen_in.items()}
-    return [found for one in documents for found in _of_document(one, rarity)]
+    return [found for document in documents for found in _of_document(document, rarity)]
 
 
 def plain(sentence: str) -> str:
@@ -78,9 +78,9 @@ def plain(sentence: str) -> str:
 
 def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[Telling]:
     for path, text in _parts(document):
-        scored = [(_worth(one, rarity), one) for one in _sentences(text)]
+        scored = [(_worth(sentence, rarity), sentence) for sentence in _sentences(text)]
         if scored:
-            worth, sentence = max(scored, key=lambda one: one[0])
+            worth, sentence = max(scored, key=lambda item: item[0])
             lines = [line for line in text.splitlines() if line.strip()]
             steps = sum(bool(re.match(r"\s*\d+[.)]\s", line)) for line in lines) >= 3
             yield Telling(
@@ -89,8 +89,8 @@ def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[Te
 
 
 def _parts(document: Document) -> Iterator[tuple[str, str]]:
-    for one in document_sections(document.text, rel_path=document.rel_path, format=document.format):
-        yield one.heading_path, one.text[one.opening :]
+    for section in document_sections(document.text, rel_path=document.rel_path, format=document.format):
+        yield section.heading_path, section.text[section.opening :]
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -140,15 +140,15 @@ SHORT_QUESTION = 4
 """Words up to which a heading that is a question ("How good is it?") does not say what it is about."""
 
 
-def question(one: Telling) -> str:
+def question(section: Telling) -> str:
     """What could be asked so that this part is the answer."""
-    if "?" in one.heading:
-        return _asked_by_heading(one)
-    sentence, about = plain(one.sentence), _about(one)
+    if "?" in section.heading:
+        return _asked_by_heading(section)
+    sentence, about = plain(section.sentence), _about(section)
     defined = _DEFINES.match(sentence)
     if defined and _names_something(defined["subject"]):
         return f"What {defined['verb']} {_in_the_middle(defined['subject'])}?"
-    if one.steps:
+    if section.steps:
         return f"What are the steps for {about}?"
     if _REASON.search(sentence):
         return f"What is the reason for what is said about {about}?"
@@ -157,20 +157,20 @@ def question(one: Telling) -> str:
     return f"What should I know about {about}?"
 
 
-def _asked_by_heading(one: Telling) -> str:
+def _asked_by_heading(section: Telling) -> str:
     """A heading that is a question, as its author wrote it; a short one needs the title to be understood alone."""
-    asked = one.heading[: one.heading.rindex("?") + 1].strip()
-    return asked if len(asked.split()) > SHORT_QUESTION else f"{asked} ({one.document.title})"
+    asked = section.heading[: section.heading.rindex("?") + 1].strip()
+    return asked if len(asked.split()) > SHORT_QUESTION else f"{asked} ({section.document.title})"
 
 
 def _names_something(subject: str) -> bool:
     """Two words or more beside an article, and no word that points elsewhere: "a line" could be any."""
-    words = [one for one in subject.lower().split() if one not in _ARTICLES]
+    words = [word for word in subject.lower().split() if word not in _ARTICLES]
     return len(words) > 1 and words[0] not in _NO_SUBJECT
 
 
-def _about(one: Telling) -> str:
-    heading, title = _in_the_middle(one.heading), one.document.title
+def _about(section: Telling) -> str:
+    heading, title = _in_the_middle(section.heading), section.document.title
     return heading if not title or heading.lower() == title.lower() else f"{heading} ({title})"
 
 
@@ -207,25 +207,25 @@ class Asked(NamedTuple):
     quote: str
 
 
-def ask(model: ChatModel, one: Telling) -> Asked | None:
+def ask(model: ChatModel, section: Telling) -> Asked | None:
     """What the model makes of a part; None when it fails, or what it quotes does not stand there."""
-    part = f"{one.document.title} > {one.heading_path}\n<part>\n{one.text[:MOST_CHARACTERS]}\n</part>"
+    part = f"{section.document.title} > {section.heading_path}\n<part>\n{section.text[:MOST_CHARACTERS]}\n</part>"
     messages = (Message(role="system", content=_TASK), Message(role="user", content=part))
     try:
         reply = model.complete(ChatRequest(messages=messages, schema=SCHEMA, schema_name="question", max_tokens=300))
     except ModelError:
         return None
-    return _read(reply.text, one)
+    return _read(reply.text, section)
 
 
-def _read(text: str, one: Telling) -> Asked | None:
+def _read(text: str, section: Telling) -> Asked | None:
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = json.loads(text[begin : end + 1])
         question, quote = str(found["question"]).strip(), str(found["quote"]).strip()
     except (ValueError, KeyError, TypeError):
         return None
-    stands = " ".join(quote.split()) in " ".join(one.text.split())
+    stands = " ".join(quote.split()) in " ".join(section.text.split())
     return Asked(question, quote) if question and quote and stands else None
 
 
@@ -277,8 +277,8 @@ def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatM
             remedy=f"Give documents with whole sentences ({', '.join(sorted(KINDS))}).",
         )
     source = BUILT_IN if model is None else f"model:{model.name}"
-    made = [(one, _asked(one, model)) for one in _chosen(parts, options)]
-    cases = {case.id: case for one, asked in made if asked is not None for case in [_case(one, asked, source)]}
+    made = [(section, _asked(section, model)) for section in _chosen(parts, options)]
+    cases = {case.id: case for section, asked in made if asked is not None for case in [_case(section, asked, source)]}
     if not cases:
         raise NothingMeasured(f"{source} made no question that could be used", remedy="Try again without the model.")
     name = options.name or path.resolve().name.split(".")[0]
@@ -319,23 +319,25 @@ def _documents(path: Path, files: NoteFiles) -> list[Document]:
 
 def _chosen(parts: list[Telling], options: GenerateOptions) -> Iterator[Telling]:
     """The most telling parts, so many of each document and so many in all, in the order of the documents."""
-    ranked = sorted(parts, key=lambda one: -one.worth)
+    ranked = sorted(parts, key=lambda item: -item.worth)
     taken: Counter[str] = Counter()
     best: set[int] = set()
-    for one in ranked:
-        if len(best) < options.most and taken[one.document.id] < options.per_document:
-            taken[one.document.id] += 1
-            best.add(id(one))
-    return (one for one in parts if id(one) in best)
+    for section in ranked:
+        if len(best) < options.most and taken[section.document.id] < options.per_document:
+            taken[section.document.id] += 1
+            best.add(id(section))
+    return (part for part in parts if id(part) in best)
 
 
-def _asked(one: Telling, model: ChatModel | None) -> Asked | None:
-    return Asked(question(one), one.sentence) if model is None else ask(model, one)
+def _asked(section: Telling, model: ChatModel | None) -> Asked | None:
+    return Asked(question(section), section.sentence) if model is None else ask(model, section)
 
 
-def _case(one: Telling, asked: Asked, source: str) -> Case:
-    support = GoldSupport(rel_path=one.document.rel_path, heading_path=one.heading_path, snippets=(asked.quote,))
-    digest = hashlib.sha256(f"{asked.question}\x00{one.document.id}\x00{one.heading_path}".encode()).hexdigest()
+def _case(section: Telling, asked: Asked, source: str) -> Case:
+    support = GoldSupport(
+        rel_path=section.document.rel_path, heading_path=section.heading_path, snippets=(asked.quote,)
+    )
+    digest = hashlib.sha256(f"{asked.question}\x00{section.document.id}\x00{section.heading_path}".encode()).hexdigest()
     return Case(
         id=f"g-{digest[:12]}",
         query=asked.question,

@@ -100,9 +100,9 @@ class Reading:
 
     def _runs(self) -> list[CaseRun]:
         return [
-            one
+            run
             for case in self.cases
-            for one in _case_runs(self.statuses[case], self.times.get(case, ()), self.waited.get(case, ()))
+            for run in _case_runs(self.statuses[case], self.times.get(case, ()), self.waited.get(case, ()))
         ]
 
 
@@ -110,8 +110,8 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
     """A finished run, read; `queries` are the texts of its cases, which a run does not keep."""
     manifest = run.manifest
     given: dict[str, list[CaseResult]] = {}
-    for one in run.cases:
-        given.setdefault(one.case_id, []).append(one)
+    for result in run.cases:
+        given.setdefault(result.case_id, []).append(result)
     return Reading(
         name=run.name,
         run_id=run.run_id,
@@ -123,7 +123,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         outcomes={str(spec): dict(cases) for spec, cases in run.scores.items()},
         of_run={str(spec): found.value for spec, found in run.run_metrics.items() if found.value is not None},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
-        statuses={case: tuple(one.status for one in results) for case, results in given.items()},
+        statuses={case: tuple(result.status for result in results) for case, results in given.items()},
         times={case: times for case, results in given.items() if (times := _times(results))},
         waited={case: waited for case, results in given.items() if (waited := _waited(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},
@@ -139,21 +139,25 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
 
 
 def _times(results: Iterable[CaseResult]) -> tuple[float, ...]:
-    return tuple(one.total_ms for one in results if one.status is CaseStatus.OK and one.total_ms is not None)
+    return tuple(
+        result.total_ms for result in results if result.status is CaseStatus.OK and result.total_ms is not None
+    )
 
 
 def _waited(results: Iterable[CaseResult]) -> tuple[float, ...]:
-    return tuple(one.total_ms for one in results if one.status is CaseStatus.TIMEOUT and one.total_ms is not None)
+    return tuple(
+        result.total_ms for result in results if result.status is CaseStatus.TIMEOUT and result.total_ms is not None
+    )
 
 
 def _first_list(results: Iterable[CaseResult]) -> tuple[str, ...] | None:
-    return next((one.retrieved.ids for one in results if one.retrieved is not None), None)
+    return next((result.retrieved.ids for result in results if result.retrieved is not None), None)
 
 
 def _channels(results: Iterable[CaseResult]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for one in results:
-        seen = None if one.retrieved is None else one.retrieved.seen
+    for result in results:
+        seen = None if result.retrieved is None else result.retrieved.seen
         for name, ids in ((seen and seen.channels) or {}).items():
             found[name] = found.get(name, 0) + bool(ids)
     return dict(sorted(found.items()))
@@ -161,10 +165,10 @@ def _channels(results: Iterable[CaseResult]) -> dict[str, int]:
 
 def _scoped(results: Iterable[CaseResult]) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
-    for one in results:
-        seen = None if one.retrieved is None else one.retrieved.seen
-        if one.retrieved is not None and seen is not None and seen.excluded:
-            found.setdefault(one.case_id, set()).update(set(seen.excluded) & set(one.retrieved.ids))
+    for result in results:
+        seen = None if result.retrieved is None else result.retrieved.seen
+        if result.retrieved is not None and seen is not None and seen.excluded:
+            found.setdefault(result.case_id, set()).update(set(seen.excluded) & set(result.retrieved.ids))
     return {case: tuple(sorted(leaked)) for case, leaked in sorted(found.items())}
 
 
@@ -185,12 +189,12 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Diff
     )
 
 
-def shared_instrument(one: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
+def shared_instrument(instrument: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     """An instrument with the definitions of these metrics alone: runs may share a few metrics and have others."""
-    defined = one.get(METRICS)
+    defined = instrument.get(METRICS)
     if not isinstance(defined, Mapping):
-        return dict(one)
-    return {**one, METRICS: {name: defined[name] for name in metrics if name in defined}}
+        return dict(instrument)
+    return {**instrument, METRICS: {name: defined[name] for name in metrics if name in defined}}
 
 
 def lower_is_better(metric: str) -> bool:

@@ -83,7 +83,7 @@ def _failures(evidence: Evidence) -> Iterator[Recommendation]:
     failed = {status.value: counts[status] for status in (CaseStatus.ERROR, CaseStatus.TIMEOUT) if counts[status]}
     if not failed:
         return
-    said = Counter(one.error for one in evidence.run.cases if one.error).most_common(1)
+    said = Counter(case.error for case in evidence.run.cases if case.error).most_common(1)
     often = f" Most often: {said[0][0]} ({said[0][1]})." if said else ""
     yield Recommendation(
         rule="failures",
@@ -93,7 +93,7 @@ def _failures(evidence: Evidence) -> Iterator[Recommendation]:
 
 
 def _nothing_returned(evidence: Evidence) -> Iterator[Recommendation]:
-    empty = [one.case_id for one in evidence.run.cases if one.status is CaseStatus.EMPTY]
+    empty = [case.case_id for case in evidence.run.cases if case.status is CaseStatus.EMPTY]
     if empty:
         yield Recommendation(
             rule="empty",
@@ -106,9 +106,9 @@ def _losses(evidence: Evidence) -> Iterator[Recommendation]:
     water = evidence.waterfall
     if water is None or not water.missed:
         return
-    missed = [one for one in water.missed if not one.failed]
+    missed = [fate for fate in water.missed if not fate.failed]
     for stage, advise in _ADVICE.items():
-        here = [one for one in missed if one.stage is stage]
+        here = [fate for fate in missed if fate.stage is stage]
         if len(here) >= FEWEST and len(here) >= SHARE * len(missed):
             seen = f"{len(here)} of {len(missed)} missed gold items: {stage.value}."
             advice, more = advise(here, water)
@@ -124,7 +124,7 @@ def _not_indexed(here: Sequence[Fate], _: Waterfall) -> Advice:
 
 
 def _never_offered(here: Sequence[Fate], _: Waterfall) -> Advice:
-    asked = sorted({name for one in here for name in one.channels or {}})
+    asked = sorted({name for fate in here for name in fate.channels or {}})
     if asked and "vector" not in asked:
         return (
             "Ask the vector channel too: words alone do not find passages that say it in other words.",
@@ -141,7 +141,7 @@ def _out_of_scope(here: Sequence[Fate], _: Waterfall) -> Advice:
 
 
 def _lost_in_fusion(here: Sequence[Fate], _: Waterfall) -> Advice:
-    alone = Counter(names[0] for one in here if len(names := _offering(one)) == 1)
+    alone = Counter(names[0] for fate in here if len(names := _offering(fate)) == 1)
     if not alone:
         return "Let fusion keep more candidates, or try the other method (`search.fusion`).", _some(here)
     channel, count = alone.most_common(1)[0]
@@ -149,13 +149,13 @@ def _lost_in_fusion(here: Sequence[Fate], _: Waterfall) -> Advice:
 
 
 def _lost_in_rerank(here: Sequence[Fate], _: Waterfall) -> Advice:
-    ranks = [one.fused_rank for one in here if one.fused_rank is not None]
+    ranks = [fate.fused_rank for fate in here if fate.fused_rank is not None]
     before = f"Before it they stood at rank {median(ranks):.0f} in the middle." if ranks else ""
     return "Show more results, or spread results that repeat each other less (`mmr`).", before
 
 
 def _below_k(here: Sequence[Fate], water: Waterfall) -> Advice:
-    near = sum(1 for one in here if one.rank is not None and one.rank <= 2 * water.k)
+    near = sum(1 for fate in here if fate.rank is not None and fate.rank <= 2 * water.k)
     return (
         f"Rerank the first {2 * water.k} results, or show more than {water.k}.",
         f"{near} of them stand between rank {water.k + 1} and {2 * water.k}.",
@@ -171,7 +171,7 @@ def _answer_wrong(here: Sequence[Fate], _: Waterfall) -> Advice:
 
 
 def _not_known(here: Sequence[Fate], _: Waterfall) -> Advice:
-    may = Counter(stage.value for one in here for stage in one.between)
+    may = Counter(stage.value for fate in here for stage in fate.between)
     return (
         "Let the system tell what each channel offered and what fusion kept, to see where evidence is lost.",
         f"They may have been: {', '.join(may)}." if may else "",
@@ -191,11 +191,11 @@ _ADVICE: dict[Stage, Callable[[Sequence[Fate], Waterfall], Advice]] = {
 }
 
 
-def advise(one: Fate, water: Waterfall) -> str | None:
+def advise(fate: Fate, water: Waterfall) -> str | None:
     """What would have kept one gold item; None where nothing speaks."""
-    if one.stage not in _ADVICE or one.failed:
+    if fate.stage not in _ADVICE or fate.failed:
         return None
-    return _ADVICE[one.stage]([one], water)[0]
+    return _ADVICE[fate.stage]([fate], water)[0]
 
 
 def _weak_parts(evidence: Evidence) -> Iterator[Recommendation]:
@@ -206,16 +206,16 @@ def _weak_parts(evidence: Evidence) -> Iterator[Recommendation]:
     for label, parts in evidence.run.breakdowns.items():
         found = {name: metrics[lead] for name, metrics in parts.items() if lead in metrics}
         weak = [
-            (one.value, name, one.interval)
-            for name, one in found.items()
-            if one.value is not None
-            and one.scored >= SMALLEST_PART
-            and one.interval is not None
-            and one.interval.high is not None
-            and one.interval.high < whole
+            (aggregate.value, name, aggregate.interval)
+            for name, aggregate in found.items()
+            if aggregate.value is not None
+            and aggregate.scored >= SMALLEST_PART
+            and aggregate.interval is not None
+            and aggregate.interval.high is not None
+            and aggregate.interval.high < whole
         ]
         if weak:
-            value, name, interval = min(weak, key=lambda one: (one[0], one[1]))
+            value, name, interval = min(weak, key=lambda item: (item[0], item[1]))
             yield Recommendation(
                 rule="weak part",
                 advice=f"Look at the queries of {label} {name} first.",
@@ -224,18 +224,20 @@ def _weak_parts(evidence: Evidence) -> Iterator[Recommendation]:
 
 
 def _drops(evidence: Evidence) -> Iterator[Recommendation]:
-    for one in evidence.drops:
-        share = (one.now - one.before) / one.before * 100 if one.before else 0.0
+    for drop in evidence.drops:
+        share = (drop.now - drop.before) / drop.before * 100 if drop.before else 0.0
         yield Recommendation(
             rule="degraded",
-            advice=f"Read the queries that lost {one.metric}: {_some_of(one.losers)}.",
-            evidence=f"{one.metric} fell from {one.before:.3f} to {one.now:.3f} ({share:+.1f} %); "
-            f"{len(one.losers)} queries lost.",
+            advice=f"Read the queries that lost {drop.metric}: {_some_of(drop.losers)}.",
+            evidence=f"{drop.metric} fell from {drop.before:.3f} to {drop.now:.3f} ({share:+.1f} %); "
+            f"{len(drop.losers)} queries lost.",
         )
 
 
 def _slow(evidence: Evidence) -> Iterator[Recommendation]:
-    stages = {name: one.p95 for name, one in evidence.run.latency.items() if name != TOTAL and one.p95 is not None}
+    stages = {
+        name: latency.p95 for name, latency in evidence.run.latency.items() if name != TOTAL and latency.p95 is not None
+    }
     for name, ceiling in evidence.ceilings.items():
         value = evidence.run.value(name)
         if value is None or value <= ceiling:
@@ -271,12 +273,12 @@ def _small_set(evidence: Evidence) -> Iterator[Recommendation]:
     )
 
 
-def _offering(one: Fate) -> list[str]:
-    return [name for name, rank in (one.channels or {}).items() if rank is not None]
+def _offering(fate: Fate) -> list[str]:
+    return [name for name, rank in (fate.channels or {}).items() if rank is not None]
 
 
 def _some(fates: Sequence[Fate]) -> str:
-    return f"For example {_some_of([f'{one.item} ({one.case_id})' for one in fates])}."
+    return f"For example {_some_of([f'{fate.item} ({fate.case_id})' for fate in fates])}."
 
 
 def _some_of(names: Sequence[str], most: int = 3) -> str:

@@ -109,7 +109,7 @@ class RunResult:
     @cached_property
     def _facts(self) -> RunFacts:
         judges = self.manifest.subject.get("judge") or {}
-        answers = {one.case_id: one.retrieved.answer for one in reversed(self.cases) if one.retrieved is not None}
+        answers = {case.case_id: case.retrieved.answer for case in reversed(self.cases) if case.retrieved is not None}
         return RunFacts(
             latency=self.latency,
             rates=self.rates,
@@ -137,18 +137,18 @@ class RunResult:
     @property
     def shown(self) -> Aggregates:
         """The metrics for a table: without those of which the system tells nothing, which a caveat names."""
-        untold = {name for one in caveats_about(self.caveats, CaveatKind.UNTOLD) for name in one.metrics}
-        return {spec: one for spec, one in self.aggregates.items() if str(spec) not in untold}
+        untold = {name for caveat in caveats_about(self.caveats, CaveatKind.UNTOLD) for name in caveat.metrics}
+        return {spec: aggregate for spec, aggregate in self.aggregates.items() if str(spec) not in untold}
 
     @property
     def counts(self) -> dict[CaseStatus, int]:
         """How many cases ended in each way."""
-        found = Counter(one.status for one in self.cases)
+        found = Counter(case.status for case in self.cases)
         return {status: found[status] for status in CaseStatus}
 
     def results_of(self, case_id: str) -> tuple[CaseResult, ...]:
         """What the system gave for one case, one for each repeat."""
-        return tuple(one for one in self.cases if one.case_id == case_id)
+        return tuple(case for case in self.cases if case.case_id == case_id)
 
     def as_json(self) -> Plain:
         """Everything but the cases' own results, as `result.json` holds it."""
@@ -156,12 +156,12 @@ class RunResult:
             "run_id": self.run_id,
             "name": self.name,
             "manifest": manifest_json(self.manifest),
-            "metrics": {str(spec): one.as_json() for spec, one in self.aggregates.items()},
+            "metrics": {str(spec): aggregate.as_json() for spec, aggregate in self.aggregates.items()},
             "per_case": {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()},
             "noise": {str(spec): dict(cases) for spec, cases in self.noise.items()},
             "breakdowns": {label: _parts_json(parts) for label, parts in self.breakdowns.items()},
-            "latency": {stage: latency_json(one) for stage, one in self.latency.items()},
-            "rates": {name: rate_json(one) for name, one in self.rates.items()},
+            "latency": {stage: latency_json(latency) for stage, latency in self.latency.items()},
+            "rates": {name: rate_json(rate) for name, rate in self.rates.items()},
             "counts": {status.value: count for status, count in self.counts.items()},
             "run_metrics": {str(spec): plain(outcome) for spec, outcome in self.run_metrics.items()},
             "elapsed_s": self.elapsed_s,
@@ -196,7 +196,7 @@ class RunResult:
         """Write all three files into a folder of its own; the run as it now stands there."""
         files = RunFolder(folder)
         files.write_manifest(self.manifest)
-        files.write_cases(one for one in self.cases if one.status is not CaseStatus.SKIPPED)
+        files.write_cases(case for case in self.cases if case.status is not CaseStatus.SKIPPED)
         return self.save_result(folder)
 
     def save_result(self, folder: Path) -> RunResult:
@@ -207,9 +207,9 @@ class RunResult:
     def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:
         """The rankings as a TREC run. Its scores count places, so that every reader sees this order."""
         run = {
-            one.case_id: scores_of_ranking(one.retrieved.ids)
-            for one in self.cases
-            if one.repeat == repeat and one.retrieved is not None
+            case.case_id: scores_of_ranking(case.retrieved.ids)
+            for case in self.cases
+            if case.repeat == repeat and case.retrieved is not None
         }
         write_trec_run(Path(path), run, "".join(self.name.split()) or "assay")
 
@@ -218,9 +218,15 @@ class RunResult:
         if importlib.util.find_spec("pandas") is None:
             raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
         rows = [
-            {"case": case, "metric": str(spec), "value": one.value, "outcome": one.kind.value, "reason": one.reason}
+            {
+                "case": case,
+                "metric": str(spec),
+                "value": outcome.value,
+                "outcome": outcome.kind.value,
+                "reason": outcome.reason,
+            }
             for spec, cases in self.scores.items()
-            for case, one in cases.items()
+            for case, outcome in cases.items()
         ]
         return importlib.import_module("pandas").DataFrame(
             rows, columns=["case", "metric", "value", "outcome", "reason"]
@@ -228,7 +234,7 @@ class RunResult:
 
     def __repr__(self) -> str:
         width = max((len(str(spec)) for spec in self.aggregates), default=0)
-        lines = [f"  {spec!s:<{width}}  {shown_value(one)}" for spec, one in self.aggregates.items()]
+        lines = [f"  {spec!s:<{width}}  {shown_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
         ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
         return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
 
@@ -245,12 +251,16 @@ def _latency_values(summary: LatencySummary) -> LatencyValues:
     return LatencyValues(**{**latency_json(summary), "at_least": tuple(summary.at_least)})
 
 
-def shown_value(one: Aggregate) -> str:
+def shown_value(aggregate: Aggregate) -> str:
     """A value with its interval, or that there is none."""
-    if one.value is None:
+    if aggregate.value is None:
         return "-"
-    limits = one.interval
-    return f"{one.value:.3f}" if limits is None else f"{one.value:.3f} [{_limit(limits.low)}, {_limit(limits.high)}]"
+    limits = aggregate.interval
+    return (
+        f"{aggregate.value:.3f}"
+        if limits is None
+        else f"{aggregate.value:.3f} [{_limit(limits.low)}, {_limit(limits.high)}]"
+    )
 
 
 def _limit(limit: float | None) -> str:
@@ -268,10 +278,10 @@ def load_run(folder: Path) -> RunResult:
         cases=with_skipped(manifest, files.read_cases()),
         scores={MetricSpec.parse(name): _outcomes(cases) for name, cases in found["per_case"].items()},
         noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
-        aggregates={MetricSpec.parse(name): read_aggregate(one) for name, one in found["metrics"].items()},
+        aggregates={MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in found["metrics"].items()},
         breakdowns={label: _parts(parts) for label, parts in found["breakdowns"].items()},
-        latency={stage: _latency(one) for stage, one in found["latency"].items()},
-        rates={name: _rate(one) for name, one in found["rates"].items()},
+        latency={stage: _latency(latency) for stage, latency in found["latency"].items()},
+        rates={name: _rate(rate) for name, rate in found["rates"].items()},
         floors=found["floors"],
         caveats=_caveats(found, manifest.name),
         elapsed_s=found.get("elapsed_s"),
@@ -290,8 +300,8 @@ def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:
 def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:
     """Every case of every repeat in the manifest's order, the first line of each; without one it was never tried."""
     done: dict[tuple[str, int], CaseResult] = {}
-    for one in cases:
-        done.setdefault((one.case_id, one.repeat), one)
+    for case in cases:
+        done.setdefault((case.case_id, case.repeat), case)
     return tuple(
         done.get((case_id, repeat)) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
         for repeat in range(manifest.repeats)
@@ -300,7 +310,7 @@ def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[
 
 
 def _outcomes_json(cases: PerCase) -> Plain:
-    return {case: plain(one) for case, one in cases.items()}
+    return {case: plain(outcome) for case, outcome in cases.items()}
 
 
 _CAUSES_BEFORE = {
@@ -313,7 +323,7 @@ _CAUSES_BEFORE = {
 
 
 def _outcomes(found: Mapping[str, Plain]) -> dict[str, Outcome]:
-    return {case: _outcome(one) for case, one in found.items()}
+    return {case: _outcome(outcome) for case, outcome in found.items()}
 
 
 def _outcome(found: Plain) -> Outcome:
@@ -323,12 +333,15 @@ def _outcome(found: Plain) -> Outcome:
 
 
 def _parts_json(parts: Mapping[str, Aggregates]) -> Plain:
-    return {value: {str(spec): one.as_json() for spec, one in metrics.items()} for value, metrics in parts.items()}
+    return {
+        value: {str(spec): aggregate.as_json() for spec, aggregate in metrics.items()}
+        for value, metrics in parts.items()
+    }
 
 
 def _parts(found: Mapping[str, Plain]) -> dict[str, Aggregates]:
     return {
-        value: {MetricSpec.parse(name): read_aggregate(one) for name, one in metrics.items()}
+        value: {MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in metrics.items()}
         for value, metrics in found.items()
     }
 
@@ -358,12 +371,17 @@ def read_aggregate(found: Plain) -> Aggregate:
     )
 
 
-def latency_json(one: LatencySummary) -> Plain:
+def latency_json(latency_summary: LatencySummary) -> Plain:
     """The one shape of a latency on every surface."""
-    shares = {"p50": one.p50, "p95": one.p95, "p99": one.p99, "mean": one.mean}
-    left_out = {kind.value: count for kind, count in one.left_out.items()}
-    bounds = {"timed_out": one.timed_out, "at_least": list(one.at_least)}
-    return {**shares, "timed": one.timed, "left_out": left_out, **bounds}
+    shares = {
+        "p50": latency_summary.p50,
+        "p95": latency_summary.p95,
+        "p99": latency_summary.p99,
+        "mean": latency_summary.mean,
+    }
+    left_out = {kind.value: count for kind, count in latency_summary.left_out.items()}
+    bounds = {"timed_out": latency_summary.timed_out, "at_least": list(latency_summary.at_least)}
+    return {**shares, "timed": latency_summary.timed, "left_out": left_out, **bounds}
 
 
 def _latency(found: Plain) -> LatencySummary:
@@ -371,10 +389,10 @@ def _latency(found: Plain) -> LatencySummary:
     return LatencySummary(**{**found, "left_out": _counted(found["left_out"]), "at_least": bounds})
 
 
-def rate_json(one: Rate) -> Plain:
+def rate_json(rate: Rate) -> Plain:
     """The one shape of a rate on every surface."""
-    left = {kind.value: count for kind, count in one.left_out.items()}
-    return {"value": one.value, "hits": one.hits, "of": one.of, "left_out": left}
+    left = {kind.value: count for kind, count in rate.left_out.items()}
+    return {"value": rate.value, "hits": rate.hits, "of": rate.of, "left_out": left}
 
 
 def _rate(found: Plain) -> Rate:

@@ -89,10 +89,10 @@ def judge_run(result: RunResult, dataset: Dataset, judges: Sequence[Judging], be
     verdicts: dict[tuple[str, int, RubricKind], StoredVerdict] = {}
     standings = []
     # Whether something is an answer at all comes before how good it is.
-    for judge in sorted(judges, key=lambda one: one.about is not RubricKind.ABSTENTION):
+    for judge in sorted(judges, key=lambda judge: judge.about is not RubricKind.ABSTENTION):
         shown = list(_inputs(result, dataset, judge.about, verdicts))
         given, standing = _heard(result.run_id, judge, shown, bench)
-        verdicts |= {(one.case_id, one.repeat, one.kind): one for one in given}
+        verdicts |= {(verdict.case_id, verdict.repeat, verdict.kind): verdict for verdict in given}
         standings.append(standing)
     if not verdicts:
         raise NothingMeasured(
@@ -109,13 +109,22 @@ def judge_run(result: RunResult, dataset: Dataset, judges: Sequence[Judging], be
 def _inputs(result: RunResult, dataset: Dataset, about: RubricKind, known: Verdicts) -> Iterator[_Shown]:
     """What a judge is shown: every answer there is something to say about."""
     cases = {case.id: case for case in dataset.cases}
-    for one in result.cases:
-        answer = None if one.retrieved is None else one.retrieved.answer
-        if one.retrieved is None or answer is None or not answer.text.strip() or one.case_id not in cases:
+    for case_result in result.cases:
+        answer = None if case_result.retrieved is None else case_result.retrieved.answer
+        if (
+            case_result.retrieved is None
+            or answer is None
+            or not answer.text.strip()
+            or case_result.case_id not in cases
+        ):
             continue
-        declined = declined_by(one, answer, known)
+        declined = declined_by(case_result, answer, known)
         if declined is None if about is RubricKind.ABSTENTION else not declined:
-            yield _Shown(one.case_id, one.repeat, _input(cases[one.case_id], one.retrieved, answer, about, dataset))
+            yield _Shown(
+                case_result.case_id,
+                case_result.repeat,
+                _input(cases[case_result.case_id], case_result.retrieved, answer, about, dataset),
+            )
 
 
 def _input(case: Case, given: Retrieved, answer: GivenAnswer, about: RubricKind, dataset: Dataset) -> JudgeInput:
@@ -134,10 +143,10 @@ def _input(case: Case, given: Retrieved, answer: GivenAnswer, about: RubricKind,
 def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[str]:
     """The context of the answer: what it refers to in its order, else what was retrieved."""
     for chunks in (answer.references, given.passages):
-        texts = [one.text for one in chunks if one.text.strip()]
+        texts = [chunk.text for chunk in chunks if chunk.text.strip()]
         if texts:
             return texts[:MOST_PASSAGES]
-    return [dataset.by_id[one].text for one in given.ids[:MOST_PASSAGES] if one in dataset.by_id]
+    return [dataset.by_id[identifier].text for identifier in given.ids[:MOST_PASSAGES] if identifier in dataset.by_id]
 
 
 def _heard(
@@ -145,7 +154,7 @@ def _heard(
 ) -> tuple[list[StoredVerdict], JudgeStanding]:
     hearing = judge_with_canaries(
         judge,
-        [one.input for one in shown],
+        [item.input for item in shown],
         run_id=run_id,
         threads=bench.threads,
         on_verdict=bench.on_verdict,
@@ -154,13 +163,16 @@ def _heard(
     given = hearing.given
     at = bench.clock.now()
     stored = [
-        to_stored_verdict(run_id, where.case_id, one, at, where.repeat) for where, one in zip(shown, given, strict=True)
+        to_stored_verdict(run_id, where.case_id, verdict, at, where.repeat)
+        for where, verdict in zip(shown, given, strict=True)
     ]
     with bench.store.writing(bench.scope) as work:
-        work.judging.put_inputs([one.input for one in shown])
+        work.judging.put_inputs([item.input for item in shown])
         work.judging.put_verdicts(stored)
         attempts = [
-            one for one in work.judging.calibrations_about(judge.about) if one.fingerprint_id == judge.fingerprint().id
+            calibration
+            for calibration in work.judging.calibrations_about(judge.about)
+            if calibration.fingerprint_id == judge.fingerprint().id
         ]
     return stored, _standing(judge, hearing, attempts, at, bench.prices)
 
@@ -206,12 +218,12 @@ def _standing(
         about=judge.about,
         judge=judge.name,
         fingerprint_id=fingerprint.id,
-        outcomes=dict(Counter(one.verdict.outcome.value for one in given)),
+        outcomes=dict(Counter(judgment.verdict.outcome.value for judgment in given)),
         void=hearing.void,
         gates=not why,
         why=why,
-        flagged=sum(bool(one.flags) for one in given),
-        cached=sum(one.cached for one in given),
+        flagged=sum(bool(judgment.flags) for judgment in given),
+        cached=sum(judgment.cached for judgment in given),
         usage=hearing.usage,
         cost_usd=cost,
         most_cost_usd=most_cost,
@@ -219,8 +231,10 @@ def _standing(
         served=hearing.served,
         alias=alias,
         attempts=len(attempts),
-        failed_attempts=sum(not one.passed for one in attempts),
-        among_labels=0 if calibration is None else overlap(calibration, (one.input.question for one in given)),
+        failed_attempts=sum(not attempt.passed for attempt in attempts),
+        among_labels=0
+        if calibration is None
+        else overlap(calibration, (judgment.input.question for judgment in given)),
         fingerprint=fingerprint.as_json(),
         calibration=None if calibration is None else _in_short(calibration),
     )

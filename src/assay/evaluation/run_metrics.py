@@ -130,16 +130,16 @@ def memory_metrics(dataset: Dataset) -> Iterator[str]:
 
 def channel_metrics(dataset: Dataset) -> str:
     """What channels, fusion and expansion do; how results spread over folders, where there are several."""
-    each = [f"{name}(channel={one})@5" for name in SHARES for one in Channel]
-    spread = ["ils@5"] if len({one.folder for one in dataset.documents}) > 1 else []
+    each = [f"{name}(channel={channel})@5" for name in SHARES for channel in Channel]
+    spread = ["ils@5"] if len({document.folder for document in dataset.documents}) > 1 else []
     return ",".join([*each, OF_FUSION, *spread])
 
 
 def leading_tier(case: Case, dataset: Dataset) -> str:
     """The most important tier among what is relevant to a case; empty where nothing is, or where tiers are not used."""
-    if all(one.tier is Tier.NORMAL for one in dataset.documents):
+    if all(document.tier is Tier.NORMAL for document in dataset.documents):
         return ""
-    tiers = {dataset.by_id[one].tier for one in relevant_to(case, dataset) if one in dataset.by_id}
+    tiers = {dataset.by_id[document].tier for document in relevant_to(case, dataset) if document in dataset.by_id}
     return next((tier.value for tier in Tier if tier in tiers), "")
 
 

@@ -147,7 +147,7 @@ def _searched(dataset: Dataset, cases: Sequence[Case]) -> tuple[Document, ...]:
         return dataset.documents
     named = {name for case in cases for name in case.labels}
     paths = {support.rel_path for case in cases if case.anchors for support in case.anchors.supports}
-    return tuple(one for one in dataset.documents if one.id in named or one.rel_path in paths)
+    return tuple(document for document in dataset.documents if document.id in named or document.rel_path in paths)
 
 
 def copy_caveats(results: Sequence[CaseResult], units: Mapping[str, Mapping[str, str]]) -> Iterator[Caveat]:
@@ -210,7 +210,7 @@ def score_run(
     scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
     columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
-    runs = [_as_run(one) for one in cases]
+    runs = [_as_run(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
     aggregates = {spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()}
@@ -240,9 +240,13 @@ def score_run(
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
     """Of what was found and what it was worth, whatever the time it took and the order it came in."""
     found = sorted(
-        [one.case_id, one.repeat, one.status.value, list(one.retrieved.ids) if one.retrieved else None] for one in cases
+        [case.case_id, case.repeat, case.status.value, list(case.retrieved.ids) if case.retrieved else None]
+        for case in cases
     )
-    values = {str(spec): {case: [one.kind.value, one.value] for case, one in of.items()} for spec, of in scores.items()}
+    values = {
+        str(spec): {case: [outcome.kind.value, outcome.value] for case, outcome in of.items()}
+        for spec, of in scores.items()
+    }
     return content_hash([found, values])
 
 
@@ -286,7 +290,7 @@ class _Sheet:
 
     @property
     def _answers(self) -> bool:
-        return any(one.retrieved is not None and one.retrieved.answer is not None for one in self.cases)
+        return any(case.retrieved is not None and case.retrieved.answer is not None for case in self.cases)
 
     @cached_property
     def copied(self) -> dict[str, dict[str, str]]:
@@ -307,8 +311,8 @@ class _Sheet:
     @cached_property
     def by_repeat(self) -> list[dict[str, CaseResult]]:
         parts: list[dict[str, CaseResult]] = [{} for _ in range(self.manifest.repeats)]
-        for one in self.placed:
-            parts[one.repeat][one.case_id] = one
+        for result in self.placed:
+            parts[result.repeat][result.case_id] = result
         return parts
 
     @property
@@ -346,7 +350,9 @@ class _Sheet:
 
     def came_back(self, spec: MetricSpec, repeat: int) -> list[CaseView]:
         """The cases of one repeat for which the system gave something."""
-        given = {case: one.retrieved for case, one in self.by_repeat[repeat].items() if one.retrieved is not None}
+        given = {
+            case: result.retrieved for case, result in self.by_repeat[repeat].items() if result.retrieved is not None
+        }
         return [CaseView(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
 
     def aggregated(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
@@ -368,13 +374,13 @@ class _Sheet:
         return (
             repeats[0]
             if len(repeats) == 1
-            else {case.id: _mean([one[case.id] for one in repeats]) for case in self.asked}
+            else {case.id: _mean([repeat[case.id] for repeat in repeats]) for case in self.asked}
         )
 
     def noise(self, spec: MetricSpec) -> dict[str, float]:
         """The standard deviation of each case over its repeats, where two or more were scored."""
-        values = {case.id: [one[case.id].value for one in self._repeated[spec]] for case in self.asked}
-        known = {case: [one for one in of if one is not None] for case, of in values.items()}
+        values = {case.id: [outcomes[case.id].value for outcomes in self._repeated[spec]] for case in self.asked}
+        known = {case: [value for value in of if value is not None] for case, of in values.items()}
         return {case: plain_statistics.stdev(of) for case, of in known.items() if len(of) > 1}
 
 
@@ -402,20 +408,20 @@ def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[st
     """A case without an answer says so where it has no value; where it has grades all the same, they count."""
     found = {topic: column.outcome(place) for place, topic in enumerate(topics)}
     return {
-        topic: outcomes.not_applicable(NO_ANSWER) if one.value is None and topic in unanswerable else one
-        for topic, one in found.items()
+        topic: outcomes.not_applicable(NO_ANSWER) if outcome.value is None and topic in unanswerable else outcome
+        for topic, outcome in found.items()
     }
 
 
-def _untried(one: CaseResult) -> Outcome | None:
+def _untried(result: CaseResult) -> Outcome | None:
     """Why a case has no value, whatever the metric; None when the system gave something."""
-    if one.status is CaseStatus.SKIPPED:
+    if result.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")
-    return outcomes.system_failed(one.error or str(one.status)) if one.retrieved is None else None
+    return outcomes.system_failed(result.error or str(result.status)) if result.retrieved is None else None
 
 
 def _mean(repeats: Sequence[Outcome]) -> Outcome:
-    values = [one.value for one in repeats if one.value is not None]
+    values = [repeat.value for repeat in repeats if repeat.value is not None]
     return Outcome.scored(plain_statistics.fmean(values)) if values else repeats[0]
 
 
@@ -430,28 +436,28 @@ def _breakdowns(
             continue
         parts = found.setdefault(label, {})
         for spec, column in columns.items():
-            for value, one in breakdown(column, given, sheet.instrument).items():
-                parts.setdefault(value, {})[spec] = one
+            for value, part in breakdown(column, given, sheet.instrument).items():
+                parts.setdefault(value, {})[spec] = part
     return found
 
 
-def _as_run(one: CaseResult) -> CaseRun:
-    stages = {} if one.retrieved is None else one.retrieved.stages
-    return CaseRun(status=one.status, total_ms=one.total_ms, stages=stages)
+def _as_run(result: CaseResult) -> CaseRun:
+    stages = {} if result.retrieved is None else result.retrieved.stages
+    return CaseRun(status=result.status, total_ms=result.total_ms, stages=stages)
 
 
 def _refuse_strangers(sheet: _Sheet) -> None:
     """Nothing at all was returned, or no id of it is one of the dataset's: 0 would be a lie."""
     found = [result.retrieved for result in sheet.cases if result.retrieved is not None]
-    if found and not any(one.ids or one.passages or one.answer for one in found):
+    if found and not any(result.ids or result.passages or result.answer for result in found):
         raise NothingMeasured(
             f"{sheet.manifest.name} returned nothing for any case of {sheet.dataset.name}",
             remedy="Ask it by hand first; of a run file, compare its topics with the ids of the cases.",
         )
-    given = [one for result in found for one in result.ids]
-    judged = {one.document_id for case in sheet.asked for one in case.grades}
+    given = [identifier for result in found for identifier in result.ids]
+    judged = {grade.document_id for case in sheet.asked for grade in case.grades}
     known = judged | sheet.dataset.by_id.keys()
-    if given and judged and not any(one in known for one in given):
+    if given and judged and not any(identifier in known for identifier in given):
         raise NothingMeasured(
             f"no document that {sheet.manifest.name} returned is one of {sheet.dataset.name}",
             remedy=f"It returned {given[0]!r}, the dataset has {min(judged)!r}: make their ids the same.",
@@ -462,7 +468,7 @@ def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> No
     """Too many results could not be placed, and no grades say anything in their place."""
     anchored = any(spec.name in OF_PASSAGES for spec in scores)
     graded = (per_case for spec, per_case in scores.items() if spec.is_ranking)
-    if anchored and not any(one.value is not None for per_case in graded for one in per_case.values()):
+    if anchored and not any(outcome.value is not None for per_case in graded for outcome in per_case.values()):
         refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, find_unplaced(sheet.placed, scores))
 
 

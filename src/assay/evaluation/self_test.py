@@ -118,11 +118,11 @@ class SelfTest:
             f"{_percent(self.rate)}; {self.undecided} inconclusive."
         )
         by_rule = [
-            f"  {one.rule}: {one.alarms} false alarms, {_percent(one.rate)}; {one.undecided} inconclusive."
-            for one in self.rules
+            f"  {rule.rule}: {rule.alarms} false alarms, {_percent(rule.rate)}; {rule.undecided} inconclusive."
+            for rule in self.rules
         ]
         left_out = [f"Left out, since both runs fail it by themselves: {rule}." for rule in self.left_out]
-        return [alarms, *by_rule, *left_out, *(_sight(one) for one in self.sights)]
+        return [alarms, *by_rule, *left_out, *(_sight(sight) for sight in self.sights)]
 
 
 def _percent(rate: Interval) -> str:
@@ -130,16 +130,18 @@ def _percent(rate: Interval) -> str:
     return f"{rate.estimate * 100:.1f} % [{low * 100:.1f}, {high * 100:.1f}]"
 
 
-def self_test(one: Reading, other: Reading, *, replays: int = REPLAYS, options: GateOptions | None = None) -> SelfTest:
+def self_test(
+    reading: Reading, other: Reading, *, replays: int = REPLAYS, options: GateOptions | None = None
+) -> SelfTest:
     """Replay the whole gate over two readings with the sides of each case drawn at random."""
     options = options or GateOptions()
-    metrics = comparable_metrics(one, other)
+    metrics = comparable_metrics(reading, other)
     deciding = _deciding(metrics, options)
-    _refuse_twins(one, other, deciding)
+    _refuse_twins(reading, other, deciding)
     rng = np.random.default_rng(options.seed)
-    changes = metric_changes({metric: paired(one, other, metric) for metric in deciding}, rng=rng)
-    standing = _failing(one, options) & _failing(other, options)
-    verdicts = [_replay(one, other, metrics, options, rng) for _ in range(replays)]
+    changes = metric_changes({metric: paired(reading, other, metric) for metric in deciding}, rng=rng)
+    standing = _failing(reading, options) & _failing(other, options)
+    verdicts = [_replay(reading, other, metrics, options, rng) for _ in range(replays)]
     found = [_statuses(verdict, standing) for verdict in verdicts]
     alarms = sum(Status.FAIL in of.values() for of in found)
     return SelfTest(
@@ -150,7 +152,7 @@ def self_test(one: Reading, other: Reading, *, replays: int = REPLAYS, options: 
         rules=_by_rule(found),
         left_out=tuple(sorted(standing)),
         sights=tuple(_sight_of(metric, change) for metric, change in changes.items()),
-        between=(one.name, other.name),
+        between=(reading.name, other.name),
     )
 
 
@@ -166,15 +168,15 @@ def _failing(reading: Reading, options: GateOptions) -> set[str]:
 
 
 def _replay(
-    one: Reading, other: Reading, metrics: Sequence[str], options: GateOptions, rng: np.random.Generator
+    reading: Reading, other: Reading, metrics: Sequence[str], options: GateOptions, rng: np.random.Generator
 ) -> Verdict:
     """One gate in which nothing changed."""
-    cluster_of = {**one.clusters, **other.clusters}
-    labels = {case: cluster_of.get(case, f"case {case}") for case in one.cases if case in other.statuses}
+    cluster_of = {**reading.clusters, **other.clusters}
+    labels = {case: cluster_of.get(case, f"case {case}") for case in reading.cases if case in other.statuses}
     units = sorted(set(labels.values()))
     coins = dict(zip(units, rng.random(len(units)) < 0.5, strict=True))
     swapped = {case for case, label in labels.items() if coins[label]}
-    before, after = _swap(one, other, swapped), _swap(other, one, swapped)
+    before, after = _swap(reading, other, swapped), _swap(other, reading, swapped)
     compared = Compared(
         control=before,
         treatment=after,
@@ -238,11 +240,11 @@ def _by_rule(found: Sequence[Mapping[str, Status]]) -> tuple[RuleAlarms, ...]:
     )
 
 
-def _refuse_twins(one: Reading, other: Reading, metrics: Sequence[str]) -> None:
-    pairs = [paired(one, other, metric) for metric in metrics]
+def _refuse_twins(reading: Reading, other: Reading, metrics: Sequence[str]) -> None:
+    pairs = [paired(reading, other, metric) for metric in metrics]
     if all(np.array_equal(np.asarray(pair.control), np.asarray(pair.treatment)) for pair in pairs):
         raise NothingMeasured(
-            f"{one.name} and {other.name} do not differ in a single case: replays of them show nothing",
+            f"{reading.name} and {other.name} do not differ in a single case: replays of them show nothing",
             remedy="Give runs of two configurations that answer differently, or repeats of a system that varies.",
         )
 
@@ -252,10 +254,9 @@ def _sight_of(metric: str, change: MetricChange) -> Sight:
     return Sight(metric=metric, mean=change.before or 0.0, smallest=seen.minimum_detectable_effect, cases=seen.n)
 
 
-def _sight(one: Sight) -> str:
-    if one.smallest is None:
-        return f"{one.metric}: the two never differ, so nothing is known of what can be seen."
-    share = "" if one.share is None else f" ({one.share * 100:.1f} % of {one.mean:.2f})"
-    return (
-        f"{one.metric}: this set cannot see less than {one.smallest:.3f}{share} with {one.cases} cases and 80 % power."
-    )
+def _sight(sight: Sight) -> str:
+    if sight.smallest is None:
+        return f"{sight.metric}: the two never differ, so nothing is known of what can be seen."
+    part = "" if sight.share is None else f" ({sight.share * 100:.1f} % of {sight.mean:.2f})"
+    seen = f"this set cannot see less than {sight.smallest:.3f}{part}"
+    return f"{sight.metric}: {seen} with {sight.cases} cases and 80 % power."

@@ -123,10 +123,10 @@ class Ground:
 
     def quality(self, searched: Sequence[Searched]) -> NDArray[np.float64]:
         """nDCG@10 of each search minus that of its control; 0 where nothing could be found."""
-        qrels = {str(place): self.grades[one.case_id] for place, one in enumerate(searched)}
+        qrels = {str(place): self.grades[search.case_id] for place, search in enumerate(searched)}
         measured = [
             measure_mappings(qrels, {str(place): _scored(ids) for place, ids in enumerate(lists)}, [NDCG])
-            for lists in ([one.shown for one in searched], [one.control for one in searched])
+            for lists in ([search.shown for search in searched], [search.control for search in searched])
         ]
         now, control = (found.scores[NDCG] for found in measured)
         return np.where(now.scored, now.values - control.values, 0.0)
@@ -207,7 +207,7 @@ class Trial(NamedTuple):
 
     def _change(self, lost: NDArray[np.float64], places: Sequence[int]) -> list[float]:
         now, control = (self.ground.exposure(lists) for lists in _both([self.searched[place] for place in places]))
-        return [*(one - other for one, other in zip(now, control, strict=True)), float(lost[places].mean())]
+        return [*(value - other for value, other in zip(now, control, strict=True)), float(lost[places].mean())]
 
 
 def drifts(trials: Sequence[Trial], rng: np.random.Generator) -> list[Drift]:
@@ -241,19 +241,19 @@ def _drawn(trials: Sequence[Trial], rng: np.random.Generator) -> NDArray[np.floa
 def _draws(searched: Sequence[Searched], rng: np.random.Generator) -> Iterator[list[int]]:
     """The places of the searches of as many questions as there are, drawn again and again."""
     asked: dict[str, list[int]] = {}
-    for place, one in enumerate(searched):
-        asked.setdefault(one.case_id, []).append(place)
+    for place, search in enumerate(searched):
+        asked.setdefault(search.case_id, []).append(place)
     places = list(asked.values())
     for _ in range(RESAMPLES):
         yield [place for drawn in rng.integers(len(places), size=len(places)) for place in places[drawn]]
 
 
 def _both(searched: Sequence[Searched]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    return [one.shown for one in searched], [one.control for one in searched]
+    return [search.shown for search in searched], [search.control for search in searched]
 
 
 def _scored(ids: Sequence[str]) -> dict[str, float]:
-    return {one: 1.0 / rank for rank, one in enumerate(ids, start=1)}
+    return {identifier: 1.0 / rank for rank, identifier in enumerate(ids, start=1)}
 
 
 # --- Rounds: one simulated day each ---
@@ -350,7 +350,7 @@ class Judged:
     def verdict(self) -> Verdict:
         """The worst of all numbers."""
         found = {self.verdict_of(drift) for drift in self.drifts}
-        return next(one for one in (Verdict.GROWN, Verdict.UNCLEAR, Verdict.HELD) if one in found)
+        return next(verdict for verdict in (Verdict.GROWN, Verdict.UNCLEAR, Verdict.HELD) if verdict in found)
 
     def verdict_of(self, drift: Drift) -> Verdict:
         """Return what is known of one number; nothing, where nothing was learned that could have moved it."""
@@ -427,7 +427,7 @@ class _Simulation:
             told.append(of_round(number, searched[-1], ground, terms=self._learn(number, searched[-1])))
             if on_round is not None:
                 on_round(told[-1])
-        last = [one for some in searched[-(self._options.rounds // LAST) :] for one in some]
+        last = [search for some in searched[-(self._options.rounds // LAST) :] for search in some]
         simulated = Simulated(
             seed=self._options.seed,
             rounds=tuple(told),
@@ -444,7 +444,7 @@ class _Simulation:
         """The questions of one round."""
         weights = np.arange(1, len(self._cases) + 1, dtype=np.float64) ** -POPULARITY
         drawn = self._rng.choice(len(self._cases), size=self._options.searches, p=weights / weights.sum())
-        return enumerate(self._cases[one] for one in drawn.tolist())
+        return enumerate(self._cases[number] for number in drawn.tolist())
 
     def _shown(self, case: Case, scope: Scope, session: str | None) -> tuple[str, ...]:
         """What a search gives; outside a session it is an evaluation, and leaves no trace."""
@@ -464,7 +464,9 @@ class _Simulation:
             stale=stale,
             favoured=most_shown(list(control.values())),
             grades={
-                case.id: {memory_of[one]: grade for one, grade in case.labels.items() if one in memory_of}
+                case.id: {
+                    memory_of[document]: grade for document, grade in case.labels.items() if document in memory_of
+                }
                 for case in self._cases
             },
         )
@@ -474,7 +476,11 @@ class _Simulation:
         place = self._place
         scope = place.scope(int(self._rng.integers(self._options.users)))
         shown = self._shown(case, scope, session)
-        grades = {one: case.labels.get(place.document_of[one], 0) for one in shown if one in place.document_of}
+        grades = {
+            identifier: case.labels.get(place.document_of[identifier], 0)
+            for identifier in shown
+            if identifier in place.document_of
+        }
         for deed in deeds(shown, grades, self._level, self._options.habits, self._rng):
             place.learning.observe(scope, Observation(session_id=session, memory_id=deed.memory_id))
             self._tally.reads += 1
@@ -519,7 +525,7 @@ class _Simulation:
 
 def _cases(dataset: Dataset, rng: np.random.Generator) -> list[Case]:
     """The questions with something to find, the most popular first."""
-    usable = [one for one in dataset.cases if any(grade >= dataset.relevance_level for grade in one.labels.values())]
+    usable = [case for case in dataset.cases if any(grade >= dataset.relevance_level for grade in case.labels.values())]
     if not usable or not dataset.documents:
         raise NothingMeasured(
             f"{dataset.name} has no question with a relevant document to find",
@@ -531,7 +537,7 @@ def _cases(dataset: Dataset, rng: np.random.Generator) -> list[Case]:
 def _into_full_text(place: Place) -> None:
     """What the fourth safeguard forbids: learned words among the triggers that full text holds."""
     with place.store.writing(place.scope()) as work:
-        for memory_id in {one.memory_id for one in work.learned_terms.of(states=(TermState.APPLIED,))}:
+        for memory_id in {term.memory_id for term in work.learned_terms.of(states=(TermState.APPLIED,))}:
             memory = work.memories.get(memory_id)
             triggers = tuple(dict.fromkeys((*memory.triggers, *memory.learned_triggers)))
             if triggers != memory.triggers:

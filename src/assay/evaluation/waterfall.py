@@ -109,7 +109,7 @@ class Fate:
     def came_past(self, step: Step) -> bool | None:
         """Whether it passed a step and all before it; None: not known."""
         way = list(Step)
-        until = {self.passed.get(one) for one in way[: way.index(step) + 1]}
+        until = {self.passed.get(earlier) for earlier in way[: way.index(step) + 1]}
         if self.failed or False in until:
             return False
         return None if None in until else True
@@ -134,21 +134,21 @@ class Waterfall:
     @property
     def lost(self) -> dict[Stage, int]:
         """How many items ended at each stage, the order of the way; `reached` is not among them."""
-        found = Counter(one.stage for one in self.fates)
+        found = Counter(fate.stage for fate in self.fates)
         return {stage: found[stage] for stage in Stage if stage is not Stage.REACHED and found[stage]}
 
     @property
     def missed(self) -> tuple[Fate, ...]:
         """The items that were not shown within k."""
-        return tuple(one for one in self.fates if not one.found)
+        return tuple(fate for fate in self.fates if not fate.found)
 
     def reached(self, step: Step) -> int:
         """How many items certainly passed a step and all before it."""
-        return sum(1 for one in self.fates if one.came_past(step) is True)
+        return sum(1 for fate in self.fates if fate.came_past(step) is True)
 
     def doubtful(self, step: Step) -> int:
         """How many items may have come past a step or may not."""
-        return sum(1 for one in self.fates if one.came_past(step) is None)
+        return sum(1 for fate in self.fates if fate.came_past(step) is None)
 
 
 def waterfall(
@@ -158,13 +158,15 @@ def waterfall(
 
     `right` says of a case whether its answer was judged right; what it does not name is not known.
     """
-    first = place_results(dataset, [one for one in results if one.repeat == 0])
-    cases = {one.id: one for one in dataset.cases}
-    known = [(cases[one.case_id], one) for one in first if one.case_id in cases]
-    tried = [(case, one) for case, one in known if one.status is not CaseStatus.SKIPPED]
-    fates = [fate for case, one in tried for fate in trace(dataset, case, one, k=k, right=(right or {}).get(case.id))]
-    answered = any(one.retrieved is not None and one.retrieved.answer is not None for one in first)
-    untried = sum(len(gold_of(dataset, case)) for case, one in known if one.status is CaseStatus.SKIPPED)
+    first = place_results(dataset, [result for result in results if result.repeat == 0])
+    cases = {case.id: case for case in dataset.cases}
+    known = [(cases[result.case_id], result) for result in first if result.case_id in cases]
+    tried = [(case, result) for case, result in known if result.status is not CaseStatus.SKIPPED]
+    fates = [
+        fate for case, result in tried for fate in trace(dataset, case, result, k=k, right=(right or {}).get(case.id))
+    ]
+    answered = any(result.retrieved is not None and result.retrieved.answer is not None for result in first)
+    untried = sum(len(gold_of(dataset, case)) for case, result in known if result.status is CaseStatus.SKIPPED)
     return Waterfall(k=k, fates=tuple(fates), untried=untried, steps=tuple(Step) if answered else RETRIEVAL)
 
 
@@ -186,7 +188,7 @@ class Gold:
 def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
     """What a case needs: its gold supports, else the documents graded relevant, best first."""
     if case.anchors is not None:
-        return tuple(_anchored(dataset, one) for one in case.anchors.supports) if case.answerable else ()
+        return tuple(_anchored(dataset, support) for support in case.anchors.supports) if case.answerable else ()
     relevant = [(grade, name) for name, grade in case.labels.items() if grade >= dataset.relevance_level]
     units = copy_units(case, copies_in(dataset))
     return tuple(
@@ -195,9 +197,9 @@ def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
             document_id=name,
             grade=grade,
             rel_path=_path_of(dataset, name),
-            copies=tuple(one for one, unit in units.items() if one != name and unit == units.get(name)),
+            copies=tuple(document for document, unit in units.items() if document != name and unit == units.get(name)),
         )
-        for grade, name in sorted(relevant, key=lambda one: (-one[0], one[1]))
+        for grade, name in sorted(relevant, key=lambda item: (-item[0], item[1]))
     )
 
 
@@ -207,7 +209,7 @@ def _path_of(dataset: Dataset, name: str) -> str:
 
 def _anchored(dataset: Dataset, support: GoldSupport) -> Gold:
     place = support.rel_path + (SEPARATOR + support.heading_path if support.heading_path else "")
-    holder = next((one.id for one in dataset.documents if one.rel_path == support.rel_path), None)
+    holder = next((document.id for document in dataset.documents if document.rel_path == support.rel_path), None)
     return Gold(name=place, document_id=holder, support=support)
 
 
@@ -243,7 +245,7 @@ def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | N
 def _rank(gold: Gold, retrieved: Retrieved) -> int | None:
     support = gold.support
     if support is None:
-        ranks = (_place(one, retrieved.ids) for one in (gold.document_id, *gold.copies))
+        ranks = (_place(copy, retrieved.ids) for copy in (gold.document_id, *gold.copies))
         return min((rank for rank in ranks if rank is not None), default=None)
     hits = (rank for rank, chunk in enumerate(retrieved.passages, start=1) if matches(chunk, support))
     return next(hits, None)
@@ -281,7 +283,7 @@ def _in_the_answer(gold: Gold, retrieved: Retrieved, right: bool | None) -> dict
     answer = retrieved.answer
     if answer is None:
         return {}
-    return {Step.CITED: any(_is_of(one, gold) for one in answer.references), Step.RIGHT: right}
+    return {Step.CITED: any(_is_of(reference, gold) for reference in answer.references), Step.RIGHT: right}
 
 
 def _is_of(reference: RetrievedChunk, gold: Gold) -> bool:

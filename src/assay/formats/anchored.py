@@ -125,28 +125,28 @@ def case(value: Any) -> Case:
     return Case(**given)
 
 
-def case_fields(one: Case) -> dict[str, Any]:
+def case_fields(given: Case) -> dict[str, Any]:
     """A case as the object of one line."""
-    if one.anchors is None:
+    if given.anchors is None:
         raise BadValue(
-            f"case {one.id!r} has grades and no anchors", remedy="Export it as golden, BEIR or TREC instead."
+            f"case {given.id!r} has grades and no anchors", remedy="Export it as golden, BEIR or TREC instead."
         )
     optional = {
-        "category": one.category,
-        "difficulty": one.difficulty,
-        "tags": list(one.tags),
-        "vault": one.vault,
-        "folder_mode": None if one.folder_mode is FolderMode.OFF else one.folder_mode.value,
-        "intent": one.intent and one.intent.value,
-        "history": turn_fields(one.history),
-        "rubric": list(one.rubric),
+        "category": given.category,
+        "difficulty": given.difficulty,
+        "tags": list(given.tags),
+        "vault": given.vault,
+        "folder_mode": None if given.folder_mode is FolderMode.OFF else given.folder_mode.value,
+        "intent": given.intent and given.intent.value,
+        "history": turn_fields(given.history),
+        "rubric": list(given.rubric),
     }
     return {
-        "id": one.id,
-        "question": one.query,
-        "answerable": one.answerable,
-        **anchor_fields(one.anchors),
-        **({} if one.reference_answer is None else {"reference_answer": one.reference_answer}),
+        "id": given.id,
+        "question": given.query,
+        "answerable": given.answerable,
+        **anchor_fields(given.anchors),
+        **({} if given.reference_answer is None else {"reference_answer": given.reference_answer}),
         **{key: value for key, value in optional.items() if value},
     }
 

@@ -40,7 +40,7 @@ _SPEAKER, _TEXT = ("speaker", "role", "type"), ("text", "content")
 
 def turns(value: Any, what: str) -> tuple[Turn, ...]:
     """Every turn of a list; whatever else a chat log says of a turn is not kept."""
-    return a_list([] if value is None else value, what, lambda one: _turn(one, what))
+    return a_list([] if value is None else value, what, lambda item: _turn(item, what))
 
 
 def turn_fields(history: tuple[Turn, ...]) -> list[dict[str, str]]:
@@ -107,13 +107,13 @@ def _support(value: Any) -> GoldSupport:
     return GoldSupport(**found)
 
 
-def _support_fields(one: GoldSupport) -> dict[str, Any]:
+def _support_fields(gold_support: GoldSupport) -> dict[str, Any]:
     optional = {
-        "heading_path": one.heading_path,
-        "snippets": list(one.snippets),
-        "dated": one.dated and one.dated.isoformat(),
+        "heading_path": gold_support.heading_path,
+        "snippets": list(gold_support.snippets),
+        "dated": gold_support.dated and gold_support.dated.isoformat(),
     }
-    return {"rel_path": one.rel_path, **{key: value for key, value in optional.items() if value}}
+    return {"rel_path": gold_support.rel_path, **{key: value for key, value in optional.items() if value}}
 
 
 def _groups(value: Any, what: str) -> tuple[tuple[int, ...], ...]:
@@ -146,17 +146,17 @@ def read_case_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def case_said(one: Case) -> dict[str, Any]:
+def case_said(case: Case) -> dict[str, Any]:
     """The metadata that `read_case_fields` reads the same fields from."""
     optional = {
-        "category": one.category,
-        "difficulty": one.difficulty,
-        "tags": list(one.tags),
-        "history": turn_fields(one.history),
-        "rubric": list(one.rubric),
+        "category": case.category,
+        "difficulty": case.difficulty,
+        "tags": list(case.tags),
+        "history": turn_fields(case.history),
+        "rubric": list(case.rubric),
     }
-    answer = {} if one.reference_answer is None else {"reference_answer": one.reference_answer}
-    answerable = {} if one.answerable else {"answerable": False}
+    answer = {} if case.reference_answer is None else {"reference_answer": case.reference_answer}
+    answerable = {} if case.answerable else {"answerable": False}
     return {**answer, **answerable, **{key: value for key, value in optional.items() if value}}
 
 

@@ -64,35 +64,37 @@ def entity(value: Any, *, folder: Path) -> Document:
     return Document(id=ident, text=text, metadata=metadata, **given)
 
 
-def entity_fields(one: Document, *, text: bool = True) -> dict[str, Any]:
+def entity_fields(document: Document, *, text: bool = True) -> dict[str, Any]:
     """A document as its object; what is at its default is left out."""
-    said = _format_in(one.metadata)
+    said = _format_in(document.metadata)
     optional = {
-        "format": None if said is one.format or (said is None and one.format is Format.MARKDOWN) else one.format.value,
-        "rel_path": one.rel_path,
-        "folder": one.folder,
-        "tier": None if one.tier is Tier.NORMAL else one.tier.value,
-        "triggers": list(one.triggers),
-        "dated": one.dated and one.dated.isoformat(),
-        "metadata": dict(one.metadata),
-        "tags": list(one.tags),
+        "format": None
+        if said is document.format or (said is None and document.format is Format.MARKDOWN)
+        else document.format.value,
+        "rel_path": document.rel_path,
+        "folder": document.folder,
+        "tier": None if document.tier is Tier.NORMAL else document.tier.value,
+        "triggers": list(document.triggers),
+        "dated": document.dated and document.dated.isoformat(),
+        "metadata": dict(document.metadata),
+        "tags": list(document.tags),
     }
     return {
-        "entity_id": one.id,
-        "entity_type": one.entity_type,
-        "title": one.title,
-        **({"content": one.text} if text else {}),
+        "entity_id": document.id,
+        "entity_type": document.entity_type,
+        "title": document.title,
+        **({"content": document.text} if text else {}),
         **{key: value for key, value in optional.items() if value},
     }
 
 
-def name_file(one: Document, taken: set[str]) -> str:
+def name_file(document: Document, taken: set[str]) -> str:
     """A file name for a document's text that no other has, also where case does not count."""
-    plain = _UNSAFE.sub("_", one.id).strip(".")[:80]
-    if plain != one.id or plain.lower() in taken:
-        plain = f"{plain}-{hashlib.sha256(one.id.encode()).hexdigest()[:12]}"
+    plain = _UNSAFE.sub("_", document.id).strip(".")[:80]
+    if plain != document.id or plain.lower() in taken:
+        plain = f"{plain}-{hashlib.sha256(document.id.encode()).hexdigest()[:12]}"
     taken.add(plain.lower())
-    return plain + SUFFIXES[one.format]
+    return plain + SUFFIXES[document.format]
 
 
 def read_content(path: Path) -> str:
@@ -166,30 +168,30 @@ def query(value: Any, *, level: int) -> Case:
     return Case(**given)
 
 
-def query_fields(one: Case, level: int) -> dict[str, Any]:
+def query_fields(case: Case, level: int) -> dict[str, Any]:
     """A case as its object; what is at its default is left out."""
     optional = {
-        "category": one.category,
-        "difficulty": one.difficulty,
-        "tags": list(one.tags),
-        "vault": one.vault,
-        "intent": one.intent and one.intent.value,
-        "folder_mode": None if one.folder_mode is FolderMode.OFF else one.folder_mode.value,
-        "session": one.session and _session_fields(one.session),
-        "causal_chain": list(one.causal_chain),
-        "harvested_at": one.harvested_at and one.harvested_at.isoformat(),
-        "history": turn_fields(one.history),
-        "asked_at": one.asked_at and one.asked_at.isoformat(),
-        "rubric": list(one.rubric),
+        "category": case.category,
+        "difficulty": case.difficulty,
+        "tags": list(case.tags),
+        "vault": case.vault,
+        "intent": case.intent and case.intent.value,
+        "folder_mode": None if case.folder_mode is FolderMode.OFF else case.folder_mode.value,
+        "session": case.session and _session_fields(case.session),
+        "causal_chain": list(case.causal_chain),
+        "harvested_at": case.harvested_at and case.harvested_at.isoformat(),
+        "history": turn_fields(case.history),
+        "asked_at": case.asked_at and case.asked_at.isoformat(),
+        "rubric": list(case.rubric),
     }
     return {
-        "query_id": one.id,
-        "query_text": one.query,
-        "expected_results": _write_expected(one, level),
-        **({} if one.answerable else {"answerable": False}),
-        **({} if one.reference_answer is None else {"reference_answer": one.reference_answer}),
-        **anchor_fields(one.anchors),
-        **_class_fields(one.equivalence),
+        "query_id": case.id,
+        "query_text": case.query,
+        "expected_results": _write_expected(case, level),
+        **({} if case.answerable else {"answerable": False}),
+        **({} if case.reference_answer is None else {"reference_answer": case.reference_answer}),
+        **anchor_fields(case.anchors),
+        **_class_fields(case.equivalence),
         **{key: value for key, value in optional.items() if value not in (None, "", [])},
     }
 
@@ -213,10 +215,10 @@ def _read_expected(value: Any, level: int) -> dict[str, Any]:
     return {**found, "grades": grades, "declared_relevant": None if settled else declared}
 
 
-def _write_expected(one: Case, level: int) -> dict[str, Any]:
-    relevant = _relevant(one.grades, level) if one.declared_relevant is None else list(one.declared_relevant)
-    top = {} if one.top_chunk is None else {"top_1_chunk": one.top_chunk}
-    return {"relevant_entities": relevant, **top, **_grade_fields(one.grades)}
+def _write_expected(case: Case, level: int) -> dict[str, Any]:
+    relevant = _relevant(case.grades, level) if case.declared_relevant is None else list(case.declared_relevant)
+    top = {} if case.top_chunk is None else {"top_1_chunk": case.top_chunk}
+    return {"relevant_entities": relevant, **top, **_grade_fields(case.grades)}
 
 
 def _grade_fields(grades: tuple[Grade, ...]) -> dict[str, Any]:
@@ -246,21 +248,21 @@ def _judgment(value: Any) -> Grade:
     return Grade(**found)
 
 
-def _judgment_fields(one: Grade) -> dict[str, Any]:
+def _judgment_fields(grade: Grade) -> dict[str, Any]:
     optional = {
-        "source": None if one.source is JudgmentSource.MANUAL else one.source.value,
-        "annotator": one.annotator or None,
-        "confidence": None if one.confidence == 1.0 else one.confidence,
-        "channels": list(one.channels) or None,
+        "source": None if grade.source is JudgmentSource.MANUAL else grade.source.value,
+        "annotator": grade.annotator or None,
+        "confidence": None if grade.confidence == 1.0 else grade.confidence,
+        "channels": list(grade.channels) or None,
     }
     said = {key: value for key, value in optional.items() if value is not None}
-    return {"entity_id": one.document_id, "grade": one.grade, **said}
+    return {"entity_id": grade.document_id, "grade": grade.grade, **said}
 
 
 def _situation(keys: Keys) -> dict[str, Any]:
     session, classes = keys.take("session"), keys.take("equivalence")
     moments = {name: keys.take(name) for name in ("harvested_at", "asked_at")}
-    groups = None if classes is None else a_list(classes, "equivalence", lambda one: frozenset(texts(one, "a class")))
+    groups = None if classes is None else a_list(classes, "equivalence", lambda item: frozenset(texts(item, "a class")))
     return {
         "session": None if session is None else _session(session),
         "equivalence": None if groups is None else EquivalenceClasses(classes=groups),
@@ -283,8 +285,12 @@ def _session(value: Any) -> SessionContext:
     return SessionContext(**found)
 
 
-def _session_fields(one: SessionContext) -> dict[str, Any]:
-    return {"session_id": one.session_id, "working_memory": list(one.working_memory), "turn": one.turn}
+def _session_fields(session_context: SessionContext) -> dict[str, Any]:
+    return {
+        "session_id": session_context.session_id,
+        "working_memory": list(session_context.working_memory),
+        "turn": session_context.turn,
+    }
 
 
 # --- Reading and writing the file ---
@@ -402,7 +408,7 @@ def _header(found: dict[str, Placed], *, name: str) -> dict[str, Any]:
     if "floors" in plain:
         given["floors"] = an_object(plain["floors"], "floors")
     if "edges" in plain:
-        given["edges"] = a_list(plain["edges"], "edges", lambda one: _edge(one.value))
+        given["edges"] = a_list(plain["edges"], "edges", lambda item: _edge(item.value))
     return {"name": plain.get("name", name), **given, **_scale(plain.get("scale", {}))}
 
 
@@ -426,14 +432,14 @@ def _edge(value: Any) -> Edge:
     return Edge(**found)
 
 
-def _edge_fields(one: Edge) -> dict[str, Any]:
+def _edge_fields(edge: Edge) -> dict[str, Any]:
     return {
-        "source_id": one.source_id,
-        "target_id": one.target_id,
-        "kind": one.kind.value,
-        "created_at": one.created_at.isoformat(),
-        "strength": one.strength,
-        "evidence": one.evidence,
+        "source_id": edge.source_id,
+        "target_id": edge.target_id,
+        "kind": edge.kind.value,
+        "created_at": edge.created_at.isoformat(),
+        "strength": edge.strength,
+        "evidence": edge.evidence,
     }
 
 

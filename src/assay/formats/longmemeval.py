@@ -104,7 +104,7 @@ class _Sessions:
 def _case(value: Any, kept: _Sessions) -> Case:
     keys = Keys(value, "the question")
     ident, question = keys.need("question_id"), keys.need("question")
-    sessions = a_list(keys.need(HAYSTACK), HAYSTACK, lambda one: one)
+    sessions = a_list(keys.need(HAYSTACK), HAYSTACK, lambda item: item)
     ids = texts(keys.need("haystack_session_ids"), "haystack_session_ids")
     dates = texts(keys.take("haystack_dates") or [""] * len(ids), "haystack_dates")
     if not len(ids) == len(sessions) == len(dates):
@@ -133,7 +133,7 @@ def _case(value: Any, kept: _Sessions) -> Case:
 
 
 def _session(ident: str, date: str, turns: Any) -> Document:
-    said = a_list(turns, f"session {ident!r}", lambda one: an_object(one, "a turn"))
+    said = a_list(turns, f"session {ident!r}", lambda item: an_object(item, "a turn"))
     parts = [_turn_text(turn) for turn in said]
     ends = [_turn_end(turn, text) for turn, text in zip(said, parts, strict=True)]
     return Document(
@@ -163,18 +163,18 @@ def _moment(value: Any) -> datetime | None:
         return a_moment(value, "a date")
 
 
-def _question_fields(one: Case, dataset: Dataset) -> dict[str, Any]:
-    haystack = [document for document in dataset.documents if one.id in document.metadata.get("questions", [one.id])]
-    wanted = dataset.relevance_level if one.answerable else dataset.lowest_grade
-    gold = [ident for ident, grade in one.labels.items() if grade >= wanted]
+def _question_fields(case: Case, dataset: Dataset) -> dict[str, Any]:
+    haystack = [document for document in dataset.documents if case.id in document.metadata.get("questions", [case.id])]
+    wanted = dataset.relevance_level if case.answerable else dataset.lowest_grade
+    gold = [ident for ident, grade in case.labels.items() if grade >= wanted]
     named = {document.id: document.metadata.get("session_id", document.id) for document in haystack}
-    ident = one.id if one.answerable or one.id.endswith(ABSTAIN) else f"{one.id}{ABSTAIN}"
+    ident = case.id if case.answerable or case.id.endswith(ABSTAIN) else f"{case.id}{ABSTAIN}"
     return {
         "question_id": ident,
-        "question_type": one.category,
-        "question": one.query,
-        "answer": one.reference_answer,
-        **({} if one.asked_at is None else {"question_date": one.asked_at.strftime(_DATE)}),
+        "question_type": case.category,
+        "question": case.query,
+        "answer": case.reference_answer,
+        **({} if case.asked_at is None else {"question_date": case.asked_at.strftime(_DATE)}),
         "haystack_dates": ["" if session.dated is None else session.dated.strftime(_DATE) for session in haystack],
         "haystack_session_ids": [named[session.id] for session in haystack],
         HAYSTACK: [_turns_of(session) for session in haystack],

@@ -221,29 +221,29 @@ def _rubric_fields(rubric: tuple[str, ...]) -> dict[str, str]:
     return {f"{_UNNAMED}{place}": line for place, line in enumerate(rubric)}
 
 
-def _sample_fields(one: Case, dataset: Dataset) -> dict[str, Any]:
-    relevant = [ident for ident, grade in one.labels.items() if grade >= dataset.relevance_level]
+def _sample_fields(case: Case, dataset: Dataset) -> dict[str, Any]:
+    relevant = [ident for ident, grade in case.labels.items() if grade >= dataset.relevance_level]
     found = [dataset.by_id[ident] for ident in relevant if ident in dataset.by_id]
     optional = {
         "reference_contexts": [document.text for document in found],
         "reference_context_ids": [document.id for document in found],
-        "rubrics": _rubric_fields(one.rubric),
-        "category": one.category,
-        "difficulty": one.difficulty,
-        "tags": list(one.tags),
+        "rubrics": _rubric_fields(case.rubric),
+        "category": case.category,
+        "difficulty": case.difficulty,
+        "tags": list(case.tags),
     }
     return {
-        "case_id": one.id,
-        USER_INPUT: _messages(one) if one.history else one.query,
-        **({} if one.reference_answer is None else {"reference": one.reference_answer}),
-        **({} if one.answerable else {"answerable": False}),
+        "case_id": case.id,
+        USER_INPUT: _messages(case) if case.history else case.query,
+        **({} if case.reference_answer is None else {"reference": case.reference_answer}),
+        **({} if case.answerable else {"answerable": False}),
         **{key: value for key, value in optional.items() if value},
     }
 
 
-def _messages(one: Case) -> list[dict[str, str]]:
-    earlier = [{"type": "human" if turn.by_user else "ai", "content": turn.text} for turn in one.history]
-    return [*earlier, {"type": "human", "content": one.query}]
+def _messages(case: Case) -> list[dict[str, str]]:
+    earlier = [{"type": "human" if turn.by_user else "ai", "content": turn.text} for turn in case.history]
+    return [*earlier, {"type": "human", "content": case.query}]
 
 
 def _refuse_changed(place: Placed, found: list[Document], kept: Mapping[str, Document], refuse: Refuse) -> None:

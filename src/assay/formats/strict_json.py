@@ -82,7 +82,7 @@ def an_object(value: Any, what: str) -> dict[str, Any]:
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """A list of texts; the record checks each."""
-    return tuple(value) if isinstance(value, list) else a_list(value, what, lambda one: one)
+    return tuple(value) if isinstance(value, list) else a_list(value, what, lambda item: item)
 
 
 def a_moment(value: Any, what: str) -> datetime:

@@ -153,10 +153,10 @@ def _document(value: Any) -> Document:
     return Document(id=ident, text=text, title=title, metadata={**own, **metadata}, format=Format.TEXT)
 
 
-def document_fields(one: Document) -> dict[str, Any]:
+def document_fields(document: Document) -> dict[str, Any]:
     """A document as its line."""
-    more = {"metadata": dict(one.metadata)} if one.metadata else {}
-    return {"_id": one.id, "title": one.title, "text": one.text, **more}
+    more = {"metadata": dict(document.metadata)} if document.metadata else {}
+    return {"_id": document.id, "title": document.title, "text": document.text, **more}
 
 
 def cases_of(
@@ -179,10 +179,10 @@ def cases_of(
             yield one
 
 
-def query_fields(one: Case) -> dict[str, Any]:
+def query_fields(case: Case) -> dict[str, Any]:
     """A case as its line."""
-    metadata = case_said(one)
-    return {"_id": one.id, "text": one.query, **({"metadata": metadata} if metadata else {})}
+    metadata = case_said(case)
+    return {"_id": case.id, "text": case.query, **({"metadata": metadata} if metadata else {})}
 
 
 def _id(value: Any) -> Any:
@@ -190,14 +190,14 @@ def _id(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _first_of_its_id(place: Placed, one: Record | None, lines: dict[str, int], refuse: Refuse) -> Record | None:
-    if one is None:
+def _first_of_its_id(place: Placed, record: Record | None, lines: dict[str, int], refuse: Refuse) -> Record | None:
+    if record is None:
         return None
-    if one.id in lines:
-        refuse(place.refused(f"id {one.id!r} was given on line {lines[one.id]:,}", "Make ids unique."))
+    if record.id in lines:
+        refuse(place.refused(f"id {record.id!r} was given on line {lines[record.id]:,}", "Make ids unique."))
         return None
-    lines[one.id] = place.line
-    return one
+    lines[record.id] = place.line
+    return record
 
 
 def refuse_unknown(qrels: Path, grades: Grades, known: Iterable[str], *, whole: bool) -> None:

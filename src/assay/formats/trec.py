@@ -453,7 +453,7 @@ def write_trec_run(path: Path, run: Scores, tag: str) -> None:
 
 
 def _run_lines(topic: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:
-    for rank, (doc, score) in enumerate(sorted(scores.items(), key=lambda one: -one[1]), start=1):
+    for rank, (doc, score) in enumerate(sorted(scores.items(), key=lambda item: -item[1]), start=1):
         yield f"{_id(topic)} Q0 {_id(doc)} {rank} {float(score)!r} {_id(tag)}\n"
 
 

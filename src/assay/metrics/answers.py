@@ -168,7 +168,7 @@ def _cover(answered: Iterable[tuple[Outcome, float | None]]) -> RiskCoverage:
 def _curve(graded: list[_Graded]) -> tuple[RiskPoint, ...]:
     """Equal confidences have no order: each takes the mean error of its tie, as the average over all orders does."""
     errors: list[float] = []
-    for _, tied in groupby(sorted(graded, key=lambda one: -one.confidence), key=lambda one: one.confidence):
+    for _, tied in groupby(sorted(graded, key=lambda item: -item.confidence), key=lambda item: item.confidence):
         wrong = [1 - example.right for example in tied]
         errors += [math.fsum(wrong) / len(wrong)] * len(wrong)
     summed = enumerate(accumulate(errors), start=1)

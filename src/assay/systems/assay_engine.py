@@ -193,20 +193,20 @@ def _drafts(documents: Iterable[Document]) -> Iterator[Draft]:
             yield _draft(document)
 
 
-def _draft(one: Document) -> Draft:
+def _draft(document: Document) -> Draft:
     return Draft(
-        title=one.title.strip() or one.id,
-        body=one.text if one.text.strip() else one.title,
-        triggers=one.triggers,
-        tier=one.tier,
-        format=one.format,
-        folder=one.folder,
-        rel_path=one.rel_path,
-        entity_type=one.entity_type,
-        tags=one.tags,
-        metadata=one.metadata,
-        source_id=one.id,
-        valid_from=one.dated,
+        title=document.title.strip() or document.id,
+        body=document.text if document.text.strip() else document.title,
+        triggers=document.triggers,
+        tier=document.tier,
+        format=document.format,
+        folder=document.folder,
+        rel_path=document.rel_path,
+        entity_type=document.entity_type,
+        tags=document.tags,
+        metadata=document.metadata,
+        source_id=document.id,
+        valid_from=document.dated,
         written_with="assay run",
     )
 

@@ -154,16 +154,16 @@ class HttpService(System):
             raise BadValue(f"the reply has no list at {where}: {shape_of(results)}", remedy="Mend [response] results.")
         return results
 
-    def _result(self, one: Any, place: int) -> Any:
+    def _result(self, value: Any, place: int) -> Any:
         paths = self._described.response
         if not paths.get("id"):
-            return one
-        read = {name: at_path(one, paths[name], default=None) for name in _WITHIN if paths.get(name)}
+            return value
+        read = {name: at_path(value, paths[name], default=None) for name in _WITHIN if paths.get(name)}
         # An id that is missing is refused with the keys that are there; everything else may be.
-        read["id"] = at_path(one, paths["id"], what=f"result {place}")
+        read["id"] = at_path(value, paths["id"], what=f"result {place}")
         if read["id"] is None:
             raise BadValue(
-                f"result {place} has null at {paths['id']!r}; it has {shape_of(one)}",
+                f"result {place} has null at {paths['id']!r}; it has {shape_of(value)}",
                 remedy="Mend [response] id, or give every result an id.",
             )
         return read

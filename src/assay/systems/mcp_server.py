@@ -75,7 +75,7 @@ class McpServer(System):
                 ident = result["id"] if isinstance(result, Mapping) else result
                 found.setdefault(ident, result)
                 weights[ident] = weights.get(ident, 0.0) + 1.0 / len(results)
-        for ident in sorted(weights, key=lambda one: -weights[one])[:k]:
+        for ident in sorted(weights, key=lambda item: -weights[item])[:k]:
             one = found[ident]
             yield {**(one if isinstance(one, Mapping) else {"id": one}), "score": weights[ident]}
 
@@ -157,16 +157,16 @@ def _fill_server(
     return frozenset(document.id for document in dataset.documents)
 
 
-def _document_values(one: Document) -> dict[str, Any]:
+def _document_values(document: Document) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "title": one.title,
-        "text": one.text,
-        "entity_type": one.entity_type,
-        "rel_path": one.rel_path,
-        "folder": one.folder,
-        "tags": list(one.tags),
-        "date": "" if one.dated is None else one.dated.isoformat(),
+        "id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "entity_type": document.entity_type,
+        "rel_path": document.rel_path,
+        "folder": document.folder,
+        "tags": list(document.tags),
+        "date": "" if document.dated is None else document.dated.isoformat(),
     }
 
 
@@ -194,11 +194,11 @@ def _results(tool: str, reply: Any, paths: Mapping[str, str]) -> list[Any]:
     return [_result(result, paths, place) for place, result in enumerate(found, start=1)]
 
 
-def _result(one: Any, paths: Mapping[str, str], place: int) -> Any:
+def _result(result: Any, paths: Mapping[str, str], place: int) -> Any:
     if not paths.get("id"):
-        return one
-    read = {name: at_path(one, paths[name], default=None) for name in WITHIN if paths.get(name)}
-    read["id"] = at_path(one, paths["id"], what=f"result {place}")
+        return result
+    read = {name: at_path(result, paths[name], default=None) for name in WITHIN if paths.get(name)}
+    read["id"] = at_path(result, paths["id"], what=f"result {place}")
     return {name: _text_of(value) if name in ("text", "title") else value for name, value in read.items()}
 
 

@@ -191,26 +191,26 @@ def _order_notes(scores: list[float]) -> tuple[str, ...]:
     return ("the scores do not fall; the order given counts",) if rising else ()
 
 
-def _result(one: Any, place: int) -> _Result:
-    if isinstance(one, Mapping):
-        return _object(one, place)
-    if isinstance(one, (tuple, list)) and len(one) == 2:
-        return _Result(_id(one[0], place), _score(one[1], place), None)
-    return _Result(_id(one, place), None, None)
+def _result(value: Any, place: int) -> _Result:
+    if isinstance(value, Mapping):
+        return _object(value, place)
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return _Result(_id(value[0], place), _score(value[1], place), None)
+    return _Result(_id(value, place), None, None)
 
 
-def _object(one: Mapping[str, Any], place: int) -> _Result:
-    if one.get("id") is None:
-        what = "an 'id' that is null" if "id" in one else "no 'id'"
-        raise BadValue(f"result {place} has {_names(one)} and {what}", remedy="Give every result an id.")
-    score = one.get("score")
-    found = _id(one["id"], place)
-    return _Result(found, None if score is None else _score(score, place), _passage(one, found))
+def _object(result: Mapping[str, Any], place: int) -> _Result:
+    if result.get("id") is None:
+        what = "an 'id' that is null" if "id" in result else "no 'id'"
+        raise BadValue(f"result {place} has {_names(result)} and {what}", remedy="Give every result an id.")
+    score = result.get("score")
+    found = _id(result["id"], place)
+    return _Result(found, None if score is None else _score(score, place), _passage(result, found))
 
 
-def _passage(one: Mapping[str, Any], document: str) -> RetrievedChunk | None:
+def _passage(result: Mapping[str, Any], document: str) -> RetrievedChunk | None:
     """A passage where the result says more than an id."""
-    told = {name: one[name] for name in ("rel_path", "heading_path", "text", "chunk_id") if one.get(name)}
+    told = {name: result[name] for name in ("rel_path", "heading_path", "text", "chunk_id") if result.get(name)}
     return RetrievedChunk(**{"rel_path": document, **told}) if told else None
 
 

@@ -88,7 +88,7 @@ class Wording:
             for at, share in self._now.alike(self._before.runs[place])
             if self._near_enough(at, rel_path, share) and self._now.bare[at] == self._before.bare[place]
         ]
-        return sorted(found, key=lambda one: (-one.share, not one.in_counterpart, one.rel_path, one.heading_path))
+        return sorted(found, key=lambda item: (-item.share, not item.in_counterpart, item.rel_path, item.heading_path))
 
     def _near_enough(self, at: int, rel_path: str, share: float) -> bool:
         """Alike, and not explained by what stood in its own file before."""
@@ -141,9 +141,9 @@ class _Side:
 
     def __init__(self, sections: Iterable[Worded]) -> None:
         each = list(sections)
-        self.names = [(one.rel_path, one.heading_path) for one in each]
-        self.runs = [runs_of(one.words) for one in each]
-        self.bare = [one.bare for one in each]
+        self.names = [(section.rel_path, section.heading_path) for section in each]
+        self.runs = [runs_of(section.words) for section in each]
+        self.bare = [section.bare for section in each]
         self.places = {name: at for at, name in reversed(list(enumerate(self.names)))}
 
     @cached_property
@@ -167,7 +167,7 @@ def runs_of(words: str) -> Runs:
     """Every three words that follow each other; of a shorter text the words themselves."""
     each = _WORD.findall(words.casefold())
     if len(each) < _RUN:
-        return frozenset(hash(one) for one in each)
+        return frozenset(hash(run) for run in each)
     return frozenset(hash(run) for run in zip(*(each[start:] for start in range(_RUN)), strict=False))
 
 
@@ -250,7 +250,7 @@ class Notes:
     """The sections of every note that anchors may name; `before` are those of the notes as they were."""
 
     def __init__(self, documents: Sequence[Document], before: Notes | None = None) -> None:
-        self._documents = {one.rel_path or one.id: one for one in documents}
+        self._documents = {document.rel_path or document.id: document for document in documents}
         self._read: dict[str, list[Place]] = {}
         self._before = before
 
@@ -302,7 +302,7 @@ def _unresolved(case: Case, position: int, notes: Notes) -> Unresolved | None:
     proposals = tuple(_proposals(support, notes, alike))
     if not blocks:
         # The place is still there: only the words themselves say where it should lead instead.
-        proposals = tuple(one for one in proposals if one.by_words)
+        proposals = tuple(proposal for proposal in proposals if proposal.by_words)
     return Unresolved(
         case_id=case.id,
         support=position,
@@ -315,10 +315,10 @@ def _unresolved(case: Case, position: int, notes: Notes) -> Unresolved | None:
 def _problem(support: GoldSupport, notes: Notes) -> tuple[str, bool]:
     if support.rel_path not in notes:
         return f"there is no file {support.rel_path!r}", True
-    under = [one for one in notes.of(support.rel_path) if lies_under(one.heading_path, support.heading_path)]
+    under = [place for place in notes.of(support.rel_path) if lies_under(place.heading_path, support.heading_path)]
     if support.heading_path and not under:
         return f"{support.rel_path} has no heading {support.heading_path!r}", True
-    if support.snippets and not any(_holds(one, support) for one in under):
+    if support.snippets and not any(_holds(place, support) for place in under):
         where = f"{support.rel_path}{f' > {support.heading_path}' if support.heading_path else ''}"
         return f"none of its snippets stands in {where}", False
     return "", False
@@ -339,7 +339,7 @@ class _Alike(NamedTuple):
         if wording is None:
             return cls(False, {}, None)
         found = wording.now_at(support.rel_path, support.heading_path) if support.heading_path else []
-        shares = {(one.rel_path, one.heading_path): one.share for one in reversed(found)}
+        shares = {(match.rel_path, match.heading_path): match.share for match in reversed(found)}
         counterpart = wording.counterpart(support.rel_path)
         known = (
             wording.knows(support.rel_path, support.heading_path) if support.heading_path else counterpart is not None
@@ -350,11 +350,13 @@ class _Alike(NamedTuple):
 def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Relocation]:
     """One for each section that speaks for itself, best first."""
     found: dict[tuple[str, str], Relocation] = {}
-    for one in (_proposed(support, place, alike) for place in notes.all):
-        if one is not None:
-            best = found.get((one.rel_path, one.heading_path))
-            found[one.rel_path, one.heading_path] = one if best is None or one.score > best.score else best
-    return sorted(found.values(), key=lambda one: (-one.score, one.rel_path, one.heading_path))
+    for proposal in (_proposed(support, place, alike) for place in notes.all):
+        if proposal is not None:
+            best = found.get((proposal.rel_path, proposal.heading_path))
+            found[proposal.rel_path, proposal.heading_path] = (
+                proposal if best is None or proposal.score > best.score else best
+            )
+    return sorted(found.values(), key=lambda item: (-item.score, item.rel_path, item.heading_path))
 
 
 def _proposed(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
@@ -413,12 +415,12 @@ def _likeness(support: GoldSupport, place: Place, *, near_file: bool) -> tuple[f
     return (_worded_alike(support.heading_path, place.heading_path) if near_file else 0.0), "the heading most like it"
 
 
-def _worded_alike(one: str, other: str) -> float:
+def _worded_alike(text: str, other: str) -> float:
     """How alike two heading paths are; 0 where what they share is the headings above them."""
-    whole = difflib.SequenceMatcher(None, one.casefold(), other.casefold())
+    whole = difflib.SequenceMatcher(None, text.casefold(), other.casefold())
     if whole.real_quick_ratio() < LIKE or whole.quick_ratio() < LIKE or whole.ratio() < LIKE / 0.8:
         return 0.0
-    last = difflib.SequenceMatcher(None, _last(one), _last(other))
+    last = difflib.SequenceMatcher(None, _last(text), _last(other))
     return 0.8 * whole.ratio() if last.ratio() >= LAST_LIKE else 0.0
 
 
@@ -437,23 +439,24 @@ def _holds(place: Place, support: GoldSupport) -> bool:
 @lru_cache(maxsize=1024)
 def _even(snippets: tuple[str, ...]) -> tuple[str, ...]:
     """White space made even, as in a place's text."""
-    return tuple(" ".join(one.split()) for one in snippets)
+    return tuple(" ".join(snippet.split()) for snippet in snippets)
 
 
 def _places(rel_path: str, document: Document) -> list[Place]:
     found = document_sections(document.text, rel_path=rel_path, format=document.format)
     made = [
-        Place(rel_path, one.heading_path, " ".join(one.text.split()), _words(one, found), one.is_bare) for one in found
+        Place(rel_path, chunk.heading_path, " ".join(chunk.text.split()), _words(chunk, found), chunk.is_bare)
+        for chunk in found
     ]
     return made or [Place(rel_path, "", "")]
 
 
-def _words(one: Section, found: Sequence[Section]) -> str:
-    if not one.is_bare:
-        return one.text[one.opening :]
-    below = [other for other in found if other is not one and lies_under(other.heading_path, one.heading_path)]
-    return " ".join(other.text[other.opening :] for other in below) if one.heading_path else ""
+def _words(section: Section, found: Sequence[Section]) -> str:
+    if not section.is_bare:
+        return section.text[section.opening :]
+    below = [other for other in found if other is not section and lies_under(other.heading_path, section.heading_path)]
+    return " ".join(other.text[other.opening :] for other in below) if section.heading_path else ""
 
 
 def _worded(notes: Notes) -> Iterator[Worded]:
-    return (Worded(one.rel_path, one.heading_path, one.words, one.bare) for one in notes.all)
+    return (Worded(place.rel_path, place.heading_path, place.words, place.bare) for place in notes.all)

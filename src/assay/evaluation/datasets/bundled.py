@@ -52,7 +52,7 @@ def _scenario(row: dict[str, Any]) -> Scenario:
         domain=str(row["domain"]),
         old=_draft(row["old"]),
         new=_draft(row["new"]),
-        expected=tuple(SaveDecision(one) for one in row["expected"]),
+        expected=tuple(SaveDecision(decision) for decision in row["expected"]),
         why=str(row["why"]),
     )
 
@@ -79,32 +79,40 @@ def saves_dataset(name: str) -> Dataset:
     scenarios = load_scenarios(SETS[name])
     return Dataset(
         name=name,
-        documents=tuple(_document(one) for one in scenarios),
-        cases=tuple(_case(one) for one in scenarios),
+        documents=tuple(_document(scenario) for scenario in scenarios),
+        cases=tuple(_case(scenario) for scenario in scenarios),
         description="Notes that are saved after another: paraphrases, updates, negations, additions, strangers.",
         floors=FLOORS,
     )
 
 
-def _document(one: Scenario) -> Document:
-    return Document(id=_older(one), title=one.old.title, text=one.old.body, triggers=one.old.triggers)
-
-
-def _older(one: Scenario) -> str:
-    return f"{one.id}:older"
-
-
-def _case(one: Scenario) -> Case:
-    task = SaveTask(
-        title=one.new.title,
-        body=one.new.body,
-        triggers=one.new.triggers,
-        after=_older(one),
-        expected=one.expected,
-        contradicts=one.kind in UPDATES,
-        facts=tuple(dict.fromkeys(_NUMBER.findall(f"{one.old.body} {one.new.body}"))),
+def _document(scenario: Scenario) -> Document:
+    return Document(
+        id=_older(scenario), title=scenario.old.title, text=scenario.old.body, triggers=scenario.old.triggers
     )
-    return Case(id=one.id, query=f"{one.new.title}: {one.new.body}", category=one.kind, tags=(one.domain,), save=task)
+
+
+def _older(scenario: Scenario) -> str:
+    return f"{scenario.id}:older"
+
+
+def _case(scenario: Scenario) -> Case:
+    task = SaveTask(
+        title=scenario.new.title,
+        body=scenario.new.body,
+        triggers=scenario.new.triggers,
+        after=_older(scenario),
+        expected=scenario.expected,
+        contradicts=scenario.kind in UPDATES,
+        facts=tuple(dict.fromkeys(_NUMBER.findall(f"{scenario.old.body} {scenario.new.body}"))),
+    )
+    return Case(
+        id=scenario.id,
+        query=f"{scenario.new.title}: {scenario.new.body}",
+        category=scenario.kind,
+        tags=(scenario.domain,),
+        save=task,
+    )
 
 
 # --- The bundled datasets and their promises ---
@@ -201,14 +209,14 @@ def missing_kinds(dataset: Dataset, wanted: Requirements) -> Iterator[Finding]:
             yield error("too-small", dataset.name, f"has {found:,} {what}, not {least:,}", f"Write more {what}.")
     documents, cases = dataset.documents, dataset.cases
     kinds = (
-        ("entity type", wanted.entity_types, [one.entity_type for one in documents]),
-        ("format", wanted.formats, [one.format.value for one in documents]),
-        ("domain", wanted.domains, [str(one.metadata.get("category", "")) for one in documents]),
-        ("category", wanted.categories, [one.category for one in cases]),
-        ("difficulty", wanted.difficulties, [one.difficulty for one in cases]),
+        ("entity type", wanted.entity_types, [document.entity_type for document in documents]),
+        ("format", wanted.formats, [document.format.value for document in documents]),
+        ("domain", wanted.domains, [str(document.metadata.get("category", "")) for document in documents]),
+        ("category", wanted.categories, [case.category for case in cases]),
+        ("difficulty", wanted.difficulties, [case.difficulty for case in cases]),
     )
     for what, required, found_kinds in kinds:
-        spelt = [one.casefold() for one in found_kinds]
+        spelt = [kind.casefold() for kind in found_kinds]
         for kind, least in required.items():
             if spelt.count(kind.casefold()) < least:
                 message = f"has {spelt.count(kind.casefold()):,} of the {what} {kind}, not {least:,}"

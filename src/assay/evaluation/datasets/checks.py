@@ -69,14 +69,14 @@ def note(code: str, where: str, message: str, remedy: str = "") -> Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Errors before warnings before notes; within each as they were found."""
     order = list(Severity)
-    return sorted(findings, key=lambda one: order.index(one.severity))
+    return sorted(findings, key=lambda item: order.index(item.severity))
 
 
 def some(names: Iterable[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
     found = list(names)
     more = f" and {len(found) - most:,} more" if len(found) > most else ""
-    return ", ".join(repr(one) for one in found[:most]) + more
+    return ", ".join(repr(value) for value in found[:most]) + more
 
 
 # --- Structure: unknown ids, grades off the scale, unjudged cases ---
@@ -113,7 +113,7 @@ def _sizes(dataset: Dataset) -> Iterator[Finding]:
     if not cases:
         yield error("empty", name, "has no cases", "Add at least one query.")
         return
-    if not any(is_judged(one) for one in dataset.cases):
+    if not any(is_judged(case) for case in dataset.cases):
         yield error("nothing-judged", name, f"none of its {cases:,} cases is judged", "Judge some of them.")
     if cases < FEWEST_CASES:
         yield warning(
@@ -142,10 +142,10 @@ def _floors(dataset: Dataset) -> Iterator[Finding]:
 
 def _repeated_texts(dataset: Dataset) -> Iterator[Finding]:
     queries: dict[str, str] = {}
-    for one in dataset.cases:
-        first = queries.setdefault(" ".join(one.query.casefold().split()), one.id)
-        if first != one.id:
-            yield warning("same-query", f"case {one.id}", f"asks what case {first!r} asks", "Keep one of them.")
+    for case in dataset.cases:
+        first = queries.setdefault(" ".join(case.query.casefold().split()), case.id)
+        if first != case.id:
+            yield warning("same-query", f"case {case.id}", f"asks what case {first!r} asks", "Keep one of them.")
     texts: dict[str, str] = {}
     for document in dataset.documents:
         first = texts.setdefault(" ".join(document.text.split()), document.id)
@@ -157,18 +157,18 @@ def _repeated_texts(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _edges(dataset: Dataset) -> Iterator[Finding]:
-    for one in dataset.edges:
-        for ident in (one.source_id, one.target_id):
+    for edge in dataset.edges:
+        for ident in (edge.source_id, edge.target_id):
             if ident not in dataset.by_id:
-                where = f"edge {one.source_id} {one.kind.value} {one.target_id}"
+                where = f"edge {edge.source_id} {edge.kind.value} {edge.target_id}"
                 yield error("dangling-id", where, f"names document {ident!r}, which is not there", "Add or remove it.")
 
 
 def _grades(dataset: Dataset, case: Case) -> Iterator[Finding]:
     low, high = dataset.lowest_grade, dataset.highest_grade
-    for one in case.grades:
-        if not low <= one.grade <= high:
-            message = f"grades {one.document_id!r} {one.grade}, off the scale from {low} to {high}"
+    for grade in case.grades:
+        if not low <= grade.grade <= high:
+            message = f"grades {grade.document_id!r} {grade.grade}, off the scale from {low} to {high}"
             yield error("grade-range", f"case {case.id}", message, "Correct the grade, or declare the scale.")
 
 
@@ -267,7 +267,7 @@ def weak_sources(cases: Iterable[Case]) -> dict[JudgmentSource, int]:
     """How many of the grades that count come from each weak source; a label by hand outweighs them."""
     found: Counter[JudgmentSource] = Counter()
     for case in cases:
-        trusted = {grade.document_id: grade.source for grade in sorted(case.grades, key=lambda one: one.confidence)}
+        trusted = {grade.document_id: grade.source for grade in sorted(case.grades, key=lambda item: item.confidence)}
         found.update(source for source in trusted.values() if source in WEAK)
     return dict(found.most_common())
 
@@ -339,7 +339,9 @@ def _shared_words(dataset: Dataset, case: Case, labels: Mapping[str, int], wante
     """The mean share of the query's words in the documents of one grade; None where none of them is at hand."""
     asked = set(case.query.casefold().split())
     found = [dataset.by_id[name] for name, grade in labels.items() if grade == wanted and name in dataset.by_id]
-    shares = [len(asked & set(f"{one.title} {one.text}".casefold().split())) / len(asked) for one in found]
+    shares = [
+        len(asked & set(f"{document.title} {document.text}".casefold().split())) / len(asked) for document in found
+    ]
     return sum(shares) / len(shares) if shares else None
 
 
@@ -363,7 +365,7 @@ SHORTEST_ANSWER = 3
 
 def leaks(dataset: Dataset) -> Iterator[Finding]:
     """Everything that gives an answer away."""
-    queries = {one.id: words(one.query) for one in dataset.cases}
+    queries = {case.id: words(case.query) for case in dataset.cases}
     yield from _copied(dataset, queries)
     yield from _in_metadata(dataset, queries)
     yield from _in_questions(dataset.cases, queries)
@@ -419,7 +421,7 @@ def _in_metadata(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator
 
 def _wanted(dataset: Dataset, queries: Mapping[str, list[str]]) -> dict[str, list[tuple[str, str, str]]]:
     """What is looked for, as (kind, case, phrase), by its first words."""
-    answers = {one.id: words(one.reference_answer or "") for one in dataset.cases}
+    answers = {case.id: words(case.reference_answer or "") for case in dataset.cases}
     kinds = (("query", queries, SHORTEST_COPY), ("answer", answers, SHORTEST_ANSWER))
     found: dict[str, list[tuple[str, str, str]]] = {}
     for what, texts, shortest in kinds:
@@ -437,11 +439,11 @@ def _met(found: list[str], wanted: Mapping[str, list[tuple[str, str, str]]]) -> 
 
 
 def _in_questions(cases: tuple[Case, ...], queries: Mapping[str, list[str]]) -> Iterator[Finding]:
-    for one in cases:
-        answer = words(one.reference_answer or "")
-        if len(answer) >= SHORTEST_ANSWER and f" {' '.join(answer)} " in f" {' '.join(queries[one.id])} ":
+    for case in cases:
+        answer = words(case.reference_answer or "")
+        if len(answer) >= SHORTEST_ANSWER and f" {' '.join(answer)} " in f" {' '.join(queries[case.id])} ":
             yield warning(
-                "answer-in-query", f"case {one.id}", "its query holds its reference answer", "Ask without answering."
+                "answer-in-query", f"case {case.id}", "its query holds its reference answer", "Ask without answering."
             )
 
 
@@ -476,7 +478,7 @@ def is_unlabelled(case: Case) -> bool:
 
 def unlabelled_cases(dataset: Dataset) -> Iterator[Finding]:
     """What a check says of them."""
-    found = [one.id for one in dataset.cases if is_unlabelled(one)]
+    found = [case.id for case in dataset.cases if is_unlabelled(case)]
     if found:
         message = f"{len(found):,} of {len(dataset.cases):,} cases were generated and are not labelled: {some(found)}"
         yield warning("unlabelled", dataset.name, message, "They do not count until `assay label` has accepted them.")

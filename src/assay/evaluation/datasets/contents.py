@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def show(dataset: Dataset) -> DatasetOverview:
     """Count what a dataset holds."""
-    labels = [one.labels for one in dataset.cases if one.grades]
+    labels = [case.labels for case in dataset.cases if case.grades]
     relevant = [sum(grade >= dataset.relevance_level for grade in row.values()) for row in labels]
     grades = Counter(grade for row in labels for grade in row.values())
     return DatasetOverview(
@@ -46,14 +46,14 @@ def show(dataset: Dataset) -> DatasetOverview:
         ranked_unit=dataset.ranked_unit,
         floors=dataset.floors,
         documents=len(dataset.documents),
-        words=_spread(len(one.text.split()) for one in dataset.documents),
-        entity_types=_counted(one.entity_type for one in dataset.documents),
-        formats=_counted(one.format.value for one in dataset.documents),
+        words=_spread(len(document.text.split()) for document in dataset.documents),
+        entity_types=_counted(document.entity_type for document in dataset.documents),
+        formats=_counted(document.format.value for document in dataset.documents),
         cases=len(dataset.cases),
-        categories=_counted(one.category for one in dataset.cases),
-        difficulties=_counted(one.difficulty for one in dataset.cases),
-        unanswerable=sum(not one.answerable for one in dataset.cases),
-        anchored=sum(bool(one.anchors and one.anchors.supports) for one in dataset.cases),
+        categories=_counted(case.category for case in dataset.cases),
+        difficulties=_counted(case.difficulty for case in dataset.cases),
+        unanswerable=sum(not case.answerable for case in dataset.cases),
+        anchored=sum(bool(case.anchors and case.anchors.supports) for case in dataset.cases),
         judgments=sum(grades.values()),
         grades=dict(sorted(grades.items())),
         label_sources=label_sources(dataset.cases),
@@ -64,7 +64,7 @@ def show(dataset: Dataset) -> DatasetOverview:
 
 def _best_precision(relevant: list[int]) -> float | None:
     """Over the cases that have something relevant: the others enter no mean."""
-    counted = [min(one, 5) / 5 for one in relevant if one]
+    counted = [min(count, 5) / 5 for count in relevant if count]
     return statistics.fmean(counted) if counted else None
 
 
@@ -74,7 +74,7 @@ def _spread(numbers: Iterable[float]) -> LeastMedianMost | None:
 
 
 def _counted(kinds: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(one for one in kinds if one).most_common())
+    return dict(Counter(kind for kind in kinds if kind).most_common())
 
 
 def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
@@ -121,24 +121,24 @@ def split_dataset(dataset: Dataset, shares: Mapping[str, float], *, seed: int = 
     """A dataset for each part, named after it; the shares add up to 1."""
     _check(shares)
     parts: dict[str, list[Case]] = {name: [] for name in shares}
-    for place, one in enumerate(_arranged(dataset.cases, np.random.default_rng(seed)), start=1):
+    for place, case in enumerate(_arranged(dataset.cases, np.random.default_rng(seed)), start=1):
         behind = {name: share * place - len(parts[name]) for name, share in shares.items()}
-        parts[max(behind, key=lambda name: behind[name])].append(one)
+        parts[max(behind, key=lambda name: behind[name])].append(case)
     empty = [name for name, cases in parts.items() if not cases]
     if empty:
         raise NothingMeasured(
             f"part {empty[0]!r} of {dataset.name} would hold none of its {len(dataset.cases):,} cases",
             remedy="Give it a larger share.",
         )
-    order = {one.id: place for place, one in enumerate(dataset.cases)}
-    return {name: _part(dataset, name, sorted(cases, key=lambda one: order[one.id])) for name, cases in parts.items()}
+    order = {case.id: place for place, case in enumerate(dataset.cases)}
+    return {name: _part(dataset, name, sorted(cases, key=lambda item: order[item.id])) for name, cases in parts.items()}
 
 
 def _arranged(cases: tuple[Case, ...], rng: np.random.Generator) -> list[Case]:
     """By category, shuffled within; where a case stood in its file does not matter."""
     strata: dict[str, list[Case]] = {}
-    for one in sorted(cases, key=lambda case: (case.category, case.id)):
-        strata.setdefault(one.category, []).append(one)
+    for case in sorted(cases, key=lambda given: (given.category, given.id)):
+        strata.setdefault(case.category, []).append(case)
     return [stratum[place] for stratum in strata.values() for place in rng.permutation(len(stratum))]
 
 

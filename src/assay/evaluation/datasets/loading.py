@@ -297,5 +297,5 @@ def keep_fixed(name_or_path: str, fixed: Dataset, *, registry: Registry, clock: 
         return f"{card.name}@{card.version}"
     asked = Path(name_or_path)
     place = to or asked.with_name(f"{asked.name.split('.')[0]}.fixed")
-    anchored = place.suffix != ".json" and all(one.anchors for one in bumped.cases)
+    anchored = place.suffix != ".json" and all(case.anchors for case in bumped.cases)
     return str(export_dataset(bumped, place, kind="anchored" if anchored else "golden"))

@@ -62,7 +62,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every name, in order."""
-        return sorted({one.name for one in self.entries()})
+        return sorted({entry.name for entry in self.entries()})
 
     def entries(self) -> Iterator[Imported]:
         """Every version of every dataset, oldest version first."""

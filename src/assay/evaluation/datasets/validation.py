@@ -54,7 +54,7 @@ class Checked:
     @property
     def usable(self) -> bool:
         """Whether numbers measured on it would be right."""
-        return not any(one.severity is Severity.ERROR for one in self.findings)
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
 def check_dataset(
@@ -95,7 +95,7 @@ def check_path(
 
 def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unresolved: bool) -> Iterator[Finding]:
     yield from misfits(dataset)
-    yield from (_anchor_finding(one, excluded=exclude_unresolved) for one in unresolved)
+    yield from (_anchor_finding(unresolved_anchor, excluded=exclude_unresolved) for unresolved_anchor in unresolved)
     # A note that is saved after another on the same subject repeats its words: that is what it is for.
     yield from leaks(replace(dataset, cases=tuple(case for case in dataset.cases if case.save is None)))
     yield from unlabelled_cases(dataset)
@@ -109,18 +109,18 @@ def _unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved,
     return tuple(unresolved_anchors(dataset, notes_of(dataset, corpus_root)))
 
 
-def _anchor_finding(one: Unresolved, *, excluded: bool) -> Finding:
-    where = f"case {one.case_id}, support {one.support}"
-    if one.clear is not None:
-        remedy = f"Proposed: {one.clear}; --fix moves it there in a copy."
-    elif one.proposals:
-        remedy = f"Choose one of: {'; '.join(str(move) for move in one.proposals)}."
+def _anchor_finding(unresolved: Unresolved, *, excluded: bool) -> Finding:
+    where = f"case {unresolved.case_id}, support {unresolved.support}"
+    if unresolved.clear is not None:
+        remedy = f"Proposed: {unresolved.clear}; --fix moves it there in a copy."
+    elif unresolved.proposals:
+        remedy = f"Choose one of: {'; '.join(str(move) for move in unresolved.proposals)}."
     else:
         remedy = "Nothing like it was found; correct the anchor or remove the case."
-    if not one.blocks_scoring:
-        return warning("snippet-gone", where, one.problem, remedy)
+    if not unresolved.blocks_scoring:
+        return warning("snippet-gone", where, unresolved.problem, remedy)
     make = warning if excluded else error
-    message = f"{one.problem}; the case is left out" if excluded else one.problem
+    message = f"{unresolved.problem}; the case is left out" if excluded else unresolved.problem
     return make("unresolved-anchor", where, message, remedy)
 
 
@@ -171,13 +171,15 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
     dataset, unlabelled = _labelled(dataset)
     gone = unresolved_anchors(dataset, notes_of(dataset, corpus_root)) if _has_notes(dataset, corpus_root) else ()
-    wrong = tuple(dict.fromkeys(one.case_id for one in gone if one.blocks_scoring))
+    wrong = tuple(
+        dict.fromkeys(unresolved_anchor.case_id for unresolved_anchor in gone if unresolved_anchor.blocks_scoring)
+    )
     if wrong and not exclude_unresolved:
         raise UnresolvedAnchors(
             f"{len(wrong):,} cases of {dataset.name} have anchors that lead nowhere: {some(wrong)}",
             remedy=f"See `assay dataset check {dataset.name}`; move them with --fix, or give --exclude-unresolved.",
         )
-    kept = tuple(one for one in dataset.cases if one.id not in wrong)
+    kept = tuple(case for case in dataset.cases if case.id not in wrong)
     if not kept:
         raise NothingMeasured(
             f"every case of {dataset.name} has an anchor that leads nowhere", remedy="Repair the anchors first."
@@ -188,10 +190,10 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
 
 def _labelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     """Without the cases that nobody has looked at, and which those are."""
-    unlabelled = tuple(one.id for one in dataset.cases if is_unlabelled(one))
+    unlabelled = tuple(case.id for case in dataset.cases if is_unlabelled(case))
     if not unlabelled:
         return dataset, ()
-    kept = tuple(one for one in dataset.cases if not is_unlabelled(one))
+    kept = tuple(case for case in dataset.cases if not is_unlabelled(case))
     if not kept:
         raise NothingMeasured(
             f"all {len(unlabelled):,} cases of {dataset.name} were generated, and nobody has labelled them yet",
@@ -207,11 +209,11 @@ def apply_relocations(
 
     Anchors that were looked up under a folder are about its notes: those become the documents of the copy.
     """
-    moves = [(one, one.clear) for one in found]
-    applied = [(one, move) for one, move in moves if move is not None]
+    moves = [(anchor, anchor.clear) for anchor in found]
+    applied = [(anchor, move) for anchor, move in moves if move is not None]
     by_case: dict[str, dict[int, Relocation]] = {}
-    for one, move in applied:
-        by_case.setdefault(one.case_id, {})[one.support] = move
+    for anchor, move in applied:
+        by_case.setdefault(anchor.case_id, {})[anchor.support] = move
     cases = tuple(_moved(case, by_case.get(case.id, {})) for case in dataset.cases)
     documents = dataset.documents if corpus_root is None else tuple(read_notes(corpus_root))
     return replace(dataset, cases=cases, documents=documents), applied
@@ -221,8 +223,10 @@ def _moved(case: Case, moves: dict[int, Relocation]) -> Case:
     if case.anchors is None or not moves:
         return case
     supports = tuple(
-        replace(one, rel_path=moves[place].rel_path, heading_path=moves[place].heading_path) if place in moves else one
-        for place, one in enumerate(case.anchors.supports)
+        replace(support, rel_path=moves[place].rel_path, heading_path=moves[place].heading_path)
+        if place in moves
+        else support
+        for place, support in enumerate(case.anchors.supports)
     )
     return replace(case, anchors=replace(case.anchors, supports=supports))
 

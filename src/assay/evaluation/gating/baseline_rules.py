@@ -196,7 +196,7 @@ def judge_latency(question: Question) -> Iterator[RuleVerdict]:
     if compared is None:
         yield _skip_latency("there is no baseline to compare latencies with")
         return
-    found = next((one for one in compared.latency if one.percent == PERCENT), None)
+    found = next((change for change in compared.latency if change.percent == PERCENT), None)
     if found is None:
         yield _skip_latency("no case was timed both in the baseline and in the run")
     elif not compared.same_host:
@@ -309,7 +309,7 @@ def _gone(kind: OutcomeKind, value: float | None) -> bool:
 
 
 def _noise(before: Reading, after: Reading, metric: str, case: str) -> float:
-    return math.hypot(*(one.noise.get(metric, {}).get(case, 0.0) for one in (before, after)))
+    return math.hypot(*(reading.noise.get(metric, {}).get(case, 0.0) for reading in (before, after)))
 
 
 def gained_cases(before: Reading, after: Reading, metric: str) -> list[str]:

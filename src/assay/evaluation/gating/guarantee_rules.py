@@ -274,7 +274,7 @@ def _tiers(run: Reading) -> RuleVerdict:
     values = [value for value in means.values() if value is not None]
     if len(values) < len(TIERS):
         return _unmeasured(*(metric for metric, value in means.items() if value is None))
-    falling = all(one > following for one, following in pairwise(values))
+    falling = all(value > following for value, following in pairwise(values))
     critical, important, normal = values
     return RuleVerdict(
         rule=AGENT_MEMORY_RULE,

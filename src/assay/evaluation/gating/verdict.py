@@ -72,7 +72,7 @@ class Verdict:
     @property
     def status(self) -> Status:
         """The worst that a rule said; a gate in which no rule applied decides nothing."""
-        found = {one.status for one in self.rules}
+        found = {rule.status for rule in self.rules}
         for status in (Status.FAIL, Status.INCONCLUSIVE, Status.PASS):
             if status in found:
                 return status
@@ -90,7 +90,7 @@ class Verdict:
 
     def of(self, status: Status) -> tuple[RuleVerdict, ...]:
         """The rules that came out so."""
-        return tuple(one for one in self.rules if one.status is status)
+        return tuple(rule for rule in self.rules if rule.status is status)
 
     def result(self) -> GateResult:
         """Return the verdict as every surface shows it."""
@@ -110,13 +110,13 @@ class Verdict:
         return shown
 
     def __repr__(self) -> str:
-        return "\n".join(f"{word(one.status):<12}  {one.sentence}" for one in told(self))
+        return "\n".join(f"{word(ruling.status):<12}  {ruling.sentence}" for ruling in told(self))
 
 
 def told(verdict: Verdict) -> list[RuleVerdict]:
     """The rules in the order a reader wants them: failures first, what does not apply last."""
     order = [Status.FAIL, Status.INCONCLUSIVE, Status.PASS, Status.NOT_APPLICABLE]
-    return sorted(verdict.rules, key=lambda one: order.index(one.status))
+    return sorted(verdict.rules, key=lambda item: order.index(item.status))
 
 
 def word(status: Status) -> str:
@@ -192,7 +192,7 @@ class Question:
     def diagnostic(self) -> frozenset[str]:
         """Metrics that decide nothing: a judge without a current calibration gave their values."""
         names = untrusted(self.run.subject)
-        return frozenset(one for one in self.run.metrics if MetricSpec.parse(one).name in names)
+        return frozenset(metric for metric in self.run.metrics if MetricSpec.parse(metric).name in names)
 
     @property
     def floors(self) -> dict[str, float]:

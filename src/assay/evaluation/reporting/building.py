@@ -115,9 +115,9 @@ def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water:
         "relevance_level": run.manifest.instrument.get("relevance_level"),
         "verdict": verdict.as_json(),
         "summary": [_line_json(line) for line in lines],
-        "metrics": {str(spec): one.as_json() for spec, one in run.aggregates.items()},
-        "latency": {stage: latency_json(one) for stage, one in run.latency.items()},
-        "rates": {name: rate_json(one) for name, one in run.rates.items()},
+        "metrics": {str(spec): aggregate.as_json() for spec, aggregate in run.aggregates.items()},
+        "latency": {stage: latency_json(latency) for stage, latency in run.latency.items()},
+        "rates": {name: rate_json(rate) for name, rate in run.rates.items()},
         "counts": {status.value: count for status, count in run.counts.items()},
         "caveats": [caveat.as_json() for caveat in run.caveats],
         "waterfall": None if water is None else _waterfall_json(water),
@@ -225,7 +225,7 @@ def gather(run: RunResult, around: Around | None = None) -> Report:
         configuration=_configuration(reading.subject, None if baseline is None else baseline.subject),
         breakdowns=_breakdowns(run),
         latency=run.latency,
-        times=tuple(one.total_ms for one in run.cases if one.status is CaseStatus.OK and one.total_ms is not None),
+        times=tuple(case.total_ms for case in run.cases if case.status is CaseStatus.OK and case.total_ms is not None),
         waterfall=water,
         no_waterfall="" if water else around.no_dataset,
         moved_by="" if compared is None else leading(list(compared.metrics)),
@@ -260,7 +260,7 @@ def _judged(reading: Reading, baseline: Reading | None, options: GateOptions) ->
 
 
 def _texts(dataset: Dataset | None) -> dict[str, str]:
-    return {} if dataset is None else {one.id: one.query for one in dataset.cases}
+    return {} if dataset is None else {case.id: case.query for case in dataset.cases}
 
 
 def _configuration(subject: Mapping[str, Any], before: Mapping[str, Any] | None) -> tuple[Changed, ...]:
@@ -279,7 +279,7 @@ def _configuration(subject: Mapping[str, Any], before: Mapping[str, Any] | None)
 
 def _settings(subject: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting by its dotted name; a group without any is no setting."""
-    return {one.field: one.after for one in differing({}, subject) if one.after != {}}
+    return {difference.field: difference.after for difference in differing({}, subject) if difference.after != {}}
 
 
 def _text(value: Any) -> str:
@@ -299,8 +299,8 @@ def _breakdown(
     label: str, parts: Mapping[str, Mapping[MetricSpec, Aggregate]], wanted: Sequence[MetricSpec]
 ) -> Breakdown:
     found = [(name, [metrics[spec] for spec in wanted if spec in metrics]) for name, metrics in parts.items()]
-    counted = [(name, max((one.cases for one in metrics), default=0), metrics) for name, metrics in found]
-    most = sorted(counted, key=lambda one: -one[1])[:MOST_PARTS]
+    counted = [(name, max((metric.cases for metric in metrics), default=0), metrics) for name, metrics in found]
+    most = sorted(counted, key=lambda item: -item[1])[:MOST_PARTS]
     return Breakdown(
         label=label,
         parts=tuple(Part(name=name, cases=cases, lines=tuple(map(line_of, ones))) for name, cases, ones in most),
@@ -313,17 +313,17 @@ def _movers(compared: Compared | None) -> tuple[Mover, ...]:
     if compared is None:
         return ()
     found = movers(compared.control, compared.treatment, leading(list(compared.metrics)), MOST_MOVERS)
-    ordered = sorted(found, key=lambda one: (not is_loss(one), -abs(one.after - one.before)))
+    ordered = sorted(found, key=lambda item: (not is_loss(item), -abs(item.after - item.before)))
     return tuple(
         Mover(
-            query_id=one.case,
-            text=one.query,
-            metric=one.metric,
-            before=one.before,
-            now=one.after,
-            loss=is_loss(one),
+            query_id=query.case,
+            text=query.query,
+            metric=query.metric,
+            before=query.before,
+            now=query.after,
+            loss=is_loss(query),
         )
-        for one in ordered
+        for query in ordered
     )
 
 
@@ -351,10 +351,10 @@ def _labelled(run: RunResult, dataset: Dataset, k: int) -> tuple[int, int]:
     """How many results within k anybody judged, and how many there are."""
     labels = {case.id: case.labels for case in dataset.cases if case.anchors is None}
     shown = [
-        (labels[one.case_id], name)
-        for one in run.cases
-        if one.repeat == 0 and one.retrieved is not None and one.case_id in labels
-        for name in one.retrieved.ids[:k]
+        (labels[case.case_id], name)
+        for case in run.cases
+        if case.repeat == 0 and case.retrieved is not None and case.case_id in labels
+        for name in case.retrieved.ids[:k]
     ]
     return sum(name in known for known, name in shown), len(shown)
 
@@ -373,9 +373,11 @@ def _drops(compared: Compared | None) -> list[Drop]:
         return []
     _, name, before, after = min(fallen)
     lost = [
-        one for one in movers(compared.control, compared.treatment, name, len(compared.control.cases)) if is_loss(one)
+        mover
+        for mover in movers(compared.control, compared.treatment, name, len(compared.control.cases))
+        if is_loss(mover)
     ]
-    return [Drop(metric=name, before=before, now=after, losers=tuple(one.case for one in lost))]
+    return [Drop(metric=name, before=before, now=after, losers=tuple(mover.case for mover in lost))]
 
 
 def _judge_facts(run: RunResult) -> list[tuple[str, str]]:
@@ -441,7 +443,7 @@ def measured_on(run: RunResult, dataset: Dataset) -> Dataset | None:
     """The dataset as the run saw it, less what was excluded from scoring; None: it is another one by now."""
     instrument = run.manifest.instrument
     excluded = {*instrument.get("excluded_unresolved", ()), *instrument.get("excluded_unlabelled", ())}
-    kept = tuple(one for one in dataset.cases if one.id not in excluded)
+    kept = tuple(case for case in dataset.cases if case.id not in excluded)
     scored = replace(dataset, cases=kept) if excluded else dataset
     return scored if scored.content_hash == run.manifest.instrument.get("dataset") else None
 

@@ -156,7 +156,7 @@ class Query:
     @property
     def missed(self) -> int:
         """How many gold items were not shown within k."""
-        return sum(1 for one in self.expected if not one.found)
+        return sum(1 for fate in self.expected if not fate.found)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,4 +226,4 @@ class Report:
     @property
     def failures(self) -> tuple[Query, ...]:
         """The queries on which the system failed."""
-        return tuple(one for one in self.queries if one.error or one.status not in ("ok", "skipped"))
+        return tuple(query for query in self.queries if query.error or query.status not in ("ok", "skipped"))

@@ -53,7 +53,7 @@ def _head(report: Report) -> Iterator[str]:
     cases = wording.counted(report.counts.items()) or "no cases"
     yield f"{plain(report.run)} on {plain(report.dataset)}, {report.date}{against}. Cases: {cases}."
     if report.rulings:
-        yield "\n".join(f"- **{one.status.value}** {plain(one.sentence)}" for one in report.rulings)
+        yield "\n".join(f"- **{ruling.status.value}** {plain(ruling.sentence)}" for ruling in report.rulings)
 
 
 def _summary(report: Report) -> Iterator[str]:
@@ -82,14 +82,16 @@ def _configuration(report: Report) -> Iterator[str]:
         return
     yield "## What changed" if report.baseline else "## Configuration"
     if not report.baseline:
-        yield _table(["setting", "value"], ([plain(one.name), plain(one.now)] for one in report.configuration))
+        yield _table(
+            ["setting", "value"], ([plain(setting.name), plain(setting.now)] for setting in report.configuration)
+        )
         return
-    changed = [one for one in report.configuration if one.differs]
-    rows = ([plain(one.name), plain(one.before or ""), plain(one.now)] for one in changed)
+    changed = [setting for setting in report.configuration if setting.differs]
+    rows = ([plain(setting.name), plain(setting.before or ""), plain(setting.now)] for setting in changed)
     yield _table(["setting", plain(report.baseline), "this run"], rows) if changed else "Nothing."
-    same = [one for one in report.configuration if not one.differs]
+    same = [setting for setting in report.configuration if not setting.differs]
     if same:
-        yield "The same in both: " + ", ".join(f"{plain(one.name)} {plain(one.now)}" for one in same) + "."
+        yield "The same in both: " + ", ".join(f"{plain(setting.name)} {plain(setting.now)}" for setting in same) + "."
 
 
 def _lost_evidence(report: Report) -> Iterator[str]:
@@ -114,22 +116,25 @@ def _advice(report: Report) -> Iterator[str]:
         yield "None: nothing that was measured speaks for a change."
         return
     numbered = enumerate(report.recommendations, start=1)
-    yield "\n".join(f"{place}. **{plain(one.advice)}** {plain(one.evidence)}" for place, one in numbered)
+    yield "\n".join(
+        f"{place}. **{plain(recommendation.advice)}** {plain(recommendation.evidence)}"
+        for place, recommendation in numbered
+    )
 
 
 def _breakdowns(report: Report) -> Iterator[str]:
     if report.breakdowns:
         yield "## Breakdowns"
-    for one in report.breakdowns:
-        yield from _breakdown(one)
+    for breakdown in report.breakdowns:
+        yield from _breakdown(breakdown)
 
 
-def _breakdown(one: Breakdown) -> Iterator[str]:
-    head = [plain(one.label), "queries", *(plain(line.metric) for line in one.parts[0].lines)]
-    rows = ([plain(part.name), f"{part.cases:,}", *map(_with_interval, part.lines)] for part in one.parts)
+def _breakdown(breakdown: Breakdown) -> Iterator[str]:
+    head = [plain(breakdown.label), "queries", *(plain(line.metric) for line in breakdown.parts[0].lines)]
+    rows = ([plain(part.name), f"{part.cases:,}", *map(_with_interval, part.lines)] for part in breakdown.parts)
     yield _table(head, rows, right=1)
-    if one.left_out:
-        yield f"{one.left_out:,} more values of {plain(one.label)} are in the run's own files."
+    if breakdown.left_out:
+        yield f"{breakdown.left_out:,} more values of {plain(breakdown.label)} are in the run's own files."
 
 
 def _with_interval(line: Line) -> str:
@@ -143,10 +148,10 @@ def _latency(report: Report) -> Iterator[str]:
     rows = (
         [
             plain(name),
-            *wording.latencies(one),
-            f"{one.timed:,}",
+            *wording.latencies(latency),
+            f"{latency.timed:,}",
         ]
-        for name, one in report.latency.items()
+        for name, latency in report.latency.items()
     )
     yield _table(["stage", "p50", "p95", "p99", "mean", "timed"], rows, right=1)
 
@@ -157,13 +162,13 @@ def _movers(report: Report) -> Iterator[str]:
     yield "## Movers"
     rows = [
         [
-            f"{plain(one.query_id)} {plain(one.text)}",
-            plain(one.metric),
-            wording.number(one.before),
-            wording.number(one.now),
-            f"{one.change:+.3f}",
+            f"{plain(mover.query_id)} {plain(mover.text)}",
+            plain(mover.metric),
+            wording.number(mover.before),
+            wording.number(mover.now),
+            f"{mover.change:+.3f}",
         ]
-        for one in report.movers
+        for mover in report.movers
     ]
     yield _table(["query", "metric", "before", "now", "change"], rows) if rows else plain(wording.no_movers(report))
 
@@ -173,7 +178,9 @@ def _failures(report: Report) -> Iterator[str]:
     if not report.failures:
         yield wording.NO_FAILURES
         return
-    rows = ([plain(one.id), plain(one.text), one.status, plain(one.error)] for one in report.failures)
+    rows = (
+        [plain(failure.id), plain(failure.text), failure.status, plain(failure.error)] for failure in report.failures
+    )
     yield _table(["id", "query", "ended", "what went wrong"], rows)
 
 
@@ -182,21 +189,21 @@ def _queries(report: Report) -> Iterator[str]:
     shown = report.queries[:MOST]
     of_all = f", {len(shown)} of {len(report.queries):,}" if len(shown) < len(report.queries) else ""
     yield f"The worst first{of_all}."
-    for one in shown:
-        yield f"### {plain(one.id)}: {plain(one.text) or 'text not at hand'}"
-        yield "\n".join(_query(one))
+    for query in shown:
+        yield f"### {plain(query.id)}: {plain(query.text) or 'text not at hand'}"
+        yield "\n".join(_query(query))
 
 
-def _query(one: Query) -> Iterator[str]:
-    yield f"- Retrieved: {', '.join(plain(given.id) for given in one.given[:_SHOWN]) or 'nothing'}"
-    yield f"- Expected: {', '.join(map(_gold, one.expected)) or 'nothing, or not known'}"
-    scored = {name: value for name, value in one.values.items() if value is not None}
+def _query(query: Query) -> Iterator[str]:
+    yield f"- Retrieved: {', '.join(plain(given.id) for given in query.given[:_SHOWN]) or 'nothing'}"
+    yield f"- Expected: {', '.join(map(_gold, query.expected)) or 'nothing, or not known'}"
+    scored = {name: value for name, value in query.values.items() if value is not None}
     values = ", ".join(f"{plain(name)} {wording.number(value)}" for name, value in scored.items())
     yield f"- Values: {values or 'none'}"
-    if one.milliseconds is not None:
-        yield f"- Latency: {wording.number(one.milliseconds, 'ms')}"
-    if one.error:
-        yield f"- Ended with {one.status}: {plain(one.error)}"
+    if query.milliseconds is not None:
+        yield f"- Latency: {wording.number(query.milliseconds, 'ms')}"
+    if query.error:
+        yield f"- Ended with {query.status}: {plain(query.error)}"
 
 
 def _gold(fate: Fate) -> str:
@@ -233,30 +240,30 @@ def find_query(report: Report, wanted: str) -> Query:
     """The query of that id, else the one whose text it is, else the one whose text holds it."""
     folded = wanted.casefold().strip()
     ways = (
-        [one for one in report.queries if one.id == wanted],
-        [one for one in report.queries if one.text.casefold().strip() == folded],
-        [one for one in report.queries if folded and folded in one.text.casefold()],
+        [query for query in report.queries if query.id == wanted],
+        [query for query in report.queries if query.text.casefold().strip() == folded],
+        [query for query in report.queries if folded and folded in query.text.casefold()],
     )
     fitting = next((found for found in ways if found), [])
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
         raise InputError(f"the run {report.run} has no query {wanted!r}", remedy="Give an id or words of the query.")
-    names = ", ".join(one.id for one in fitting[:_NAMED])
+    names = ", ".join(query.id for query in fitting[:_NAMED])
     raise InputError(f"{len(fitting)} queries of the run hold {wanted!r}", remedy=f"Give one id, such as: {names}.")
 
 
 def explain(query: Query, water: Waterfall) -> list[str]:
     """Plain lines: the missed items step by step, the others in one line each."""
-    missed = [one for one in query.expected if not one.found]
-    found = [one for one in query.expected if one.found]
+    missed = [fate for fate in query.expected if not fate.found]
+    found = [fate for fate in query.expected if fate.found]
     lines = [f'{query.id} "{" ".join(query.text.split())}"']
     if query.error:
         lines.append(f" {query.status}: {query.error}")
-    for one in missed:
-        lines += ["", *_missed(one, water)]
+    for fate in missed:
+        lines += ["", *_missed(fate, water)]
     lines += [""] if found else []
-    lines += [f"found: {one.item}   rank {one.rank}{_citing(one)}" for one in found]
+    lines += [f"found: {fate.item}   rank {fate.rank}{_citing(fate)}" for fate in found]
     if not query.expected:
         lines.append(" nothing is expected of this query")
     return lines
@@ -271,40 +278,40 @@ def explain_json(query: Query, water: Waterfall) -> dict[str, object]:
         "error": query.error,
         "k": water.k,
         "values": dict(query.values),
-        "gold": [_fate_json(one, water) for one in query.expected],
+        "gold": [_fate_json(fate, water) for fate in query.expected],
     }
 
 
-def _fate_json(one: Fate, water: Waterfall) -> dict[str, object]:
+def _fate_json(fate: Fate, water: Waterfall) -> dict[str, object]:
     return {
-        "item": one.item,
-        "grade": one.grade,
-        "stage": one.stage.value,
-        "may_be": [stage.value for stage in one.between],
-        "passed": {step.value: done for step, done in one.passed.items()},
-        "channels": None if one.channels is None else dict(one.channels),
-        "fused_rank": one.fused_rank,
-        "rank": one.rank,
-        "suggestion": None if one.found else advise(one, water),
+        "item": fate.item,
+        "grade": fate.grade,
+        "stage": fate.stage.value,
+        "may_be": [stage.value for stage in fate.between],
+        "passed": {step.value: done for step, done in fate.passed.items()},
+        "channels": None if fate.channels is None else dict(fate.channels),
+        "fused_rank": fate.fused_rank,
+        "rank": fate.rank,
+        "suggestion": None if fate.found else advise(fate, water),
     }
 
 
-def _missed(one: Fate, water: Waterfall) -> Iterator[str]:
-    grade = "" if one.grade is None else f" (grade {one.grade})"
-    yield f"gold: {one.item}{grade}"
-    if one.failed:
+def _missed(fate: Fate, water: Waterfall) -> Iterator[str]:
+    grade = "" if fate.grade is None else f" (grade {fate.grade})"
+    yield f"gold: {fate.item}{grade}"
+    if fate.failed:
         yield " the system failed, so nothing is known of it"
         return
     rows = {
-        Step.INDEXED: ("indexed", _yes(one.passed[Step.INDEXED])),
-        Step.CANDIDATE: ("candidate", _offers(one)),
-        Step.IN_SCOPE: ("scope", _yes(one.passed[Step.IN_SCOPE], "inside", "filtered out")),
-        Step.FUSED: ("fusion", _fusion(one)),
+        Step.INDEXED: ("indexed", _yes(fate.passed[Step.INDEXED])),
+        Step.CANDIDATE: ("candidate", _offers(fate)),
+        Step.IN_SCOPE: ("scope", _yes(fate.passed[Step.IN_SCOPE], "inside", "filtered out")),
+        Step.FUSED: ("fusion", _fusion(fate)),
     }
-    shown = f"rank {one.rank} (k = {water.k})" if one.rank else f"no (k = {water.k})"
-    for name, told in (*_until_lost(one, rows), ("shown", shown), ("lost", _describe_loss(one))):
+    shown = f"rank {fate.rank} (k = {water.k})" if fate.rank else f"no (k = {water.k})"
+    for name, told in (*_until_lost(fate, rows), ("shown", shown), ("lost", _describe_loss(fate))):
         yield f" {name:<11} {told}"
-    suggestion = advise(one, water)
+    suggestion = advise(fate, water)
     if suggestion:
         yield f" Suggestion: {suggestion}"
 
@@ -313,11 +320,11 @@ Row = tuple[str, str]
 """A step's name and what it did."""
 
 
-def _until_lost(one: Fate, rows: Mapping[Step, Row]) -> Iterator[Row]:
+def _until_lost(fate: Fate, rows: Mapping[Step, Row]) -> Iterator[Row]:
     """What became of it after it was lost tells nothing."""
     for step, row in rows.items():
         yield row
-        if one.passed[step] is False:
+        if fate.passed[step] is False:
             return
 
 
@@ -325,30 +332,30 @@ def _yes(done: bool | None, yes: str = "yes", no: str = "no") -> str:
     return "not known" if done is None else yes if done else no
 
 
-def _offers(one: Fate) -> str:
-    if one.channels is None:
-        return _yes(one.passed[Step.CANDIDATE])
-    named = (f"{name} rank {rank}" if rank else f"{name} -" for name, rank in one.channels.items())
+def _offers(fate: Fate) -> str:
+    if fate.channels is None:
+        return _yes(fate.passed[Step.CANDIDATE])
+    named = (f"{name} rank {rank}" if rank else f"{name} -" for name, rank in fate.channels.items())
     return "   ".join(named) or "no channel was asked"
 
 
-def _fusion(one: Fate) -> str:
-    if one.fused_rank is None:
-        return _yes(one.passed[Step.FUSED], "kept", "not kept")
-    voters = [name for name, rank in (one.channels or {}).items() if rank]
-    alone = f"   only {voters[0]} voted" if len(voters) == 1 and len(one.channels or {}) > 1 else ""
-    return f"rank {one.fused_rank}{alone}"
+def _fusion(fate: Fate) -> str:
+    if fate.fused_rank is None:
+        return _yes(fate.passed[Step.FUSED], "kept", "not kept")
+    voters = [name for name, rank in (fate.channels or {}).items() if rank]
+    alone = f"   only {voters[0]} voted" if len(voters) == 1 and len(fate.channels or {}) > 1 else ""
+    return f"rank {fate.fused_rank}{alone}"
 
 
-def _describe_loss(one: Fate) -> str:
-    if one.stage is Stage.NOT_KNOWN:
-        return f"not known where: {_either([stage.value for stage in one.between])}"
-    return one.stage.value
+def _describe_loss(fate: Fate) -> str:
+    if fate.stage is Stage.NOT_KNOWN:
+        return f"not known where: {_either([stage.value for stage in fate.between])}"
+    return fate.stage.value
 
 
 def _either(names: Sequence[str]) -> str:
     return " or ".join(names)
 
 
-def _citing(one: Fate) -> str:
-    return "" if one.stage is Stage.REACHED else f", {wording.fate(one)}"
+def _citing(fate: Fate) -> str:
+    return "" if fate.stage is Stage.REACHED else f", {wording.fate(fate)}"

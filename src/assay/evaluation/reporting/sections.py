@@ -186,12 +186,14 @@ _STATUS = {
 
 def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
     """Every rule, failures first."""
-    return tuple(Ruling(rule=one.title, status=_STATUS[one.status], sentence=one.sentence) for one in told(verdict))
+    return tuple(
+        Ruling(rule=ruling.title, status=_STATUS[ruling.status], sentence=ruling.sentence) for ruling in told(verdict)
+    )
 
 
 def status_of(verdict: Verdict) -> Status:
     """The gate's word; where all that is wrong is that nothing was asked of quality, there is no verdict."""
-    unasked = {one.rule for one in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
+    unasked = {ruling.rule for ruling in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
     return Status.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
 
 
@@ -208,8 +210,8 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
     if not bad:
         return "No rule applies, so nothing is decided."
     ends = "failed" if status is Status.FAIL else "cannot be decided"
-    decided = sum(1 for one in verdict.rules if one.status is not Ruled.NOT_APPLICABLE)
-    names = ", ".join(dict.fromkeys(one.about or one.rule for one in bad))
+    decided = sum(1 for rule in verdict.rules if rule.status is not Ruled.NOT_APPLICABLE)
+    names = ", ".join(dict.fromkeys(ruling.about or ruling.rule for ruling in bad))
     return f"{bad[0].sentence}." if len(bad) == 1 else f"{len(bad)} of {decided} rules {ends}: {names}."
 
 
@@ -224,8 +226,8 @@ def lines_of(
     """Every metric, then latencies, then failure rates."""
     baseline = None if compared is None else compared.control
     rules: dict[str, list[RuleVerdict]] = {}
-    for one in verdict.rules:
-        rules.setdefault(one.about, []).append(one)
+    for rule in verdict.rules:
+        rules.setdefault(rule.about, []).append(rule)
     found = [*_metrics(run, compared, floors), *_latencies(run, compared, floors), *_rates(run, baseline, floors)]
     return tuple(_stood(line, rules.get(name, [])) for name, line in found)
 
@@ -235,9 +237,9 @@ Named = Iterator[tuple[str, Line]]
 
 
 def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, float]) -> Named:
-    for spec, one in run.shown.items():
+    for spec, aggregate in run.shown.items():
         name = str(spec)
-        line = line_of(one, floor=floors.get(name))
+        line = line_of(aggregate, floor=floors.get(name))
         change = None if compared is None else compared.metrics.get(name)
         if change is not None and compared is not None:
             seen = change.comparison
@@ -247,20 +249,20 @@ def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, flo
         yield name, line
 
 
-def line_of(one: Aggregate, *, floor: float | None = None) -> Line:
+def line_of(aggregate: Aggregate, *, floor: float | None = None) -> Line:
     """An aggregate as a line."""
-    limits = one.interval
+    limits = aggregate.interval
     return Line(
-        metric=str(one.spec),
-        value=one.value,
+        metric=str(aggregate.spec),
+        value=aggregate.value,
         low=None if limits is None else limits.low,
         high=None if limits is None else limits.high,
         floor=floor,
-        lower_is_better=lower_is_better(str(one.spec)),
-        lowest=one.spec.entry.lowest,
-        highest=one.spec.entry.highest,
-        scored=one.scored,
-        others=wording.counted((_plain(kind), count) for kind, count in one.others.items()),
+        lower_is_better=lower_is_better(str(aggregate.spec)),
+        lowest=aggregate.spec.entry.lowest,
+        highest=aggregate.spec.entry.highest,
+        scored=aggregate.scored,
+        others=wording.counted((_plain(kind), count) for kind, count in aggregate.others.items()),
     )
 
 
@@ -275,7 +277,9 @@ def _latencies(run: RunResult, compared: Compared | None, floors: Mapping[str, f
     """
     total = run.latency.get(TOTAL)
     changes = (
-        {f"p{one.percent}": one for one in compared.latency} if compared is not None and compared.same_host else {}
+        {f"p{change.percent}": change for change in compared.latency}
+        if compared is not None and compared.same_host
+        else {}
     )
     for name in PERCENTILES:
         value = None if total is None else getattr(total, name)
@@ -317,7 +321,7 @@ def _lower(name: str, value: float | None, baseline: float | None, floor: float 
 
 def _stood(line: Line, rules: list[RuleVerdict]) -> Line:
     """Give a line its status: the worst of the gate's rules about it, else whether it is worse beyond chance."""
-    ruled = {_STATUS[one.status] for one in rules}
+    ruled = {_STATUS[rule.status] for rule in rules}
     for status in (Status.FAIL, Status.INCONCLUSIVE):
         if status in ruled:
             return replace(line, status=status)
@@ -341,22 +345,22 @@ def queries_of(
     run: RunResult, dataset: Dataset | None, water: Waterfall | None, baseline: Reading | None
 ) -> tuple[Query, ...]:
     """Every case that was tried, the first repeat of each."""
-    beside = _Beside(dataset, {} if dataset is None else {one.id: one for one in dataset.cases}, baseline)
+    beside = _Beside(dataset, {} if dataset is None else {case.id: case for case in dataset.cases}, baseline)
     fates: dict[str, list[Fate]] = {}
     for fate in water.fates if water is not None else ():
         fates.setdefault(fate.case_id, []).append(fate)
     found = [
-        _query(run, one, tuple(fates.get(one.case_id, ())), beside)
-        for one in run.cases
-        if one.repeat == 0 and one.status is not CaseStatus.SKIPPED
+        _query(run, case, tuple(fates.get(case.case_id, ())), beside)
+        for case in run.cases
+        if case.repeat == 0 and case.status is not CaseStatus.SKIPPED
     ]
     return tuple(sorted(found, key=_badness))
 
 
-def _badness(one: Query) -> tuple[bool, float, int, str]:
+def _badness(query: Query) -> tuple[bool, float, int, str]:
     """Failures first, then the lowest value of the first metric, then the most missed."""
-    first = next(iter(one.values.values()), None)
-    return one.status == CaseStatus.OK, 2.0 if first is None else first, -one.missed, one.id
+    first = next(iter(query.values.values()), None)
+    return query.status == CaseStatus.OK, 2.0 if first is None else first, -query.missed, query.id
 
 
 def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: _Beside) -> Query:
@@ -369,7 +373,7 @@ def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: 
         values=_values(run, result.case_id),
         before=_before(result.case_id, beside.baseline),
         expected=fates,
-        titles=_titles(dataset, [one.item for one in fates]),
+        titles=_titles(dataset, [fate.item for fate in fates]),
         given=_given(result, case, dataset),
         milliseconds=result.total_ms,
         error=result.error,

@@ -74,15 +74,15 @@ def counted(pairs: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in pairs if count)
 
 
-def fate(one: Fate) -> str:
+def fate(gold: Fate) -> str:
     """What became of one gold item, in words."""
-    if one.stage is Stage.REACHED:
-        return f"rank {one.rank}"
-    if one.stage is Stage.BELOW_K:
-        return f"rank {one.rank}, below k"
-    if one.stage is Stage.NOT_KNOWN:
-        return f"not shown; not known whether {' or '.join(stage.value for stage in one.between)}"
-    return one.stage.value
+    if gold.stage is Stage.REACHED:
+        return f"rank {gold.rank}"
+    if gold.stage is Stage.BELOW_K:
+        return f"rank {gold.rank}, below k"
+    if gold.stage is Stage.NOT_KNOWN:
+        return f"not shown; not known whether {' or '.join(stage.value for stage in gold.between)}"
+    return gold.stage.value
 
 
 def losses(water: Waterfall) -> str:

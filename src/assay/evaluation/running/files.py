@@ -161,7 +161,11 @@ Plain = dict[str, Any]
 def plain(value: Any) -> Any:
     """A record as JSON values."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(given) for one in fields(value) if (given := getattr(value, one.name)) != _default(one)}
+        return {
+            field.name: plain(given)
+            for field in fields(value)
+            if (given := getattr(value, field.name)) != _default(field)
+        }
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):
@@ -173,8 +177,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _default(one: Any) -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default(value: Any) -> Any:
+    return value.default_factory() if value.default_factory is not MISSING else value.default
 
 
 def case_line(result: CaseResult) -> str:
@@ -206,7 +210,7 @@ def _retrieved(found: Plain) -> Retrieved:
 
 
 def _chunks(found: list[Plain]) -> tuple[RetrievedChunk, ...]:
-    return tuple(RetrievedChunk(**one) for one in found)
+    return tuple(RetrievedChunk(**chunk) for chunk in found)
 
 
 def _seen(found: Plain) -> Seen:
@@ -220,13 +224,13 @@ def _tuples(found: Mapping[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
 
 def manifest_json(manifest: RunManifest) -> Plain:
     """Every field, and both hashes beside them for whoever reads the file."""
-    whole = {one.name: plain(getattr(manifest, one.name)) for one in fields(manifest)}
+    whole = {field.name: plain(getattr(manifest, field.name)) for field in fields(manifest)}
     return {**whole, "instrument_hash": manifest.instrument_hash, "subject_hash": manifest.subject_hash}
 
 
 def read_manifest(found: Plain) -> RunManifest:
     """What `manifest_json` wrote."""
-    known = {one.name: found[one.name] for one in fields(RunManifest) if one.name in found}
+    known = {field.name: found[field.name] for field in fields(RunManifest) if field.name in found}
     known["started_at"] = datetime.fromisoformat(known["started_at"])
     recall(known["metrics"], known.get("own_metrics", {}))
     return RunManifest(**{**known, "metrics": tuple(known["metrics"]), "case_ids": tuple(known["case_ids"])})
@@ -322,7 +326,7 @@ class RunFolder:
 
     def write_cases(self, cases: Iterable[CaseResult]) -> None:
         """All lines at once."""
-        write_whole(self.cases, "".join(f"{seal_line(case_line(one))}\n" for one in cases))
+        write_whole(self.cases, "".join(f"{seal_line(case_line(case))}\n" for case in cases))
 
 
 def write_whole(path: Path, text: str) -> None:

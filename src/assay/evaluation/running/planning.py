@@ -221,9 +221,9 @@ def sampled(cases: Sequence[Case], share: float | None, seed: int) -> tuple[str,
     groups = [kinds[kind] for kind in sorted(kinds, key=str)]
     places = _shared_out(math.ceil(share * len(cases)), [len(ids) for ids in groups])
     chosen = {
-        one
+        chosen
         for ids, count in zip(groups, places, strict=True)
-        for one in sorted(ids, key=lambda case_id: _sample_order(case_id, seed))[:count]
+        for chosen in sorted(ids, key=lambda case_id: _sample_order(case_id, seed))[:count]
     }
     return tuple(case.id for case in cases if case.id in chosen)
 
@@ -246,9 +246,11 @@ def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) ->
     """Refuse to score a system whose index lacks what the cases need; one that cannot tell is believed."""
     needed = _needed(dataset, case_ids)
     held = system.holds(needed)
-    missing = {} if held is None else {one: case for one, case in needed.items() if one not in held}
+    missing = (
+        {} if held is None else {identifier: case for identifier, case in needed.items() if identifier not in held}
+    )
     if missing:
-        few = ", ".join(f"{one} (for {case})" for one, case in list(missing.items())[:_FEW])
+        few = ", ".join(f"{identifier} (for {case})" for identifier, case in list(missing.items())[:_FEW])
         more = f" and {len(missing) - _FEW:,} more" if len(missing) > _FEW else ""
         raise NotCovered(
             f"the index of {system.name} lacks {len(missing):,} of the {len(needed):,} documents that the cases of "
@@ -271,4 +273,4 @@ def _needed(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
 def tasks_of(dataset: Dataset, manifest: RunManifest) -> list[tuple[Case, int]]:
     """Every case of every repeat, in order."""
     known = {case.id: case for case in dataset.cases}
-    return [(known[one], repeat) for repeat in range(manifest.repeats) for one in manifest.case_ids]
+    return [(known[case_id], repeat) for repeat in range(manifest.repeats) for case_id in manifest.case_ids]

@@ -109,10 +109,10 @@ class LocalExecutor:
                 pending.add(pool.submit(perform, task))
                 if len(pending) >= self._threads:
                     finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    yield from (one.result() for one in finished)
+                    yield from (future.result() for future in finished)
             while pending:
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                yield from (one.result() for one in finished)
+                yield from (future.result() for future in finished)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -187,8 +187,8 @@ def _resumed(folder: Path, planned: RunManifest) -> RunManifest:
     changed = [
         *_changes(there, planned, "dataset", "k", "repeats"),
         *(["cases"] if there.case_ids != planned.case_ids else []),
-        *(f"instrument {one}" for one in differing(there.instrument, planned.instrument)),
-        *(f"subject {one}" for one in differing(there.subject, planned.subject)),
+        *(f"instrument {difference}" for difference in differing(there.instrument, planned.instrument)),
+        *(f"subject {difference}" for difference in differing(there.subject, planned.subject)),
     ]
     if changed:
         raise InputError(
@@ -223,19 +223,23 @@ class _Loop:
         """Every case that has a result, old and new."""
         clock = self._running.clock
         with nullcontext() if folder is None else Journal(folder, clock=clock) as journal:
-            done = {} if journal is None else {(one.case_id, one.repeat): one for one in reversed(journal.done())}
-            for one in done.values():
-                self._spending.add(one)
+            done = (
+                {}
+                if journal is None
+                else {(result.case_id, result.repeat): result for result in reversed(journal.done())}
+            )
+            for result in done.values():
+                self._spending.add(result)
             left = [task for task in self._tasks if (task.case.id, task.repeat) not in done]
             if left and folder is not None:
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
             try:
-                for one in self._until_away(self._running.executor.run(self._within_budget(left), self._perform)):
+                for result in self._until_away(self._running.executor.run(self._within_budget(left), self._perform)):
                     if journal is not None:
-                        journal.add(one)
-                    done[one.case_id, one.repeat] = one
-                    self._note(len(done), one)
+                        journal.add(result)
+                    done[result.case_id, result.repeat] = result
+                    self._note(len(done), result)
             finally:
                 for asker in self._askers:
                     asker.close()
@@ -248,15 +252,15 @@ class _Loop:
         later asks those cases anew.
         """
         held: list[CaseResult] = []
-        for one in results:
-            held.append(one)
-            if not one.unreachable:
+        for result in results:
+            held.append(result)
+            if not result.unreachable:
                 yield from held
                 held.clear()
             elif len(held) >= UNREACHABLE_IN_A_ROW:
                 raise RunFailed(
                     f"{self._system.name} could not be reached in {len(held)} cases one after the other; the last "
-                    f"said: {one.error}",
+                    f"said: {result.error}",
                     remedy="Start it again, then go on with --resume; those cases will be asked again.",
                 )
         yield from held
@@ -277,10 +281,10 @@ class _Loop:
         result = asker.ask(task.case, task.repeat)
         return replace(result, first=True) if first else result
 
-    def _note(self, done: int, one: CaseResult) -> None:
-        self._spending.add(one)
+    def _note(self, done: int, result: CaseResult) -> None:
+        self._spending.add(result)
         if self._running.on_case is not None:
-            self._running.on_case(done, len(self._tasks), one)
+            self._running.on_case(done, len(self._tasks), result)
 
 
 # --- The row a store keeps of a run ---
@@ -305,7 +309,7 @@ def as_row(result: RunResult, evidence: CycleEvidence | None = None) -> EvalResu
 
     `evidence` says what the run measured of the memory that keeps the row; without it the run counts for no cycle.
     """
-    measured = {str(spec): one for spec, one in result.aggregates.items()}
+    measured = {str(spec): aggregate for spec, aggregate in result.aggregates.items()}
     known: dict[str, Any] = {column: measured[name].value for column, name in COLUMNS.items() if name in measured}
     interval = measured[_INTERVAL_OF].interval if _INTERVAL_OF in measured else None
     return EvalResult(
@@ -323,7 +327,10 @@ def as_row(result: RunResult, evidence: CycleEvidence | None = None) -> EvalResu
 
 
 def _values(result: RunResult, spec: MetricSpec) -> dict[str, Any]:
-    return {case: one.kind.value if one.value is None else one.value for case, one in result.scores[spec].items()}
+    return {
+        case: outcome.kind.value if outcome.value is None else outcome.value
+        for case, outcome in result.scores[spec].items()
+    }
 
 
 def _rest(result: RunResult) -> dict[str, Any]:
@@ -433,11 +440,13 @@ _ROUNDING = 1e-9
 
 def detectable(runs: Sequence[RunResult], spec: MetricSpec) -> float | None:
     """The smallest difference seen with 80 % power; None: nothing can be said of so few or so equal cases."""
-    columns = [one.per_case(spec) for one in runs[:2]]
-    cases = [case for case in columns[0] if all(case in one and one[case].value is not None for one in columns)]
+    columns = [run.per_case(spec) for run in runs[:2]]
+    cases = [
+        case for case in columns[0] if all(case in column and column[case].value is not None for column in columns)
+    ]
     if len(cases) < FEWEST:
         return None
-    values = np.array([[one[case].value for case in cases] for one in columns], dtype=np.float64)
+    values = np.array([[column[case].value for case in cases] for column in columns], dtype=np.float64)
     spread = float(np.std(values[0] - values[1] if len(columns) > 1 else values[0], ddof=1))
     return minimum_detectable_effect(len(cases), spread) if spread > _ROUNDING else None
 

@@ -44,7 +44,7 @@ class FusionChoice:
     coefficient: float = 0.3
 
     def __post_init__(self) -> None:
-        missing = [one.value for one in Channel if one not in self.weights]
+        missing = [channel.value for channel in Channel if channel not in self.weights]
         if missing:
             raise BadValue(f"there is no weight for {', '.join(missing)}", remedy="Give every channel a weight.")
 
@@ -60,15 +60,15 @@ class FusionChoice:
             found["search.rrf_k"] = str(self.rrf_k)
         if self.coefficient != than.coefficient:
             found["search.coefficient"] = f"{self.coefficient:g}"
-        changed = [one for one in Channel if self.weights[one] != than.weights[one]]
-        return found | {f"search.weights.{one.value}": f"{self.weights[one]:g}" for one in changed}
+        changed = [channel for channel in Channel if self.weights[channel] != than.weights[channel]]
+        return found | {f"search.weights.{channel.value}": f"{self.weights[channel]:g}" for channel in changed}
 
     def toml(self, than: FusionChoice) -> list[str]:
         """The same as lines of `assay.toml`."""
         return list(_toml(self.settings(than)))
 
     def __str__(self) -> str:
-        named = " ".join(f"{one.value} {self.weights[one]:g}" for one in Channel)
+        named = " ".join(f"{channel.value} {self.weights[channel]:g}" for channel in Channel)
         constant = f" k={self.rrf_k}" if self.method is FusionMethod.RRF else ""
         return f"{self.method.value}{constant}: {named}"
 
@@ -135,7 +135,7 @@ class Space:
 
 def space_of(incumbent: FusionChoice, space: Space, rng: np.random.Generator) -> list[FusionChoice]:
     """What is in force, then `count` others, each once."""
-    ranges = [space.ranges.get(one, _around(incumbent.weights[one])) for one in Channel]
+    ranges = [space.ranges.get(channel, _around(incumbent.weights[channel])) for channel in Channel]
     low, high = np.log(np.array(ranges)).T
     drawn = np.exp(rng.uniform(low, high, size=(space.count, len(Channel))))
     if not space.ranges:
@@ -151,7 +151,7 @@ def space_of(incumbent: FusionChoice, space: Space, rng: np.random.Generator) ->
             coefficient=float(rng.choice(coefficients)),
         )
         found[repr(one)] = one
-    return [incumbent, *(one for one in found.values() if one != incumbent)]
+    return [incumbent, *(choice for choice in found.values() if choice != incumbent)]
 
 
 def _around(weight: float) -> tuple[float, float]:
@@ -173,7 +173,7 @@ def weights_of(choices: Sequence[FusionChoice], intent: Intent, asked: Collectio
 
     Only the proportion of weights moves an order; on one scale, equal scores can be told from nearly equal ones.
     """
-    base = np.array([[one.weights[channel] for channel in CHANNELS] for one in choices])
+    base = np.array([[choice.weights[channel] for channel in CHANNELS] for choice in choices])
     base /= base.sum(axis=1, keepdims=True)
     weights = base if intent is NEUTRAL else base * _SHIFTS[intent]
     if Channel.BM25 not in asked:
@@ -207,14 +207,14 @@ class LoggedCase:
     @property
     def asked(self) -> tuple[Channel, ...]:
         """The channels that gave a list, in the order of fusion."""
-        named = {one.channel for one in self.lists}
-        return tuple(one for one in Channel if one.value in named)
+        named = {logged.channel for logged in self.lists}
+        return tuple(channel for channel in Channel if channel.value in named)
 
 
 def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[LoggedCase]:
     """Ask every case that has grades, once, and keep what was logged."""
     adaptive = bool(system.subject()["flags"]["adaptive_fusion"])
-    found = [logged_case(one, system.trail(one, k), adaptive=adaptive) for one in cases if one.grades]
+    found = [logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
     if not found:
         raise NothingMeasured(
             "no case has graded documents, and fusion is tuned on those",
@@ -230,7 +230,7 @@ def logged_case(case: Case, trail: Trail, *, adaptive: bool) -> LoggedCase:
         case_id=case.id,
         lists=trail.logged.candidates,
         intent=trail.result.intent if adaptive else NEUTRAL,
-        grades=grades_by_unit(case.labels, {one: classes.name(one) for one in case.labels}),
+        grades=grades_by_unit(case.labels, {label: classes.name(label) for label in case.labels}),
         unit_of={
             passage: classes.name(trail.document_of.get(memory_of(passage), memory_of(passage)))
             for offered in trail.logged.candidates

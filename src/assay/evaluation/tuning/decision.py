@@ -126,8 +126,8 @@ def choose(trials: Trials, cases: NDArray[np.int64], rng: np.random.Generator) -
 def splits(cases: NDArray[np.int64], folds: int, rng: np.random.Generator) -> Iterator[Split]:
     """Each fold once to measure on, the others to learn from."""
     fold = rng.permutation(len(cases)) % folds
-    for one in range(folds):
-        yield Split(cases[fold != one], cases[fold == one])
+    for held_out in range(folds):
+        yield Split(cases[fold != held_out], cases[fold == held_out])
 
 
 # --- Shapley values of the channels ---
@@ -160,9 +160,10 @@ def channel_values(replay: Replay, choice: FusionChoice) -> list[ChannelValue]:
     everybody = frozenset(Channel)
     values = shapley(tuple(Channel), lambda some: worths[frozenset(some)])
     found = [
-        ChannelValue(one, value, worths[frozenset({one})], worths[everybody - {one}]) for one, value in values.items()
+        ChannelValue(channel, value, worths[frozenset({channel})], worths[everybody - {channel}])
+        for channel, value in values.items()
     ]
-    return sorted(found, key=lambda one: one.value, reverse=True)
+    return sorted(found, key=lambda item: item.value, reverse=True)
 
 
 def shapley(players: Sequence[Player], worth: Callable[[Collection[Player]], float]) -> Mapping[Player, float]:
@@ -170,7 +171,7 @@ def shapley(players: Sequence[Player], worth: Callable[[Collection[Player]], flo
     count = len(players)
     found: dict[Player, float] = {}
     for player in players:
-        others = [one for one in players if one != player]
+        others = [other for other in players if other != player]
         added = []
         for size in range(count):
             share = 1.0 / (count * math.comb(count - 1, size))
@@ -234,7 +235,7 @@ class Tuned:
                 "folds": self.nested.folds,
                 "repeats": self.nested.repeats,
             },
-            "shapley": [{**one._asdict(), "channel": one.channel.value} for one in self.channels],
+            "shapley": [{**channel._asdict(), "channel": channel.channel.value} for channel in self.channels],
             "keep": self.keep,
             "sentence": self.sentence,
         }

@@ -165,16 +165,16 @@ class Cases:
 def cases_of(logged: Sequence[LoggedCase], *, level: int, gains: bool) -> Cases:
     """Columns of every case with something to find: any positive grade where grades are gains, else a relevant one."""
     least = 1 if gains else level
-    scored = [one for one in logged if any(grade >= least for grade in one.grades.values())]
-    scored.sort(key=lambda one: (one.intent.value, one.asked))
+    scored = [case for case in logged if any(grade >= least for grade in case.grades.values())]
+    scored.sort(key=lambda item: (item.intent.value, item.asked))
     rows = _Rows()
-    for number, one in enumerate(scored):
-        rows.add(number, one)
-    scale = sorted({grade for one in scored for grade in one.grades.values() if grade >= 0})
-    counts = [[list(one.grades.values()).count(grade) for one in scored] for grade in scale]
+    for number, case in enumerate(scored):
+        rows.add(number, case)
+    scale = sorted({grade for case in scored for grade in case.grades.values() if grade >= 0})
+    counts = [[list(case.grades.values()).count(grade) for case in scored] for grade in scale]
     return Cases(
-        ids=tuple(one.case_id for one in scored),
-        kinds=tuple((one.intent, one.asked) for one in scored),
+        ids=tuple(case.case_id for case in scored),
+        kinds=tuple((case.intent, case.asked) for case in scored),
         case=np.array(rows.case, dtype=np.int64),
         unit=np.array(rows.unit, dtype=np.int64),
         memory=np.array(rows.memory, dtype=np.int64),
@@ -202,12 +202,12 @@ class _Rows:
         self.unit_grade: list[int] = []
         self._memories = 0
 
-    def add(self, number: int, one: LoggedCase) -> None:
+    def add(self, number: int, logged_case: LoggedCase) -> None:
         by_unit: dict[str, dict[str, list[str]]] = {}
-        votes = _votes(one)
+        votes = _votes(logged_case)
         met = {passage: place for place, passage in enumerate(votes)}
         for passage in votes:
-            by_unit.setdefault(one.unit_of[passage], {}).setdefault(memory_of(passage), []).append(passage)
+            by_unit.setdefault(logged_case.unit_of[passage], {}).setdefault(memory_of(passage), []).append(passage)
         for unit, memories in by_unit.items():
             for passages in memories.values():
                 for passage in passages:
@@ -219,12 +219,12 @@ class _Rows:
                     self.convex.append([value for _, value in votes[passage]])
                 self._memories += 1
             self.unit_case.append(number)
-            self.unit_grade.append(one.grades.get(unit, -1))
+            self.unit_grade.append(logged_case.grades.get(unit, -1))
 
 
-def _votes(one: LoggedCase) -> dict[str, list[tuple[int, float]]]:
+def _votes(logged_case: LoggedCase) -> dict[str, list[tuple[int, float]]]:
     """By passage, in the order fusion meets them: rank and scaled score in each channel, 0 where it has none."""
-    lists = {offered.channel: offered for offered in one.lists}
+    lists = {offered.channel: offered for offered in logged_case.lists}
     found: dict[str, list[tuple[int, float]]] = {}
     for place, channel in enumerate(CHANNELS):
         if channel.value not in lists:
@@ -337,7 +337,7 @@ class Replay:
     def _block(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
         fused = self._fused(votes, choices, asked)
         if self._aggregated:
-            scores = _with_further(fused, votes, np.array([one.coefficient for one in choices]))
+            scores = _with_further(fused, votes, np.array([choice.coefficient for choice in choices]))
         else:
             scores = np.subtract(fused, votes.behind, out=fused)
         return self._measured(votes, votes.ranks(votes.best_of_units(scores)))
@@ -346,7 +346,7 @@ class Replay:
         """Of every passage under every choice."""
         fused = np.zeros((len(votes.values), len(choices)))
         for group in votes.groups:
-            weights = weights_of(choices, group.intent, [one for one in group.asked if one in asked])
+            weights = weights_of(choices, group.intent, [channel for channel in group.asked if channel in asked])
             part, values = fused[group.begin : group.end], votes.values[group.begin : group.end]
             for place, channel in enumerate(Channel):
                 if channel in asked:

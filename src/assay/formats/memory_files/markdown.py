@@ -204,7 +204,7 @@ class _Names:
     def __init__(self, notes: Sequence[_Note]) -> None:
         self._paths: Mapping[str, _Note] = {_bare(note.rel_path): note for note in notes}
         self._names: dict[str, list[_Note]] = {}
-        for note in sorted(notes, key=lambda one: (one.rel_path.count("/"), one.rel_path)):
+        for note in sorted(notes, key=lambda item: (item.rel_path.count("/"), item.rel_path)):
             self._names.setdefault(_bare(PurePosixPath(note.rel_path).name), []).append(note)
         for note in notes:
             for alias in note.front.aliases:
