@@ -22,7 +22,17 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from assay.evaluation.datasets import load_dataset
-from assay.evaluation.tuning import FusionChoice, LoggedCase, Replay, Space, Trials, gather, nested, space_of, tune
+from assay.evaluation.tuning import (
+    FusionChoice,
+    LoggedCase,
+    Replay,
+    Space,
+    Trials,
+    cross_validate,
+    gather,
+    space_of,
+    tune,
+)
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel
 from assay.wiring import open_tunable
@@ -132,7 +142,7 @@ def noise(cases: Sequence[LoggedCase], seeds: int) -> Noise:
         rng = np.random.default_rng(seed)
         replay = Replay([_dealt(one, rng) for one in cases], METRIC, level=LEVEL)
         values = replay.measure(space_of(FusionChoice(), Space(count=TRIED), rng))
-        found = nested(Trials(values=values), rng, repeats=3)
+        found = cross_validate(Trials(values=values), rng, repeats=3)
         low, high = found.interval.low or 0.0, found.interval.high or 0.0
         covered += low <= 0.0 <= high
         above += low > 0.0

@@ -107,7 +107,7 @@ READS_FILES = {
     "assay.evaluation.datasets.loading": {"load_dataset", "load_named", "read_path"},
     "assay.evaluation.datasets.registry": {"Registry"},
     "assay.evaluation.labelling": {"LabelJournal", "LabelSession"},
-    "assay.evaluation.reporting.building": {"around"},
+    "assay.evaluation.reporting.building": {"look_around"},
     "assay.evaluation.shelf": {"Shelf", "FilePlaces"},
     "assay.wiring": {"lookup_of", "registry_of"},
     "assay.wiring.systems": {"lookup_of", "registry_of"},

@@ -22,10 +22,10 @@ from starlette.requests import Request
 
 from assay.analysis.prompts import diff_of, with_sentence
 from assay.cli.hits import _snippet as cut_snippet
-from assay.evaluation.ci import escaped
+from assay.evaluation.ci import escape
 from assay.evaluation.datasets.formats import Source
 from assay.evaluation.datasets.loading import read_path
-from assay.evaluation.question_generation import telling
+from assay.evaluation.question_generation import find_key_sections
 from assay.evaluation.running.planning import Budget
 from assay.formats import front_matter
 from assay.formats.anchored import read_note
@@ -341,7 +341,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "read a form": (lambda text: shown_in(None, text.encode()), REQUEST),
     "read an idempotency key": (lambda text: named(_SCOPE, text, b"a", b"b"), HEADER),
     "show stored text on a page": (_render, BODY),
-    "escape text for a comment in CI": (escaped, QUERY),
+    "escape text for a comment in CI": (escape, QUERY),
 }
 
 _HEAVY: dict[str, tuple[Work, int]] = {
@@ -353,7 +353,7 @@ _HEAVY: dict[str, tuple[Work, int]] = {
     "check the labels of a draft": (lambda text: _check(_labelled_draft(text)), 100_000),
     "answer a question from passages": (_answer, QUERY),
     "judge an answer": (lambda text: BuiltinGroundedness().judge(text[:1_000], text, [text]), PASSAGE),
-    "find telling sentences": (lambda text: telling([Document(id="a", text=text)]), BODY),
+    "find telling sentences": (lambda text: find_key_sections([Document(id="a", text=text)]), BODY),
 }
 
 _FILES: dict[str, tuple[Work, int]] = {

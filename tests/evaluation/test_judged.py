@@ -14,7 +14,7 @@ from tests.judging.made import judge_of, reading_answers
 from assay.clock import Clock
 from assay.errors import NothingMeasured
 from assay.evaluation.gating import GateOptions, Status, judge
-from assay.evaluation.judged_scores import untrusted
+from assay.evaluation.judged_scores import find_untrusted
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.run_judging import Bench, JudgedRun, judge_run
@@ -200,7 +200,7 @@ def test_an_uncalibrated_judge_decides_no_gate(
     result: RunResult, store: Store, scope: Scope, clock: FixedClock
 ) -> None:
     found = judged(result, store, scope, clock)
-    assert untrusted(found.result.manifest.subject)["groundedness"] == "its judge was never calibrated"
+    assert find_untrusted(found.result.manifest.subject)["groundedness"] == "its judge was never calibrated"
     assert gate(found, 4.0) == {"judge groundedness": Status.INCONCLUSIVE}
     options = GateOptions(unjudgeable=1.0)
     told_of = {one.title: one.status for one in judge(reading_of(found.result), None, options).rules}

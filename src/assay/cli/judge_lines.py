@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from assay.evaluation.judged_scores import JudgeStanding, judged_metrics
-from assay.evaluation.results import shown_value
+from assay.evaluation.results import format_value
 from assay.formats.grid import grid
 from assay.judging.calibration import EVIDENCE
 from assay.metrics.aggregate import Aggregate
@@ -36,7 +36,7 @@ def judged_lines(judged: JudgedRun) -> Iterator[str]:
     """A judged run for people."""
     names = {name for one in judged.standings for name in judged_metrics(one.about)}
     rows = [
-        (str(spec), shown_value(one), *_coverage(one))
+        (str(spec), format_value(one), *_coverage(one))
         for spec, one in judged.result.aggregates.items()
         if spec.name in names
     ]

@@ -98,7 +98,7 @@ def load_baseline(path: Path) -> Baseline:
     if not path.is_file():
         raise no_baseline(path, f"there is no baseline {path}")
     try:
-        return _read(path, {name: _unplaced(placed.value) for name, placed in read_object(path).items()})
+        return _read(path, {name: _drop_lines(placed.value) for name, placed in read_object(path).items()})
     except BrokenSeal:
         raise
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -117,7 +117,7 @@ def no_baseline(path: Path, message: str, *, names: Iterable[str] = ()) -> NoBas
     return NoBaseline(message, remedy=f"{hint}Make one with `assay baseline bless`, or give another with --baseline.")
 
 
-def _unplaced(value: Any) -> Any:
+def _drop_lines(value: Any) -> Any:
     """A value without the lines on which its elements stand."""
     return [placed.value for placed in value] if isinstance(value, list) else value
 

@@ -429,11 +429,11 @@ def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | Non
         metrics=tuple(map(str, specs)),
         judged=1.0 if judged is None else judged,
         unknown=None if cutoff is None else _unknown_share(measured, cutoff),
-        ranges={str(spec): assumed for spec in specs if (assumed := _assumed(measured, spec)) is not None},
+        ranges={str(spec): assumed for spec in specs if (assumed := _measure_assumptions(measured, spec)) is not None},
     )
 
 
-def _assumed(measured: Measured, spec: MetricSpec) -> Assumed | None:
+def _measure_assumptions(measured: Measured, spec: MetricSpec) -> Assumed | None:
     """The metric as measured and under both assumptions; None where one of them has no value."""
     wanted = [spec, *(_assume(spec, rule) for rule in _ASSUMED)]
     means = [None if grade is None else _mean(measured, grade) for grade in wanted]

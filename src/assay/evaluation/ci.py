@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from assay.errors import AssayError, InputError
 from assay.evaluation.comparison import Compared, is_loss, leading, movers, number
-from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict, refused, told, word
+from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict, order_rulings, verdict_of_error, word
 from assay.formats.files import write_lines, writing
 from assay.hashing import content_hash
 
@@ -92,25 +92,27 @@ _MOST_MOVERS = 5
 
 def summary(verdict: Verdict, compared: Compared | None = None) -> str:
     """The summary of a build step."""
-    return "\n".join([*_head(verdict), "", *_table(told(verdict)), *_moved(compared), *_caveats(verdict), ""])
+    return "\n".join(
+        [*_head(verdict), "", *_table(order_rulings(verdict)), *_describe_changes(compared), *_caveats(verdict), ""]
+    )
 
 
 def pull_request(verdict: Verdict, compared: Compared | None = None) -> str:
     """A comment: the verdict, what is wrong, and the rest folded away."""
-    wrong = [ruling for ruling in told(verdict) if ruling.status in (Status.FAIL, Status.INCONCLUSIVE)]
-    rest = [ruling for ruling in told(verdict) if ruling not in wrong]
+    wrong = [ruling for ruling in order_rulings(verdict) if ruling.status in (Status.FAIL, Status.INCONCLUSIVE)]
+    rest = [ruling for ruling in order_rulings(verdict) if ruling not in wrong]
     lines = [
         MARKER,
         *_head(verdict),
         "",
-        *(f"- **{word(ruling.status)}** {escaped(ruling.sentence)}" for ruling in wrong),
+        *(f"- **{word(ruling.status)}** {escape(ruling.sentence)}" for ruling in wrong),
     ]
     if rest:
         lines += ["", f"<details><summary>{len(rest)} other rules</summary>", "", *_table(rest), "", "</details>"]
-    return "\n".join([*lines, *_moved(compared), *_caveats(verdict), ""])
+    return "\n".join([*lines, *_describe_changes(compared), *_caveats(verdict), ""])
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Words as words: one line, no markup, no mention of anybody."""
     plain = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
     # A zero-width space after the sign: the word reads the same and calls nobody.
@@ -118,13 +120,13 @@ def escaped(text: str) -> str:
 
 
 def _head(verdict: Verdict) -> list[str]:
-    against = "without a baseline" if verdict.baseline is None else f"against {escaped(verdict.baseline)}"
+    against = "without a baseline" if verdict.baseline is None else f"against {escape(verdict.baseline)}"
     counts = ", ".join(f"{len(found)} {status.value}" for status in _COUNTED if (found := verdict.of(status)))
-    where = f" on {escaped(verdict.dataset)}" if verdict.dataset else ""
+    where = f" on {escape(verdict.dataset)}" if verdict.dataset else ""
     return [
         f"## Assay gate: {word(verdict.status)}",
         "",
-        f"{escaped(verdict.run)}{where}, {against}: {counts or 'no rule applied'}.",
+        f"{escape(verdict.run)}{where}, {against}: {counts or 'no rule applied'}.",
     ]
 
 
@@ -132,15 +134,15 @@ _COUNTED = (Status.FAIL, Status.INCONCLUSIVE, Status.PASS)
 
 
 def _table(rules: list[RuleVerdict]) -> list[str]:
-    rows = [f"| {word(rule.status)} | {escaped(rule.title)} | {escaped(rule.sentence)} |" for rule in rules]
+    rows = [f"| {word(rule.status)} | {escape(rule.title)} | {escape(rule.sentence)} |" for rule in rules]
     return ["| | rule | |", "| --- | --- | --- |", *rows]
 
 
-def _moved(compared: Compared | None) -> list[str]:
+def _describe_changes(compared: Compared | None) -> list[str]:
     if compared is None:
         return []
     worse = [mover for mover in compared.movers if is_loss(mover)][:_MOST_MOVERS]
-    changed = [f"- {escaped(str(difference))}" for difference in compared.changed]
+    changed = [f"- {escape(str(difference))}" for difference in compared.changed]
     return [
         *(["", "Cases that fell most:", "", *map(_mover, worse)] if worse else []),
         *(["", "What changed:", "", *changed] if changed else []),
@@ -151,14 +153,14 @@ def _caveats(verdict: Verdict) -> list[str]:
     """What a reader must know beside the numbers, folded away."""
     if not verdict.caveats:
         return []
-    listed = [f"- {escaped(caveat.sentence)}" for caveat in verdict.caveats]
+    listed = [f"- {escape(caveat.sentence)}" for caveat in verdict.caveats]
     head = f"<details><summary>Read beside these numbers ({len(listed)})</summary>"
     return ["", head, "", *listed, "", "</details>"]
 
 
 def _mover(mover: Mover) -> str:
-    values = f"{escaped(mover.metric)} {number(mover.before)} -> {number(mover.after)}"
-    return f"- {escaped(f'{mover.case} {mover.query}')}: {values}"
+    values = f"{escape(mover.metric)} {number(mover.before)} -> {number(mover.after)}"
+    return f"- {escape(f'{mover.case} {mover.query}')}: {values}"
 
 
 # --- SARIF 2.1.0: one finding for each case that became worse ---
@@ -193,9 +195,9 @@ def sarif(compared: Compared, *, artifact: str, lines: Mapping[str, int] | None 
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def refused_sarif(verdict: Verdict) -> dict[str, Any]:
+def refusal_sarif(verdict: Verdict) -> dict[str, Any]:
     """No results, and why: for a gate that could not compare anything."""
-    told = [
+    notifications = [
         {"level": "error", "message": {"text": rule.sentence}}
         for rule in verdict.rules
         if rule.status in (Status.FAIL, Status.INCONCLUSIVE)
@@ -204,7 +206,7 @@ def refused_sarif(verdict: Verdict) -> dict[str, Any]:
         "tool": {"driver": _driver()},
         "automationDetails": {"id": f"assay gate/{verdict.dataset}/"},
         "columnKind": "utf16CodeUnits",
-        "invocations": [{"executionSuccessful": False, "toolExecutionNotifications": told}],
+        "invocations": [{"executionSuccessful": False, "toolExecutionNotifications": notifications}],
         "results": [],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -218,13 +220,13 @@ def case_lines(path: Path, cases: Collection[str]) -> dict[str, int]:
         return found
     for line_number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         for text in _STRING.findall(line):
-            name = _unquoted(text)
+            name = _unquote(text)
             if name in wanted:
                 found.setdefault(name, line_number)
     return found
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     try:
         return str(json.loads(text))
     except ValueError:
@@ -311,7 +313,7 @@ class Outputs:
         if self.comment is not None:
             write_lines(self.comment, [pull_request(verdict, compared)])
         if self.sarif is not None:
-            findings = refused_sarif(verdict) if compared is None else self._findings(compared, baseline)
+            findings = refusal_sarif(verdict) if compared is None else self._findings(compared, baseline)
             write_lines(self.sarif, [json.dumps(findings, indent=1), "\n"])
         if self.summary is not None:
             with writing(self.summary), self.summary.open("a", encoding="utf-8") as file:
@@ -328,11 +330,11 @@ class Outputs:
         try:
             yield
         except AssayError as problem:
-            self.write(refused(problem, run=run, baseline=baseline), None, baseline=baseline or "")
+            self.write(verdict_of_error(problem, run=run, baseline=baseline), None, baseline=baseline or "")
             raise
         except Exception as problem:
             failure = AssayError(f"Assay itself failed: {type(problem).__name__}: {problem}", remedy="Report this.")
-            self.write(refused(failure, run=run, baseline=baseline), None, baseline=baseline or "")
+            self.write(verdict_of_error(failure, run=run, baseline=baseline), None, baseline=baseline or "")
             raise
 
     def _findings(self, compared: Compared, baseline: str) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def shared_metrics(before: Reading, after: Reading) -> tuple[str, ...]:
     return tuple(metric for metric in before.metrics if metric in after.outcomes and has_direction(metric))
 
 
-def paired(before: Reading, after: Reading, metric: str) -> Pairs:
+def pair_values(before: Reading, after: Reading, metric: str) -> Pairs:
     """The values of the cases that have one on both sides."""
     left, right = before.values(metric), after.values(metric)
     cases = [case for case in left if case in right]
@@ -199,7 +199,7 @@ def latency_changes(
         return ()
     left, right = _matrix([was_times[case] for case in cases]), _matrix([now_times[case] for case in cases])
     was, now = _percentiles(left[None])[0], _percentiles(right[None])[0]
-    drawn = _resampled(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
+    drawn = _resample_pairs(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
     return tuple(
         LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), len(cases))
         for place, percent in enumerate(PERCENTS)
@@ -223,7 +223,7 @@ def _limits(drawn: tuple[Times, Times] | None, place: int) -> tuple[Limit, Limit
     return low, high, ratio_low, ratio_high
 
 
-def _resampled(left: Times, right: Times, rng: np.random.Generator, resamples: int) -> tuple[Times, Times]:
+def _resample_pairs(left: Times, right: Times, rng: np.random.Generator, resamples: int) -> tuple[Times, Times]:
     rows = max(1, _BLOCK // (left.size + right.size))
     was, now = [], []
     for done in range(0, resamples, rows):
@@ -331,9 +331,9 @@ class Compared:
     def result(self) -> ComparisonResult:
         """Return the comparison as every surface shows it."""
         return ComparisonResult(
-            control=_named(self.control),
-            treatment=_named(self.treatment),
-            metrics={name: _compared_metric(change) for name, change in self.metrics.items()},
+            control=_describe_run(self.control),
+            treatment=_describe_run(self.treatment),
+            metrics={name: _describe_change(change) for name, change in self.metrics.items()},
             movers=self.movers,
             list_agreement=self.agreement,
             latency=self.latency,
@@ -401,7 +401,7 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
     """Compare two readings; raises `NotComparable` when they were measured with different instruments."""
     metrics = comparable_metrics(control, treatment)
     rng = np.random.default_rng(seed)
-    pairs = {metric: paired(control, treatment, metric) for metric in metrics}
+    pairs = {metric: pair_values(control, treatment, metric) for metric in metrics}
     return Compared(
         control=control,
         treatment=treatment,
@@ -463,7 +463,7 @@ def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
             f"{control.name} and {treatment.name} were measured with other instruments: {told}",
             remedy="Run both again over the same dataset with the same metrics.",
         )
-    if not any(paired(control, treatment, metric).control for metric in metrics):
+    if not any(pair_values(control, treatment, metric).control for metric in metrics):
         raise NothingMeasured(
             f"no case has a value in both {control.name} and {treatment.name}",
             remedy="Look at the outcomes of both runs: what was sampled, what failed.",
@@ -544,11 +544,11 @@ def _kind(reading: Reading, metric: str, case: str) -> str:
     return ABSENT if found is None else found.kind.value
 
 
-def _named(reading: Reading) -> ComparedRun:
+def _describe_run(reading: Reading) -> ComparedRun:
     return ComparedRun(name=reading.name, run_id=reading.run_id, host=reading.host)
 
 
-def _compared_metric(change: MetricChange) -> ComparedMetric:
+def _describe_change(change: MetricChange) -> ComparedMetric:
     told: dict[str, Any] = comparison_json(change.comparison)
     limits = told.pop("interval")
     return ComparedMetric(

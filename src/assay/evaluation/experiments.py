@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.errors import BadValue, InputError, MalformedFile, NotComparable, RecordNotFound
-from assay.evaluation.comparison import Compared, comparison_json, leading, metric_changes, paired, rules_for
+from assay.evaluation.comparison import Compared, comparison_json, leading, metric_changes, pair_values, rules_for
 from assay.evaluation.gating.rules import answer, ask, judge
 from assay.evaluation.gating.verdict import GateOptions, RuleVerdict, Status, Verdict, beyond
 from assay.evaluation.readings import Reading, reading_of
@@ -104,7 +104,7 @@ def decide(
     alpha = alpha_of_attempt(ALPHA, attempt)
     once = _compare(control, treatment, counted, seed=question.options.seed, alpha=ALPHA)
     seen = once if attempt == 1 else _compare(control, treatment, counted, seed=question.options.seed, alpha=alpha)
-    outcome, reason = _decided(f"{counted}: {seen.sentence}", seen.verdict, gate, judge(control, None, options))
+    outcome, reason = _decide(f"{counted}: {seen.sentence}", seen.verdict, gate, judge(control, None, options))
     if outcome is Outcome.INCONCLUSIVE and once.verdict == "better" and seen.verdict != "better":
         reason = f"{counted}: {once.sentence} That is not enough at try {attempt}: it takes p <= {alpha:.2g}."
     elif outcome is Outcome.INCONCLUSIVE and once.verdict == "worse":
@@ -116,12 +116,12 @@ def decide(
 
 
 def _compare(control: Reading, treatment: Reading, metric: str, *, seed: int, alpha: float) -> Comparison:
-    pairs = paired(control, treatment, metric)
+    pairs = pair_values(control, treatment, metric)
     rules = replace(rules_for(len(np.asarray(pairs.control))), alpha=alpha)
     return metric_changes({metric: pairs}, rng=np.random.default_rng(seed), rules=rules)[metric].comparison
 
 
-def _decided(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[Outcome, str]:
+def _decide(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[Outcome, str]:
     broken, undecided = _new(gate, before, Status.FAIL), _new(gate, before, Status.INCONCLUSIVE)
     if broken:
         return Outcome.REJECTED, _sentences(broken)
@@ -130,7 +130,7 @@ def _decided(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[
     if undecided:
         return Outcome.INCONCLUSIVE, _sentences(undecided)
     if seen == "better":
-        return Outcome.ACCEPTED, f"{sentence}{_as_before(gate)}"
+        return Outcome.ACCEPTED, f"{sentence}{_same_as_before(gate)}"
     return Outcome.INCONCLUSIVE, sentence
 
 
@@ -164,7 +164,7 @@ def _sentences(rules: list[RuleVerdict]) -> str:
     return "; ".join(rule.sentence for rule in rules[:MOST_TOLD]) + more
 
 
-def _as_before(gate: Verdict) -> str:
+def _same_as_before(gate: Verdict) -> str:
     failed = [ruling.title for ruling in gate.of(Status.FAIL)]
     return f" (fails as the control does: {', '.join(failed)})" if failed else ""
 
@@ -334,7 +334,7 @@ class Book:
 
     def add(self, experiment: Experiment) -> None:
         """Write one down, behind all the others."""
-        with self._locked():
+        with self._lock():
             known = self.all()
             if any(recorded.id == experiment.id for recorded in known):
                 raise BadValue(
@@ -350,7 +350,7 @@ class Book:
             return []
         try:
             found = json.loads(self.path.read_bytes())
-            return [Experiment.from_json(entry) for entry in _listed(found)]
+            return [Experiment.from_json(entry) for entry in _read_list(found)]
         except (OSError, ValueError, BadValue) as problem:
             raise MalformedFile(
                 f"{self.path} holds no experiments: {problem}", remedy="Correct it, or name another file with --file."
@@ -376,7 +376,7 @@ class Book:
         return sum(experiment.series == series for experiment in self.all())
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         place = self.path.with_name(f".{self.path.name}.lock")
         with writing(place):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -414,7 +414,7 @@ def count_tries(experiments: Sequence[Experiment]) -> dict[str, Try]:
     return tries
 
 
-def _listed(found: Any) -> list[dict[str, Any]]:
+def _read_list(found: Any) -> list[dict[str, Any]]:
     known = found if isinstance(found, dict) else {}
     if known.get("version") != VERSION or not isinstance(known.get("experiments"), list):
         raise BadValue(

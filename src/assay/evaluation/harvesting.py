@@ -101,7 +101,7 @@ def distinct(logged: Iterable[LoggedQuery]) -> list[Harvested]:
         words = normalised_phrase(query.query)
         if query.origin is Origin.USE and words and query.tool_name not in NO_QUESTION and query.result_ids:
             asked.setdefault(words, []).append(query)
-    found = [_harvested(times) for times in asked.values()]
+    found = [_merge_repeats(times) for times in asked.values()]
     if not found:
         raise NothingMeasured(
             "the query log has no usable query: none that was asked in use, has words and found something",
@@ -110,7 +110,7 @@ def distinct(logged: Iterable[LoggedQuery]) -> list[Harvested]:
     return found
 
 
-def _harvested(times: Sequence[LoggedQuery]) -> Harvested:
+def _merge_repeats(times: Sequence[LoggedQuery]) -> Harvested:
     newest = times[0]
     return Harvested(
         query=newest.query.strip(),
@@ -171,7 +171,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 def pool(engine: Engine, scope: Scope, query: str, *, depth: int = DEPTH) -> dict[str, set[str]]:
     """Memories in the first places of any way, best first, each with the channels that found it."""
     found: dict[str, set[str]] = {}
-    lists = [_asked(engine, scope, query, depth, way) for way in WAYS.values()]
+    lists = [_search_pool(engine, scope, query, depth, way) for way in WAYS.values()]
     for rank in range(depth):
         for hits in lists:
             if rank < len(hits):
@@ -180,7 +180,7 @@ def pool(engine: Engine, scope: Scope, query: str, *, depth: int = DEPTH) -> dic
     return found
 
 
-def _asked(
+def _search_pool(
     engine: Engine, scope: Scope, query: str, depth: int, way: Mapping[str, Any]
 ) -> list[tuple[str, tuple[str, ...]]]:
     request = SearchRequest(query=query, k=depth, origin=Origin.EVALUATION, tool_name="assay dataset build", **way)
@@ -224,7 +224,7 @@ def weak_grades(
     rest = (
         []
         if unjudged is None
-        else [_unjudged(memory_id, pool, unjudged) for memory_id in pool if memory_id not in known]
+        else [_grade_unjudged(memory_id, pool, unjudged) for memory_id in pool if memory_id not in known]
     )
     return (*found.values(), *rest)
 
@@ -252,7 +252,7 @@ def _of_events(events: Sequence[FeedbackEvent], pool: Mapping[str, Collection[st
         yield _grade(memory, SELECTED_GRADE, JudgmentSource.IMPLICIT, SELECTED_CONFIDENCE, pool)
 
 
-def _unjudged(memory: str, pool: Mapping[str, Collection[str]], grade: int) -> Grade:
+def _grade_unjudged(memory: str, pool: Mapping[str, Collection[str]], grade: int) -> Grade:
     return _grade(memory, grade, JudgmentSource.BOOTSTRAPPED, UNJUDGED_CONFIDENCE, pool)
 
 

@@ -148,7 +148,7 @@ def judged_metrics(about: RubricKind) -> tuple[str, ...]:
     return tuple(entry.name for entry in catalog.entries() if entry.judged_by is about)
 
 
-def untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
+def find_untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
     """The judged metrics that no gate may listen to, with the reason, as a run's subject tells."""
     told = subject.get(JUDGE)
     standings = told if isinstance(told, Mapping) else {}
@@ -172,11 +172,11 @@ def without_spent(subject: Mapping[str, Any]) -> dict[str, Any]:
     return {**subject, JUDGE: kept}
 
 
-def judged_result(
+def apply_verdicts(
     result: RunResult, dataset: Dataset, verdicts: Verdicts, standings: Sequence[JudgeStanding]
 ) -> RunResult:
     """A run's numbers with what judges said of its answers; what no judge decides stays as it was."""
-    specs = list(dict.fromkeys([*result.scores, *_decided(result, standings)]))
+    specs = list(dict.fromkeys([*result.scores, *_new_metrics(result, standings)]))
     asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
     concerned = {name for standing in standings for name in judged_metrics(standing.about)}
     judges = frozenset(standing.about for standing in standings)
@@ -195,7 +195,7 @@ def judged_result(
         scores=scores,
         aggregates=aggregates,
         breakdowns=_breakdowns(result, asked, columns, dataset),
-        caveats=(*_kept_caveats(result, concerned, scores), *_judge_caveats(standings)),
+        caveats=(*_current_caveats(result, concerned, scores), *_judge_caveats(standings)),
         result_hash=result_hash(result.cases, scores),
     )
     return replace(judged, caveats=(*judged.caveats, *run_metric_caveats(judged.run_metrics)))
@@ -218,7 +218,7 @@ def _breakdowns(
     return found
 
 
-def _decided(result: RunResult, standings: Sequence[JudgeStanding]) -> list[MetricSpec]:
+def _new_metrics(result: RunResult, standings: Sequence[JudgeStanding]) -> list[MetricSpec]:
     """Metrics that there now are values for, though the run did not ask for them."""
     main = {RubricKind.GROUNDEDNESS: "groundedness", RubricKind.CORRECTNESS: "correctness"}
     wanted = [MetricSpec.parse(main[standing.about]) for standing in standings if standing.about in main]
@@ -261,7 +261,7 @@ def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
     return {"id": standing.fingerprint_id, "name": standing.judge, **served}
 
 
-def _kept_caveats(
+def _current_caveats(
     result: RunResult, judged: Collection[str], scores: Mapping[MetricSpec, Mapping[str, Outcome]]
 ) -> Iterator[Caveat]:
     """The run's caveats as they hold now: why cases have no value is told anew, an earlier judge's word is gone."""
@@ -312,9 +312,9 @@ def _outcome(looked: _Looked, result: RunResult, verdicts: Verdicts) -> Outcome:
 
 def _one_outcome(looked: _Looked, result: CaseResult, verdicts: Verdicts) -> Outcome:
     if result.retrieved is None or result.retrieved.answer is None:
-        return _unanswered(result)
+        return _outcome_without_answer(result)
     answer = result.retrieved.answer
-    given = replace(result.retrieved, answer=replace(answer, abstained=declined_by(result, answer, verdicts)))
+    given = replace(result.retrieved, answer=replace(answer, abstained=has_abstained(result, answer, verdicts)))
     said = {
         about: stored
         for about in RubricKind
@@ -323,7 +323,7 @@ def _one_outcome(looked: _Looked, result: CaseResult, verdicts: Verdicts) -> Out
     return compute_view(CaseView(looked.spec, looked.case, given, looked.dataset, looked.judges, said))
 
 
-def _unanswered(result: CaseResult) -> Outcome:
+def _outcome_without_answer(result: CaseResult) -> Outcome:
     """Of a case without an answer."""
     if result.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")
@@ -334,7 +334,7 @@ def _unanswered(result: CaseResult) -> Outcome:
     )
 
 
-def declined_by(result: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
+def has_abstained(result: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
     """Whether the system abstained: as it says, else as a judge said; None: nobody said."""
     if answer.abstained is not None:
         return answer.abstained

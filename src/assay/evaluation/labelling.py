@@ -360,7 +360,7 @@ def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
         for label in of.values():
             if label.grade is not None:
                 by_case.setdefault(label.case_id, []).append(label)
-    cases = [_labelled(case, by_case.get(case.id, []), dataset.relevance_level) for case in dataset.cases]
+    cases = [_apply_to_case(case, by_case.get(case.id, []), dataset.relevance_level) for case in dataset.cases]
     kept = tuple(case for case in cases if case is not None)
     known = {case.id for case in dataset.cases}
     return Applied(
@@ -372,7 +372,7 @@ def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
     )
 
 
-def _labelled(case: Case, labels: list[Label], level: int) -> Case | None:
+def _apply_to_case(case: Case, labels: list[Label], level: int) -> Case | None:
     """None: people looked at a generated case and nobody found it right."""
     if not labels:
         return case

@@ -158,7 +158,7 @@ class CorpusText:
         if len(words) < SHORT_TEXT:
             return False
         runs = set(_runs(words))
-        return max(self._shared(runs).values(), default=0) < FOREIGN * len(runs)
+        return max(self._count_holders(runs).values(), default=0) < FOREIGN * len(runs)
 
     def _locate(self, words: Words, rel_path: str | None) -> Iterator[Spot]:
         if not words:
@@ -173,12 +173,12 @@ class CorpusText:
     def _best(self, words: Words) -> list[str]:
         """The files with the most of a text's runs; several where they have equally many."""
         runs = set(_runs(words))
-        shared = self._shared(runs)
+        shared = self._count_holders(runs)
         most = max(shared.values(), default=0)
         least = len(runs) if len(words) < SHORT_TEXT else ALIKE * len(runs)
         return [path for path, count in shared.items() if count == most] if runs and most >= least else []
 
-    def _shared(self, runs: set[int]) -> Counter[str]:
+    def _count_holders(self, runs: set[int]) -> Counter[str]:
         holders = [self._index.get(run, []) for run in runs]
         telling = [found for found in holders if len(found) <= _COMMON]
         # A text that only has what everybody has is looked for all the same: it may be a licence in 300 files.
@@ -229,7 +229,7 @@ class _Note:
 
     def sections_with(self, words: Words) -> list[str]:
         """The heading paths of the sections in which a text stands."""
-        exact = [self._covered(start, start + len(words)) for start in self._exact(words)]
+        exact = [self._sections_covered(start, start + len(words)) for start in self._exact(words)]
         if exact:
             return [heading for headings in exact for heading in headings]
         return self._alike(words) if len(words) >= SHORT_TEXT else []
@@ -243,7 +243,7 @@ class _Note:
             yield place
             at = self._joined.find(wanted, at + 1)
 
-    def _covered(self, start: int, end: int) -> list[str]:
+    def _sections_covered(self, start: int, end: int) -> list[str]:
         return [
             section.heading_path
             for section in self._divided[1]
@@ -375,11 +375,11 @@ class Placing:
     def __init__(self, dataset: Dataset, results: Sequence[CaseResult] = ()) -> None:
         self._corpus = CorpusText(dataset.documents)
         gold = {support.rel_path for case in dataset.cases if case.anchors for support in case.anchors.supports}
-        self._copies = _copied_paths(dataset)
+        self._copies = _find_copied_paths(dataset)
         self._by_id = {document.id: document.rel_path or document.id for document in dataset.documents}
         self._paths = Paths({*self._corpus.paths, *gold})
         known = {*self._by_id, *self._corpus.paths, *gold}
-        given = [chunk.rel_path for result in results if result.retrieved for chunk in _given(result.retrieved)]
+        given = [chunk.rel_path for result in results if result.retrieved for chunk in _passages_of(result.retrieved)]
         alike = sum(path in known for path in given) >= ALIKE_SPELT * len(given) > 0
         self._unknown_is_elsewhere = alike or not dataset.documents
 
@@ -389,21 +389,21 @@ class Placing:
         answer = retrieved.answer
         if answer is not None and answer.references:
             answer = replace(answer, references=self._each(answer.references, supports))
-        return replace(retrieved, passages=self._each(_given(retrieved), supports), answer=answer)
+        return replace(retrieved, passages=self._each(_passages_of(retrieved), supports), answer=answer)
 
     def _each(self, chunks: Iterable[RetrievedChunk], supports: Sequence[GoldSupport]) -> tuple[PlacedChunk, ...]:
-        return tuple(self._placed(chunk, supports) for chunk in chunks)
+        return tuple(self._place_chunk(chunk, supports) for chunk in chunks)
 
-    def _placed(self, chunk: RetrievedChunk, supports: Sequence[GoldSupport]) -> PlacedChunk:
+    def _place_chunk(self, chunk: RetrievedChunk, supports: Sequence[GoldSupport]) -> PlacedChunk:
         path = self._by_id.get(chunk.rel_path) or self._paths.find(chunk.rel_path)
         spots = self._by_text(chunk, path) or self._by_heading(chunk, path) or _by_snippet(chunk, supports)
         if spots:
-            return _made(chunk, self._with_copies(spots))
+            return _make_placed(chunk, self._with_copies(spots))
         if path is not None:
             # An anchor to the whole file is met wherever in the file the passage stands.
-            return _made(chunk, (Spot(path, ""),), open_in=path)
+            return _make_placed(chunk, (Spot(path, ""),), open_in=path)
         elsewhere = self._unknown_is_elsewhere or self._corpus.is_foreign(chunk.text)
-        return _made(chunk, (), open_in=None if elsewhere else "")
+        return _make_placed(chunk, (), open_in=None if elsewhere else "")
 
     def _with_copies(self, spots: tuple[Spot, ...]) -> tuple[Spot, ...]:
         """The same sections in every copy of a document."""
@@ -426,13 +426,13 @@ class Placing:
         return () if found is None else (Spot(path, found),)
 
 
-def _copied_paths(dataset: Dataset) -> dict[str, tuple[str, ...]]:
+def _find_copied_paths(dataset: Dataset) -> dict[str, tuple[str, ...]]:
     """Files that have copies, each with all of them."""
     path_of = {document.id: document.rel_path or document.id for document in dataset.documents}
     return {path_of[name]: tuple(sorted(path_of[copy] for copy in group)) for name, group in copies_in(dataset).items()}
 
 
-def _given(retrieved: Retrieved) -> Sequence[RetrievedChunk]:
+def _passages_of(retrieved: Retrieved) -> Sequence[RetrievedChunk]:
     """The passages; of a system that gives ids alone, one for each."""
     return retrieved.passages or [RetrievedChunk(rel_path=identifier) for identifier in retrieved.ids]
 
@@ -456,7 +456,7 @@ def _by_snippet(chunk: RetrievedChunk, supports: Sequence[GoldSupport]) -> tuple
     )
 
 
-def _made(chunk: RetrievedChunk, spots: tuple[Spot, ...], open_in: str | None = None) -> PlacedChunk:
+def _make_placed(chunk: RetrievedChunk, spots: tuple[Spot, ...], open_in: str | None = None) -> PlacedChunk:
     return PlacedChunk(
         rel_path=chunk.rel_path,
         heading_path=chunk.heading_path,
@@ -507,7 +507,7 @@ class Unplaced(NamedTuple):
 
 def find_unplaced(results: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> Unplaced | None:
     """What could not be placed, by the metric that it hurts most; None: every value is decided."""
-    hurt = [found for spec, per_case in scores.items() if (found := _undecided(str(spec), per_case)) is not None]
+    hurt = [found for spec, per_case in scores.items() if (found := _count_undecided(str(spec), per_case)) is not None]
     if not hurt:
         return None
     hurt.sort(key=lambda item: -item[1] / item[2])
@@ -537,7 +537,7 @@ def placement_caveat(found: Unplaced) -> Caveat:
     )
 
 
-def _undecided(metric: str, per_case: Mapping[str, Outcome]) -> tuple[str, int, int, float] | None:
+def _count_undecided(metric: str, per_case: Mapping[str, Outcome]) -> tuple[str, int, int, float] | None:
     values = [outcome.value for outcome in per_case.values() if outcome.value is not None]
     cases = sum(map(is_unplaced, per_case.values()))
     return (metric, cases, cases + len(values), sum(values)) if cases else None
@@ -549,13 +549,13 @@ def refuse_undecided(name: str, dataset: Dataset, results: Iterable[CaseResult],
     if chunks and not any(chunk.spots or chunk.open_in for chunk in chunks):
         raise NothingMeasured(
             f"no result that {name} returned is from the documents of {dataset.name}",
-            remedy=f"It returned {_shown(chunks[0])}. {_REMEDY} {_example(dataset)}.",
+            remedy=f"It returned {_describe_chunk(chunks[0])}. {_REMEDY} {_example(dataset)}.",
         )
     if found is not None and found.is_too_much:
         first = next(chunk for chunk in chunks if chunk.open_in is not None)
         raise NothingMeasured(
             f"{name} is undecided on {dataset.name}: {found}",
-            remedy=f"The first that cannot be placed is {_shown(first)}. {_REMEDY} {_example(dataset)}.",
+            remedy=f"The first that cannot be placed is {_describe_chunk(first)}. {_REMEDY} {_example(dataset)}.",
         )
 
 
@@ -564,7 +564,7 @@ def _chunks(results: Iterable[CaseResult]) -> list[PlacedChunk]:
     return [chunk for retrieved in given for chunk in retrieved.passages if isinstance(chunk, PlacedChunk)]
 
 
-def _shown(chunk: PlacedChunk) -> str:
+def _describe_chunk(chunk: PlacedChunk) -> str:
     heading = f" > {chunk.heading_path}" if chunk.heading_path else ""
     return f"{chunk.rel_path + heading!r} {'with a text that is not in it' if chunk.text else 'without a text'}"
 

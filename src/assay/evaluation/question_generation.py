@@ -46,7 +46,7 @@ _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Telling:
+class KeySection:
     """One part of a document with the sentence that tells most."""
 
     document: Document
@@ -64,7 +64,7 @@ class Telling:
         return self.heading_path.split(heading_path.SEPARATOR)[-1] if self.heading_path else self.document.title
 
 
-def telling(documents: Sequence[Document]) -> list[Telling]:
+def find_key_sections(documents: Sequence[Document]) -> list[KeySection]:
     """The part with its best sentence, for every part of every document that has one."""
     seen_in = Counter(word for document in documents for word in set(words(document.text)))
     rarity = {word: math.log((1 + len(documents)) / (1 + count)) + 1e-3 for word, count in seen_in.items()}
@@ -76,14 +76,14 @@ def plain(sentence: str) -> str:
     return _EMPHASIS.sub("", _BULLET.sub("", sentence)).strip()
 
 
-def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[Telling]:
+def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[KeySection]:
     for path, text in _parts(document):
         scored = [(_worth(sentence, rarity), sentence) for sentence in _sentences(text)]
         if scored:
             worth, sentence = max(scored, key=lambda item: item[0])
             lines = [line for line in text.splitlines() if line.strip()]
             steps = sum(bool(re.match(r"\s*\d+[.)]\s", line)) for line in lines) >= 3
-            yield Telling(
+            yield KeySection(
                 document=document, heading_path=path, sentence=sentence, worth=worth, steps=steps, text=text.strip()
             )
 
@@ -140,10 +140,10 @@ SHORT_QUESTION = 4
 """Words up to which a heading that is a question ("How good is it?") does not say what it is about."""
 
 
-def question(section: Telling) -> str:
+def question(section: KeySection) -> str:
     """What could be asked so that this part is the answer."""
     if "?" in section.heading:
-        return _asked_by_heading(section)
+        return _question_of_heading(section)
     sentence, about = plain(section.sentence), _about(section)
     defined = _DEFINES.match(sentence)
     if defined and _names_something(defined["subject"]):
@@ -157,7 +157,7 @@ def question(section: Telling) -> str:
     return f"What should I know about {about}?"
 
 
-def _asked_by_heading(section: Telling) -> str:
+def _question_of_heading(section: KeySection) -> str:
     """A heading that is a question, as its author wrote it; a short one needs the title to be understood alone."""
     asked = section.heading[: section.heading.rindex("?") + 1].strip()
     return asked if len(asked.split()) > SHORT_QUESTION else f"{asked} ({section.document.title})"
@@ -169,7 +169,7 @@ def _names_something(subject: str) -> bool:
     return len(words) > 1 and words[0] not in _NO_SUBJECT
 
 
-def _about(section: Telling) -> str:
+def _about(section: KeySection) -> str:
     heading, title = _in_the_middle(section.heading), section.document.title
     return heading if not title or heading.lower() == title.lower() else f"{heading} ({title})"
 
@@ -207,7 +207,7 @@ class Asked(NamedTuple):
     quote: str
 
 
-def ask(model: ChatModel, section: Telling) -> Asked | None:
+def ask(model: ChatModel, section: KeySection) -> Asked | None:
     """What the model makes of a part; None when it fails, or what it quotes does not stand there."""
     part = f"{section.document.title} > {section.heading_path}\n<part>\n{section.text[:MOST_CHARACTERS]}\n</part>"
     messages = (Message(role="system", content=_TASK), Message(role="user", content=part))
@@ -218,7 +218,7 @@ def ask(model: ChatModel, section: Telling) -> Asked | None:
     return _read(reply.text, section)
 
 
-def _read(text: str, section: Telling) -> Asked | None:
+def _read(text: str, section: KeySection) -> Asked | None:
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = json.loads(text[begin : end + 1])
@@ -270,14 +270,14 @@ def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatM
     options = options or GenerateOptions()
     files = _files(path)
     documents = _documents(path, files)
-    parts = telling(documents)
+    parts = find_key_sections(documents)
     if not parts:
         raise NothingMeasured(
             f"{path} has no sentence that could be asked about",
             remedy=f"Give documents with whole sentences ({', '.join(sorted(KINDS))}).",
         )
     source = BUILT_IN if model is None else f"model:{model.name}"
-    made = [(section, _asked(section, model)) for section in _chosen(parts, options)]
+    made = [(section, _make_question(section, model)) for section in _choose_sections(parts, options)]
     cases = {case.id: case for section, asked in made if asked is not None for case in [_case(section, asked, source)]}
     if not cases:
         raise NothingMeasured(f"{source} made no question that could be used", remedy="Try again without the model.")
@@ -317,7 +317,7 @@ def _documents(path: Path, files: NoteFiles) -> list[Document]:
     return [read_note(file, root) for file in files.taken]
 
 
-def _chosen(parts: list[Telling], options: GenerateOptions) -> Iterator[Telling]:
+def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Iterator[KeySection]:
     """The most telling parts, so many of each document and so many in all, in the order of the documents."""
     ranked = sorted(parts, key=lambda item: -item.worth)
     taken: Counter[str] = Counter()
@@ -329,11 +329,11 @@ def _chosen(parts: list[Telling], options: GenerateOptions) -> Iterator[Telling]
     return (part for part in parts if id(part) in best)
 
 
-def _asked(section: Telling, model: ChatModel | None) -> Asked | None:
+def _make_question(section: KeySection, model: ChatModel | None) -> Asked | None:
     return Asked(question(section), section.sentence) if model is None else ask(model, section)
 
 
-def _case(section: Telling, asked: Asked, source: str) -> Case:
+def _case(section: KeySection, asked: Asked, source: str) -> Case:
     support = GoldSupport(
         rel_path=section.document.rel_path, heading_path=section.heading_path, snippets=(asked.quote,)
     )

@@ -125,10 +125,10 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
         statuses={case: tuple(result.status for result in results) for case, results in given.items()},
         times={case: times for case, results in given.items() if (times := _times(results))},
-        waited={case: waited for case, results in given.items() if (waited := _waited(results))},
+        waited={case: waited for case, results in given.items() if (waited := _waiting_times(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},
         channels=_channels(run.cases),
-        scoped=_scoped(run.cases),
+        scoped=_find_leaks(run.cases),
         queries=queries or {},
         floors=run.floors,
         clusters=manifest.clusters,
@@ -144,7 +144,7 @@ def _times(results: Iterable[CaseResult]) -> tuple[float, ...]:
     )
 
 
-def _waited(results: Iterable[CaseResult]) -> tuple[float, ...]:
+def _waiting_times(results: Iterable[CaseResult]) -> tuple[float, ...]:
     return tuple(
         result.total_ms for result in results if result.status is CaseStatus.TIMEOUT and result.total_ms is not None
     )
@@ -163,7 +163,7 @@ def _channels(results: Iterable[CaseResult]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _scoped(results: Iterable[CaseResult]) -> dict[str, tuple[str, ...]]:
+def _find_leaks(results: Iterable[CaseResult]) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for result in results:
         seen = None if result.retrieved is None else result.retrieved.seen

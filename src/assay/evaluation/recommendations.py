@@ -88,7 +88,7 @@ def _failures(evidence: Evidence) -> Iterator[Recommendation]:
     yield Recommendation(
         rule="failures",
         advice="Make the system answer every query first: a failed query is in none of the other numbers.",
-        evidence=f"{sum(failed.values())} of {len(evidence.run.cases)} cases failed ({_listed(failed)}).{often}",
+        evidence=f"{sum(failed.values())} of {len(evidence.run.cases)} cases failed ({_join_counts(failed)}).{often}",
     )
 
 
@@ -251,7 +251,7 @@ def _slow(evidence: Evidence) -> Iterator[Recommendation]:
         )
 
 
-def _unjudged(evidence: Evidence) -> Iterator[Recommendation]:
+def _recommend_judging(evidence: Evidence) -> Iterator[Recommendation]:
     unknown = evidence.shown - evidence.judged
     if evidence.shown and unknown / evidence.shown > MOSTLY_UNJUDGED:
         yield Recommendation(
@@ -286,9 +286,18 @@ def _some_of(names: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-RULES: tuple[Rule, ...] = (_failures, _nothing_returned, _losses, _drops, _weak_parts, _slow, _unjudged, _small_set)
+RULES: tuple[Rule, ...] = (
+    _failures,
+    _nothing_returned,
+    _losses,
+    _drops,
+    _weak_parts,
+    _slow,
+    _recommend_judging,
+    _small_set,
+)
 """In the order of a report."""

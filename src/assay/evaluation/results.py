@@ -85,12 +85,12 @@ class RunResult:
 
     def per_case(self, metric: MetricSpec | str) -> dict[str, Outcome]:
         """What became of each case under one metric."""
-        return dict(self.scores[self._known(metric)])
+        return dict(self.scores[self._find_spec(metric)])
 
     def value(self, metric: MetricSpec | str) -> float | None:
         """A metric's value over the run, latency percentiles and failure rates included; None: nothing was scored."""
         spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
-        return self.run_outcome(spec).value if spec.is_of_run else self.aggregates[self._known(spec)].value
+        return self.run_outcome(spec).value if spec.is_of_run else self.aggregates[self._find_spec(spec)].value
 
     def run_outcome(self, metric: MetricSpec | str) -> Outcome:
         """The value of a metric of the whole run, or why it has none."""
@@ -120,7 +120,7 @@ class RunResult:
             confidences={case: None if answer is None else answer.confidence for case, answer in answers.items()},
         )
 
-    def _known(self, metric: MetricSpec | str) -> MetricSpec:
+    def _find_spec(self, metric: MetricSpec | str) -> MetricSpec:
         spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
         if spec not in self.scores:
             raise UnknownMetric(
@@ -234,7 +234,7 @@ class RunResult:
 
     def __repr__(self) -> str:
         width = max((len(str(spec)) for spec in self.aggregates), default=0)
-        lines = [f"  {spec!s:<{width}}  {shown_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
+        lines = [f"  {spec!s:<{width}}  {format_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
         ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
         return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
 
@@ -251,7 +251,7 @@ def _latency_values(summary: LatencySummary) -> LatencyValues:
     return LatencyValues(**{**latency_json(summary), "at_least": tuple(summary.at_least)})
 
 
-def shown_value(aggregate: Aggregate) -> str:
+def format_value(aggregate: Aggregate) -> str:
     """A value with its interval, or that there is none."""
     if aggregate.value is None:
         return "-"
@@ -363,7 +363,7 @@ def read_aggregate(found: Plain) -> Aggregate:
         spec=MetricSpec.parse(found["metric"]),
         value=found["value"],
         scored=found["scored"],
-        others=_counted(found["others"]),
+        others=_read_counts(found["others"]),
         worst=found["worst"],
         best=found["best"],
         interval=interval,
@@ -386,7 +386,7 @@ def latency_json(latency_summary: LatencySummary) -> Plain:
 
 def _latency(found: Plain) -> LatencySummary:
     bounds = tuple(found.get("at_least", ()))
-    return LatencySummary(**{**found, "left_out": _counted(found["left_out"]), "at_least": bounds})
+    return LatencySummary(**{**found, "left_out": _read_counts(found["left_out"]), "at_least": bounds})
 
 
 def rate_json(rate: Rate) -> Plain:
@@ -396,8 +396,8 @@ def rate_json(rate: Rate) -> Plain:
 
 
 def _rate(found: Plain) -> Rate:
-    return Rate(hits=found["hits"], of=found["of"], left_out=_counted(found["left_out"]))
+    return Rate(hits=found["hits"], of=found["of"], left_out=_read_counts(found["left_out"]))
 
 
-def _counted(found: Mapping[str, int]) -> dict[OutcomeKind, int]:
+def _read_counts(found: Mapping[str, int]) -> dict[OutcomeKind, int]:
     return {OutcomeKind(kind): count for kind, count in found.items()}

@@ -20,9 +20,9 @@ from assay.evaluation.judged_scores import (
     SPOT_CHECK,
     JudgeStanding,
     Verdicts,
-    declined_by,
+    apply_verdicts,
+    has_abstained,
     judged_metrics,
-    judged_result,
 )
 from assay.evaluation.running.files import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
@@ -91,7 +91,7 @@ def judge_run(result: RunResult, dataset: Dataset, judges: Sequence[Judging], be
     # Whether something is an answer at all comes before how good it is.
     for judge in sorted(judges, key=lambda judge: judge.about is not RubricKind.ABSTENTION):
         shown = list(_inputs(result, dataset, judge.about, verdicts))
-        given, standing = _heard(result.run_id, judge, shown, bench)
+        given, standing = _ask_judge(result.run_id, judge, shown, bench)
         verdicts |= {(verdict.case_id, verdict.repeat, verdict.kind): verdict for verdict in given}
         standings.append(standing)
     if not verdicts:
@@ -99,7 +99,7 @@ def judge_run(result: RunResult, dataset: Dataset, judges: Sequence[Judging], be
             f"the run {result.name} has no answer to judge",
             remedy="Run a system that answers; one that only retrieves is measured without judges.",
         )
-    scored = judged_result(result, dataset, verdicts, standings)
+    scored = apply_verdicts(result, dataset, verdicts, standings)
     if result.folder is not None:
         RunFolder(result.folder).write_manifest(scored.manifest)
         scored = scored.save_result(result.folder)
@@ -118,7 +118,7 @@ def _inputs(result: RunResult, dataset: Dataset, about: RubricKind, known: Verdi
             or case_result.case_id not in cases
         ):
             continue
-        declined = declined_by(case_result, answer, known)
+        declined = has_abstained(case_result, answer, known)
         if declined is None if about is RubricKind.ABSTENTION else not declined:
             yield _Shown(
                 case_result.case_id,
@@ -149,7 +149,7 @@ def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[s
     return [dataset.by_id[identifier].text for identifier in given.ids[:MOST_PASSAGES] if identifier in dataset.by_id]
 
 
-def _heard(
+def _ask_judge(
     run_id: str, judge: Judging, shown: Sequence[_Shown], bench: Bench
 ) -> tuple[list[StoredVerdict], JudgeStanding]:
     hearing = judge_with_canaries(
@@ -187,10 +187,10 @@ def _distrust(calibration: Calibration | None, at: datetime, hearing: CheckedVer
         return f"its judge did not pass its calibration: {'; '.join(calibration.figures.get('shortcomings', []))}"
     if not calibration.gates_at(at):
         return f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
-    return _wavered(calibration) or _other_model(calibration, hearing.served) or alias
+    return _describe_wavering(calibration) or _other_model(calibration, hearing.served) or alias
 
 
-def _wavered(calibration: Calibration) -> str:
+def _describe_wavering(calibration: Calibration) -> str:
     """Say that a judge does not agree with itself: version 0.1 measured this and licensed the judge all the same."""
     same = calibration.figures.get("self_consistency", {}).get("same")
     if same is None or same["value"] >= LEAST_SAME:

@@ -38,10 +38,10 @@ NOT_QUALITY = frozenset({"operations", "indexing"})
 
 def floors_of(dataset: Dataset) -> dict[str, float]:
     """What the dataset demands, by metric as it is spelt everywhere."""
-    return named_floors(dataset.floors)
+    return name_floors(dataset.floors)
 
 
-def named_floors(floors: Mapping[str, float]) -> dict[str, float]:
+def name_floors(floors: Mapping[str, float]) -> dict[str, float]:
     """Floors by metric as it is spelt everywhere; people also write `latency p95`.
 
     Raises `BadValue` for a floor that is not a finite number within the range of its metric.

@@ -119,7 +119,7 @@ def label_caveats(dataset: Dataset, cases: Sequence[Case]) -> Iterator[Caveat]:
             count=sum(weak.values()),
             of=judged,
         )
-    leaked = _leaked_cases(dataset, cases)
+    leaked = _find_leaked_cases(dataset, cases)
     if leaked:
         concerned = len({case for found in leaked.values() for case in found})
         parts = ", ".join(f"{_LEAKS.get(code, code)} ({len(found):,})" for code, found in leaked.items())
@@ -132,17 +132,17 @@ def label_caveats(dataset: Dataset, cases: Sequence[Case]) -> Iterator[Caveat]:
         )
 
 
-def _leaked_cases(dataset: Dataset, cases: Sequence[Case]) -> dict[str, set[str]]:
+def _find_leaked_cases(dataset: Dataset, cases: Sequence[Case]) -> dict[str, set[str]]:
     """The cases that each kind of leak concerns. Saves repeat what was saved before: that is what they are for."""
     questions = tuple(case for case in cases if case.save is None)
     found: dict[str, set[str]] = {}
     if questions:
-        for finding in leaks(replace(dataset, cases=questions, documents=_searched(dataset, questions))):
+        for finding in leaks(replace(dataset, cases=questions, documents=_documents_searched(dataset, questions))):
             found.setdefault(finding.code, set()).add(finding.where)
     return found
 
 
-def _searched(dataset: Dataset, cases: Sequence[Case]) -> tuple[Document, ...]:
+def _documents_searched(dataset: Dataset, cases: Sequence[Case]) -> tuple[Document, ...]:
     if sum(len(document.text) for document in dataset.documents) <= MOST_CHARACTERS:
         return dataset.documents
     named = {name for case in cases for name in case.labels}
@@ -301,7 +301,7 @@ class _Sheet:
     @cached_property
     def units(self) -> dict[str, dict[str, str]]:
         """By case: documents that count as one, declared so or copies of each other."""
-        return {case.id: join_units(_declared_units(case), self.copied.get(case.id, {})) for case in self.asked}
+        return {case.id: join_units(_units_of_case(case), self.copied.get(case.id, {})) for case in self.asked}
 
     @cached_property
     def placed(self) -> tuple[CaseResult, ...]:
@@ -343,7 +343,7 @@ class _Sheet:
         together = compute.function(self.came_back(spec, repeat)) if isinstance(compute, FromCases) else None
         known = self.ranked[repeat].get(spec) if together is None else together
         return {
-            case.id: _untried(results[case.id])
+            case.id: _explain_no_result(results[case.id])
             or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
             for case in self.asked
         }
@@ -384,7 +384,7 @@ class _Sheet:
         return {case: plain_statistics.stdev(of) for case, of in known.items() if len(of) > 1}
 
 
-def _declared_units(case: Case) -> dict[str, str]:
+def _units_of_case(case: Case) -> dict[str, str]:
     if case.equivalence is None:
         return {}
     return {member: min(group) for group in case.equivalence.classes for member in group}
@@ -413,7 +413,7 @@ def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[st
     }
 
 
-def _untried(result: CaseResult) -> Outcome | None:
+def _explain_no_result(result: CaseResult) -> Outcome | None:
     """Why a case has no value, whatever the metric; None when the system gave something."""
     if result.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")

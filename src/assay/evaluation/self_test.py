@@ -23,7 +23,7 @@ from assay.evaluation.comparison import (
     comparable_metrics,
     latency_changes,
     metric_changes,
-    paired,
+    pair_values,
 )
 from assay.evaluation.gating.rules import answer
 from assay.evaluation.gating.verdict import GateOptions, Question, Status, Verdict
@@ -139,7 +139,7 @@ def self_test(
     deciding = _deciding(metrics, options)
     _refuse_twins(reading, other, deciding)
     rng = np.random.default_rng(options.seed)
-    changes = metric_changes({metric: paired(reading, other, metric) for metric in deciding}, rng=rng)
+    changes = metric_changes({metric: pair_values(reading, other, metric) for metric in deciding}, rng=rng)
     standing = _failing(reading, options) & _failing(other, options)
     verdicts = [_replay(reading, other, metrics, options, rng) for _ in range(replays)]
     found = [_statuses(verdict, standing) for verdict in verdicts]
@@ -180,7 +180,9 @@ def _replay(
     compared = Compared(
         control=before,
         treatment=after,
-        metrics=metric_changes({metric: paired(before, after, metric) for metric in metrics}, rng=rng, rules=_DRAWS),
+        metrics=metric_changes(
+            {metric: pair_values(before, after, metric) for metric in metrics}, rng=rng, rules=_DRAWS
+        ),
         movers=(),
         agreement=None,
         latency=latency_changes(before, after, rng=rng, resamples=_LATENCY_RESAMPLES),
@@ -241,7 +243,7 @@ def _by_rule(found: Sequence[Mapping[str, Status]]) -> tuple[RuleAlarms, ...]:
 
 
 def _refuse_twins(reading: Reading, other: Reading, metrics: Sequence[str]) -> None:
-    pairs = [paired(reading, other, metric) for metric in metrics]
+    pairs = [pair_values(reading, other, metric) for metric in metrics]
     if all(np.array_equal(np.asarray(pair.control), np.asarray(pair.treatment)) for pair in pairs):
         raise NothingMeasured(
             f"{reading.name} and {other.name} do not differ in a single case: replays of them show nothing",

@@ -27,7 +27,7 @@ from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standi
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
-from assay.evaluation.reporting.building import around
+from assay.evaluation.reporting.building import look_around
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.records import Scope
@@ -128,7 +128,7 @@ class Shelf:
     def report(self, run: RunFolder, baseline: RunFolder | None, floors: Mapping[str, float]) -> Report:
         """The report of a run, held against another run and against floors."""
         found, against = load_run(run.path), None if baseline is None else load_run(baseline.path)
-        return gather(found, around(found, self._lookup(), baseline=against, floors=floors))
+        return gather(found, look_around(found, self._lookup(), baseline=against, floors=floors))
 
     def claim_run(self, run_id: str) -> None:
         """Write down that a run is this tenant's."""

@@ -125,7 +125,7 @@ class Ground:
         """nDCG@10 of each search minus that of its control; 0 where nothing could be found."""
         qrels = {str(place): self.grades[search.case_id] for place, search in enumerate(searched)}
         measured = [
-            measure_mappings(qrels, {str(place): _scored(ids) for place, ids in enumerate(lists)}, [NDCG])
+            measure_mappings(qrels, {str(place): _score_ranks(ids) for place, ids in enumerate(lists)}, [NDCG])
             for lists in ([search.shown for search in searched], [search.control for search in searched])
         ]
         now, control = (found.scores[NDCG] for found in measured)
@@ -213,7 +213,7 @@ class Trial(NamedTuple):
 def drifts(trials: Sequence[Trial], rng: np.random.Generator) -> list[Drift]:
     """Every number, over all simulations in the mean, with how sure its change is."""
     levels = np.asarray([trial.levels() for trial in trials]).mean(axis=0)
-    lows, highs = _interval(levels[0] - levels[1], _drawn(trials, rng))
+    lows, highs = _interval(levels[0] - levels[1], _resample_trials(trials, rng))
     names = (*Numbers._fields, "ndcg@10 lost")
     margins = (*(MARGIN for _ in Numbers._fields), QUALITY_MARGIN)
     now, control = levels.tolist()
@@ -230,7 +230,7 @@ def _interval(change: NDArray[np.float64], drawn: NDArray[np.float64]) -> tuple[
     return np.minimum(low, low + off).tolist(), np.maximum(high, high + off).tolist()
 
 
-def _drawn(trials: Sequence[Trial], rng: np.random.Generator) -> NDArray[np.float64]:
+def _resample_trials(trials: Sequence[Trial], rng: np.random.Generator) -> NDArray[np.float64]:
     """The mean change when both the simulations and the questions of each are drawn again: a row for each time."""
     changes = np.stack([trial.changes(rng) for trial in trials])
     drawn = rng.integers(len(trials), size=(RESAMPLES, len(trials)))
@@ -252,7 +252,7 @@ def _both(searched: Sequence[Searched]) -> tuple[list[tuple[str, ...]], list[tup
     return [search.shown for search in searched], [search.control for search in searched]
 
 
-def _scored(ids: Sequence[str]) -> dict[str, float]:
+def _score_ranks(ids: Sequence[str]) -> dict[str, float]:
     return {identifier: 1.0 / rank for rank, identifier in enumerate(ids, start=1)}
 
 
@@ -417,13 +417,15 @@ class _Simulation:
         self._tally = _Tally()
 
     def run(self, on_round: OnRound | None) -> tuple[Simulated, Trial]:
-        control = {case.id: self._shown(case, self._place.scope(), None) for case in self._cases}
+        control = {case.id: self._search_ids(case, self._place.scope(), None) for case in self._cases}
         ground = self._ground(control)
         told: list[RoundNumbers] = []
         searched: list[list[Searched]] = []
         for number in range(1, self._options.rounds + 1):
             self._place.clock.pass_by(timedelta(days=1))
-            searched.append([self._use(case, f"round-{number}-{turn}", control) for turn, case in self._asked()])
+            searched.append(
+                [self._use(case, f"round-{number}-{turn}", control) for turn, case in self._questions_of_round()]
+            )
             told.append(of_round(number, searched[-1], ground, terms=self._learn(number, searched[-1])))
             if on_round is not None:
                 on_round(told[-1])
@@ -440,13 +442,13 @@ class _Simulation:
         )
         return simulated, Trial(last, ground)
 
-    def _asked(self) -> Iterator[tuple[int, Case]]:
+    def _questions_of_round(self) -> Iterator[tuple[int, Case]]:
         """The questions of one round."""
         weights = np.arange(1, len(self._cases) + 1, dtype=np.float64) ** -POPULARITY
         drawn = self._rng.choice(len(self._cases), size=self._options.searches, p=weights / weights.sum())
         return enumerate(self._cases[number] for number in drawn.tolist())
 
-    def _shown(self, case: Case, scope: Scope, session: str | None) -> tuple[str, ...]:
+    def _search_ids(self, case: Case, scope: Scope, session: str | None) -> tuple[str, ...]:
         """What a search gives; outside a session it is an evaluation, and leaves no trace."""
         origin = Origin.EVALUATION if session is None else Origin.USE
         request = SearchRequest(
@@ -475,7 +477,7 @@ class _Simulation:
         """One search of one user, and what the user does with it."""
         place = self._place
         scope = place.scope(int(self._rng.integers(self._options.users)))
-        shown = self._shown(case, scope, session)
+        shown = self._search_ids(case, scope, session)
         grades = {
             identifier: case.labels.get(place.document_of[identifier], 0)
             for identifier in shown
@@ -490,7 +492,7 @@ class _Simulation:
                 self._tally.votes += 1
         return Searched(case.id, shown, control[case.id])
 
-    def _stored(self, number: int, searched: Sequence[Searched]) -> None:
+    def _store_round(self, number: int, searched: Sequence[Searched]) -> None:
         """Each round is measured, and counts as a run: learning waits for evaluation cycles."""
         query_of = {case.id: case.query for case in self._cases}
         evidence = cycle_evidence((query_of[search.case_id] for search in searched), own=True)
@@ -508,7 +510,7 @@ class _Simulation:
         """What the memory learns from the day; how many terms are in use then."""
         learning, scope = self._place.learning, self._place.scope()
         self._place.store.log.flush()
-        self._stored(number, searched)
+        self._store_round(number, searched)
         done = learning.catch_up(scope)
         if self._place.unsafe:
             _into_full_text(self._place)

@@ -188,7 +188,7 @@ class Gold:
 def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
     """What a case needs: its gold supports, else the documents graded relevant, best first."""
     if case.anchors is not None:
-        return tuple(_anchored(dataset, support) for support in case.anchors.supports) if case.answerable else ()
+        return tuple(_gold_of_support(dataset, support) for support in case.anchors.supports) if case.answerable else ()
     relevant = [(grade, name) for name, grade in case.labels.items() if grade >= dataset.relevance_level]
     units = copy_units(case, copies_in(dataset))
     return tuple(
@@ -207,7 +207,7 @@ def _path_of(dataset: Dataset, name: str) -> str:
     return dataset.by_id[name].rel_path if name in dataset.by_id else ""
 
 
-def _anchored(dataset: Dataset, support: GoldSupport) -> Gold:
+def _gold_of_support(dataset: Dataset, support: GoldSupport) -> Gold:
     place = support.rel_path + (SEPARATOR + support.heading_path if support.heading_path else "")
     holder = next((document.id for document in dataset.documents if document.rel_path == support.rel_path), None)
     return Gold(name=place, document_id=holder, support=support)

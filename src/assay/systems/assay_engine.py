@@ -59,7 +59,7 @@ class Searched(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Telling:
+class SearchHistory:
     """Tells of searches over one dataset."""
 
     engine: Engine
@@ -268,7 +268,9 @@ class AssaySystem(System):
         self._held = frozenset(self._document_of.values())
         self._memory_of = {document: memory for memory, document in self._document_of.items()}
         self._searched: dict[str, Searched] = {}
-        self._telling = Telling(engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document)
+        self._telling = SearchHistory(
+            engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document
+        )
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
         """One search."""

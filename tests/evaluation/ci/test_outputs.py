@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.evaluation.made import reading
 
 from assay.errors import InputError
-from assay.evaluation.ci import MARKER, Outputs, escaped, junit, pull_request, sarif, step_summary, summary
+from assay.evaluation.ci import MARKER, Outputs, escape, junit, pull_request, sarif, step_summary, summary
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import RuleVerdict, Status, Verdict
 
@@ -91,8 +91,8 @@ def test_a_comment_begins_with_its_marker_and_the_verdict_and_folds_what_is_righ
 def test_words_of_a_query_are_no_markup_and_call_nobody() -> None:
     told = pull_request(VERDICT, COMPARED)
     assert "who is @\u200badmin? \\| \\<b\\>bold\\</b\\> \\#\u200b1: mrr" in told
-    assert escaped("a\n\n# b `c` ![x](y)") == "a \\# b \\`c\\` \\!\\[x\\](y)"
-    assert escaped("ndcg@5") == "ndcg@5"
+    assert escape("a\n\n# b `c` ![x](y)") == "a \\# b \\`c\\` \\!\\[x\\](y)"
+    assert escape("ndcg@5") == "ndcg@5"
 
 
 def test_cases_that_fell_are_findings() -> None:

@@ -13,7 +13,7 @@ from tests.evaluation.made import golden, good, level, nothing, poor, reading, r
 from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.gating import GateOptions, RuleVerdict, Status, Verdict, judge
 from assay.evaluation.gating.rules import rules_of
-from assay.evaluation.gating.verdict import refused
+from assay.evaluation.gating.verdict import verdict_of_error
 from assay.evaluation.readings import Reading, reading_of
 from assay.metrics.outcomes import not_applicable
 from assay.records.evaluations import Outcome
@@ -106,7 +106,7 @@ def test_a_failure_outweighs_a_doubt_and_a_doubt_outweighs_a_pass() -> None:
 
 def test_what_could_not_be_asked_is_a_verdict_that_does_not_pass() -> None:
     problem = NotComparable("they differ", remedy="Run again.")
-    found = refused(problem, run="now", baseline="then")
+    found = verdict_of_error(problem, run="now", baseline="then")
     assert (found.exit_code, found.rules[0].sentence) == (2, "they differ. Run again.")
 
 

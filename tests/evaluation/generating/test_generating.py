@@ -12,7 +12,7 @@ from assay.errors import EndpointUnavailable, InputError, NothingMeasured
 from assay.evaluation.caveats import left_out_caveats
 from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
 from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
-from assay.evaluation.question_generation import GenerateOptions, generate, question, telling
+from assay.evaluation.question_generation import GenerateOptions, find_key_sections, generate, question
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
 from assay.records.datasets import Document
 from assay.records.run_results import CaveatKind
@@ -87,7 +87,7 @@ def test_code_is_not_asked_about_and_rare_words_tell_most() -> None:
             text="# B\n\nThis is said in every document of the set.\n\n```\nthe zebra walks in code and so on\n```\n",
         ),
     ]
-    assert [one.sentence for one in telling(documents)] == [
+    assert [one.sentence for one in find_key_sections(documents)] == [
         "The zebra crossing opens at dawn today.",
         "This is said in every document of the set.",
     ]
@@ -196,5 +196,5 @@ def test_a_file_that_is_not_a_document_is_refused_by_name(tmp_path: Path) -> Non
 
 def test_a_heading_that_is_a_question_is_asked_as_it_is() -> None:
     text = "# FAQ\n\n## Which Python versions does Black support?\n\nPython 3.9 and newer versions are all supported.\n"
-    (part,) = telling([Document(id="faq.md", text=text, rel_path="faq.md", title="FAQ")])
+    (part,) = find_key_sections([Document(id="faq.md", text=text, rel_path="faq.md", title="FAQ")])
     assert question(part) == "Which Python versions does Black support?"

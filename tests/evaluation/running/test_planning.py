@@ -14,7 +14,15 @@ from tests.systems.sample import CASES, Given, dataset
 
 from assay.errors import BadValue, NotCovered, NothingMeasured, UnknownMetric
 from assay.evaluation.run_metrics import default_metrics
-from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, sampled
+from assay.evaluation.running.planning import (
+    NO_LIMIT,
+    Budget,
+    RunOptions,
+    Spending,
+    guard_coverage,
+    plan_run,
+    sample_cases,
+)
 from assay.metrics.catalog import recall
 from assay.metrics.spec import parse_specs
 from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
@@ -98,25 +106,25 @@ def cases_of(numbers: Iterable[int], kinds: int = 1) -> list[Case]:
 def test_a_sample_is_the_same_every_time_and_in_order(numbers: list[int], share: float, seed: int, kinds: int) -> None:
     cases = cases_of(numbers, kinds)
     ids = [case.id for case in cases]
-    chosen = sampled(cases, share, seed)
-    assert chosen == sampled(cases, share, seed)
+    chosen = sample_cases(cases, share, seed)
+    assert chosen == sample_cases(cases, share, seed)
     assert len(chosen) >= 1
     assert abs(len(chosen) - share * len(ids)) < 1
     assert [ids.index(one) for one in chosen] == sorted(ids.index(one) for one in chosen)
-    assert set(sampled(cases[::-1], share, seed)) == set(chosen)
+    assert set(sample_cases(cases[::-1], share, seed)) == set(chosen)
 
 
 def test_a_sample_grows_with_its_share() -> None:
     cases = cases_of(range(100))
-    assert set(sampled(cases, 0.1, 0)) < set(sampled(cases, 0.4, 0)) < {case.id for case in cases}
-    assert sampled(cases, 0.4, 0) != sampled(cases, 0.4, 1)
+    assert set(sample_cases(cases, 0.1, 0)) < set(sample_cases(cases, 0.4, 0)) < {case.id for case in cases}
+    assert sample_cases(cases, 0.4, 0) != sample_cases(cases, 0.4, 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_sample_has_its_share_of_every_kind_of_case(seed: int) -> None:
     cases = cases_of(range(100), kinds=2)
     kind = {case.id: case.difficulty for case in cases}
-    assert Counter(kind[one] for one in sampled(cases, 0.2, seed)) == {"kind 0": 10, "kind 1": 10}
+    assert Counter(kind[one] for one in sample_cases(cases, 0.2, seed)) == {"kind 0": 10, "kind 1": 10}
 
 
 class Holding(Given):

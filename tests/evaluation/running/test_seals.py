@@ -12,7 +12,7 @@ from tests.evaluation.made import golden, good, kept, nothing, run_of
 
 from assay.clock import SystemClock
 from assay.errors import BrokenSeal, MalformedFile
-from assay.evaluation.judged_scores import judged_result
+from assay.evaluation.judged_scores import apply_verdicts
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import Journal, RunFolder
 from assay.evaluation.running.planning import RunOptions
@@ -120,7 +120,7 @@ def unseal(folder: Path) -> None:
 
 def test_a_judged_run_is_sealed_anew(folder: Path) -> None:
     before = load_run(folder)
-    judged = judged_result(before, golden(floors={"recall@5": 0.8}), {}, [])
+    judged = apply_verdicts(before, golden(floors={"recall@5": 0.8}), {}, [])
     RunFolder(folder).write_manifest(judged.manifest)
     judged.save_result(folder)
     assert load_run(folder).sealed

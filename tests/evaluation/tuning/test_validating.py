@@ -7,7 +7,7 @@ import pytest
 from tests.evaluation.tuning.logs import drawn
 
 from assay.errors import BadValue, NothingMeasured
-from assay.evaluation.tuning import FusionChoice, Replay, Space, Trials, nested, space_of, tune
+from assay.evaluation.tuning import FusionChoice, Replay, Space, Trials, cross_validate, space_of, tune
 from assay.evaluation.tuning.decision import IN_FORCE, choose, splits
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel, FusionMethod
@@ -23,7 +23,7 @@ def noise(seed: int, configurations: int = 400, cases: int = 120) -> Trials:
 @pytest.mark.parametrize("seed", range(8))
 def test_noise_gains_nothing_on_cases_that_were_not_seen(seed: int) -> None:
     trials = noise(seed)
-    found = nested(trials, np.random.default_rng(seed), repeats=3)
+    found = cross_validate(trials, np.random.default_rng(seed), repeats=3)
     assert found.interval.low is not None
     assert found.interval.high is not None
     assert found.interval.low <= 0.0 <= found.interval.high
@@ -36,7 +36,7 @@ def test_a_planted_gain_is_found_and_measured() -> None:
     rng = np.random.default_rng(5)
     values = rng.uniform(0.0, 0.6, size=(200, 150))
     values[77] = np.minimum(values[IN_FORCE] + rng.uniform(0.1, 0.3, size=150), 1.0)
-    found = nested(Trials(values=values), rng)
+    found = cross_validate(Trials(values=values), rng)
     assert found.proven
     assert next(iter(found.chosen)) == 77
     assert found.gain == pytest.approx(float((values[77] - values[IN_FORCE]).mean()), abs=0.02)
@@ -53,7 +53,7 @@ def test_what_loses_more_cases_than_it_may_is_not_chosen() -> None:
 
 def test_of_equals_what_is_in_force_stays() -> None:
     values = np.tile(np.linspace(0.1, 0.9, 30), (5, 1))
-    found = nested(Trials(values=values), np.random.default_rng(0))
+    found = cross_validate(Trials(values=values), np.random.default_rng(0))
     assert found.chosen == {IN_FORCE: 50}
     assert found.gain == 0.0
     assert not found.proven
@@ -69,7 +69,7 @@ def test_every_case_is_measured_on_once_and_never_learnt_from_there() -> None:
 
 def test_too_few_cases_are_refused() -> None:
     with pytest.raises(NothingMeasured, match="9 cases are too few"):
-        nested(noise(0, cases=9), np.random.default_rng(0))
+        cross_validate(noise(0, cases=9), np.random.default_rng(0))
 
 
 def test_tuning_finds_the_channel_that_tells() -> None:

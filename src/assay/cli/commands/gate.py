@@ -15,7 +15,7 @@ from assay.errors import AssayError, InputError
 from assay.evaluation.ci import Outputs, find_step_summary, step_summary
 from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.rules import answer, ask
-from assay.evaluation.gating.verdict import Status, told, word
+from assay.evaluation.gating.verdict import Status, order_rulings, word
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.self_test import self_test
@@ -141,10 +141,10 @@ def _shown(verdict: Verdict, *, verbose: bool) -> str:
     """What is wrong, and how much is right; everything with --verbose, or where nothing is wrong."""
     passed = len(verdict.of(Status.PASS))
     if verdict.passed:
-        rows = [(word(one.status), one.sentence) for one in told(verdict)]
+        rows = [(word(one.status), one.sentence) for one in order_rulings(verdict)]
         return "\n".join([f"PASS  all {passed} rules hold", *grid(rows, indent="  ")])
     quiet = () if verbose else (Status.PASS, Status.NOT_APPLICABLE)
-    rows = [(word(one.status), one.sentence) for one in told(verdict) if one.status not in quiet]
+    rows = [(word(one.status), one.sentence) for one in order_rulings(verdict) if one.status not in quiet]
     return "\n".join(grid([*rows, *([] if verbose else [("PASS", f"{passed} other rules")])], gap="  "))
 
 

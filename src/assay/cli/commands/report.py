@@ -12,7 +12,7 @@ from assay.cli.runs import RunArgument, RunsOption, lookup
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.evaluation.reporting import Report, gather, missing_from_page, write_report
-from assay.evaluation.reporting.building import around, default_baseline
+from assay.evaluation.reporting.building import default_baseline, look_around
 from assay.evaluation.reporting.markdown import explain, explain_json, find_query
 from assay.evaluation.reporting.wording import losses
 from assay.records.access import FileKind
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
         place = lookup(surface, runs)
         found = place.result(run)
         against = None if no_baseline else baseline or default_baseline()
-        beside = around(found, place, dataset=dataset, baseline=against, floors=surface.settings.floors, k=k)
+        beside = look_around(found, place, dataset=dataset, baseline=against, floors=surface.settings.floors, k=k)
         made = gather(found, beside)
         if why is not None:
             _explain(surface, made, why)

@@ -22,7 +22,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
-from assay.evaluation.run_metrics import named_floors
+from assay.evaluation.run_metrics import name_floors
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
@@ -123,7 +123,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
         _remove_earlier(trec, system)
-        named_floors(surface.settings.floors)  # one that cannot be asked is refused before anything is paid for
+        name_floors(surface.settings.floors)  # one that cannot be asked is refused before anything is paid for
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         given = _Given(
             metrics=metrics,
@@ -250,7 +250,7 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None, datas
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
     notes = [_stored(surface, result, dataset) for result in results]
-    floors = {**results[0].floors, **named_floors(surface.settings.floors)}
+    floors = {**results[0].floors, **name_floors(surface.settings.floors)}
     first = next(iter(results[0].aggregates), None)
     said = [*map(ended, results), sentence(results, first) if first else ""]
     said += [f"Written to {result.folder}" for result in results]

@@ -95,9 +95,9 @@ class Wording:
         was = self._was.get(self._now.names[at][0])
         if was == rel_path:
             return True
-        return share >= ALIKE and not (was is not None and self._explained(at, was, share))
+        return share >= ALIKE and not (was is not None and self._was_there_before(at, was, share))
 
-    def _explained(self, at: int, was: str, share: float) -> bool:
+    def _was_there_before(self, at: int, was: str, share: float) -> bool:
         """Whether a section of today was, in its own file's past, already what it is."""
         return any(
             self._before.names[place][0] == was and past >= share
@@ -111,7 +111,7 @@ class Wording:
     @cached_property
     def _was(self) -> dict[str, str]:
         """Today's files with the earlier file each is; a file of the same path that shares words comes first."""
-        shared = Counter(self._shared())
+        shared = Counter(self._count_shared_runs())
         pairs = sorted(shared, key=lambda pair: (pair[0] != pair[1], -shared[pair], pair))
         found: dict[str, str] = {}
         taken: set[str] = set()
@@ -121,7 +121,7 @@ class Wording:
                 taken.add(old)
         return found
 
-    def _shared(self) -> dict[tuple[str, str], float]:
+    def _count_shared_runs(self) -> dict[tuple[str, str], float]:
         """How many runs two files have in common; one that stands in many files counts little."""
         found: dict[tuple[str, str], float] = defaultdict(float)
         for run, places in self._before.index.items():
@@ -271,7 +271,7 @@ class Notes:
     @cached_property
     def wording(self) -> Wording | None:
         """What became of the words of the notes as they were; None where those are not known."""
-        return None if self._before is None else Wording(_worded(self._before), _worded(self))
+        return None if self._before is None else Wording(_word_sections(self._before), _word_sections(self))
 
 
 def notes_of(dataset: Dataset, corpus_root: Path | None = None) -> Notes:
@@ -288,12 +288,12 @@ def unresolved_anchors(dataset: Dataset, notes: Notes) -> Iterator[Unresolved]:
     """Every support that does not hold, with proposals."""
     for case in dataset.cases:
         for position in range(len(case.anchors.supports) if case.anchors else 0):
-            found = _unresolved(case, position, notes)
+            found = _check_support(case, position, notes)
             if found is not None:
                 yield found
 
 
-def _unresolved(case: Case, position: int, notes: Notes) -> Unresolved | None:
+def _check_support(case: Case, position: int, notes: Notes) -> Unresolved | None:
     support = case.anchors.supports[position] if case.anchors else None
     problem, blocks = ("", False) if support is None else _problem(support, notes)
     if support is None or not problem:
@@ -350,7 +350,7 @@ class _Alike(NamedTuple):
 def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Relocation]:
     """One for each section that speaks for itself, best first."""
     found: dict[tuple[str, str], Relocation] = {}
-    for proposal in (_proposed(support, place, alike) for place in notes.all):
+    for proposal in (_propose_section(support, place, alike) for place in notes.all):
         if proposal is not None:
             best = found.get((proposal.rel_path, proposal.heading_path))
             found[proposal.rel_path, proposal.heading_path] = (
@@ -359,7 +359,7 @@ def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Reloca
     return sorted(found.values(), key=lambda item: (-item.score, item.rel_path, item.heading_path))
 
 
-def _proposed(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
+def _propose_section(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
     """What speaks for a section: its words first, then its heading, then its file."""
     snippet = _holds(place, support)
     became = not support.heading_path and place.rel_path == alike.counterpart
@@ -412,10 +412,12 @@ def _likeness(support: GoldSupport, place: Place, *, near_file: bool) -> tuple[f
         return 1.0, "the same heading path"
     if _last(place.heading_path) == _last(support.heading_path):
         return SAME, "the same heading"
-    return (_worded_alike(support.heading_path, place.heading_path) if near_file else 0.0), "the heading most like it"
+    return (
+        _heading_similarity(support.heading_path, place.heading_path) if near_file else 0.0
+    ), "the heading most like it"
 
 
-def _worded_alike(text: str, other: str) -> float:
+def _heading_similarity(text: str, other: str) -> float:
     """How alike two heading paths are; 0 where what they share is the headings above them."""
     whole = difflib.SequenceMatcher(None, text.casefold(), other.casefold())
     if whole.real_quick_ratio() < LIKE or whole.quick_ratio() < LIKE or whole.ratio() < LIKE / 0.8:
@@ -458,5 +460,5 @@ def _words(section: Section, found: Sequence[Section]) -> str:
     return " ".join(other.text[other.opening :] for other in below) if section.heading_path else ""
 
 
-def _worded(notes: Notes) -> Iterator[Worded]:
+def _word_sections(notes: Notes) -> Iterator[Worded]:
     return (Worded(place.rel_path, place.heading_path, place.words, place.bare) for place in notes.all)

@@ -92,11 +92,11 @@ def misfits(dataset: Dataset) -> Iterator[Finding]:
     yield from _sizes(dataset)
     yield from _relevance_level(dataset)
     yield from _floors(dataset)
-    yield from _repeated_texts(dataset)
+    yield from _find_repeated_texts(dataset)
     yield from _edges(dataset)
     for case in dataset.cases:
         yield from _grades(dataset, case)
-        yield from _declared(dataset, case)
+        yield from _check_declared_relevance(dataset, case)
         yield from _dangling(dataset, case)
         yield from _top_chunk(dataset, case)
         yield from _nothing_to_find(dataset, case)
@@ -140,7 +140,7 @@ def _floors(dataset: Dataset) -> Iterator[Finding]:
         yield error("floors", dataset.name, f"floors: {problem.message}", problem.remedy)
 
 
-def _repeated_texts(dataset: Dataset) -> Iterator[Finding]:
+def _find_repeated_texts(dataset: Dataset) -> Iterator[Finding]:
     queries: dict[str, str] = {}
     for case in dataset.cases:
         first = queries.setdefault(" ".join(case.query.casefold().split()), case.id)
@@ -172,7 +172,7 @@ def _grades(dataset: Dataset, case: Case) -> Iterator[Finding]:
             yield error("grade-range", f"case {case.id}", message, "Correct the grade, or declare the scale.")
 
 
-def _declared(dataset: Dataset, case: Case) -> Iterator[Finding]:
+def _check_declared_relevance(dataset: Dataset, case: Case) -> Iterator[Finding]:
     if case.declared_relevant is None:
         return
     level = dataset.relevance_level
@@ -296,34 +296,34 @@ def backward_grades(dataset: Dataset) -> Iterator[Finding]:
     if negative:
         message = f"has {negative:,} grades below 0: they count as unjudged"
         yield warning("negative-grade", dataset.name, message, "Use 0 for not relevant, and more for more relevant.")
-    for message in (_mostly_highest(dataset), _worded_like_the_lowest(dataset)):
+    for message in (_mostly_highest(dataset), _describe_inverted_grades(dataset)):
         if message:
             remedy = "If the smallest number means the best document, turn the grades round: higher is better."
             yield warning("backward-grades", dataset.name, message, remedy)
 
 
-def _graded(dataset: Dataset) -> list[tuple[Case, dict[str, int]]]:
+def _cases_with_grades(dataset: Dataset) -> list[tuple[Case, dict[str, int]]]:
     """Cases with several grades."""
     return [(case, labels) for case in dataset.cases if len(set((labels := case.labels).values())) > 1]
 
 
 def _mostly_highest(dataset: Dataset) -> str:
     """Relevant documents are few: where most judged documents have the highest of three grades, it may be the worst."""
-    rows = [labels for _, labels in _graded(dataset) if len(set(labels.values())) > 2]
+    rows = [labels for _, labels in _cases_with_grades(dataset) if len(set(labels.values())) > 2]
     top = sum(2 * sum(grade == max(row.values()) for grade in row.values()) > len(row) for row in rows)
     if len(rows) < FEWEST or top < BACKWARD * len(rows):
         return ""
     return f"in {top:,} of {len(rows):,} cases most judged documents have the highest grade"
 
 
-def _worded_like_the_lowest(dataset: Dataset) -> str:
+def _describe_inverted_grades(dataset: Dataset) -> str:
     """A query has more words in common with what answers it than with what does not."""
     rows = [
         (
-            _shared_words(dataset, case, labels, max(labels.values())),
-            _shared_words(dataset, case, labels, min(labels.values())),
+            _mean_word_overlap(dataset, case, labels, max(labels.values())),
+            _mean_word_overlap(dataset, case, labels, min(labels.values())),
         )
-        for case, labels in _graded(dataset)
+        for case, labels in _cases_with_grades(dataset)
     ]
     told = [(high, low) for high, low in rows if high is not None and low is not None and high != low]
     backward = sum(low > high for high, low in told)
@@ -335,7 +335,7 @@ def _worded_like_the_lowest(dataset: Dataset) -> str:
     )
 
 
-def _shared_words(dataset: Dataset, case: Case, labels: Mapping[str, int], wanted: int) -> float | None:
+def _mean_word_overlap(dataset: Dataset, case: Case, labels: Mapping[str, int], wanted: int) -> float | None:
     """The mean share of the query's words in the documents of one grade; None where none of them is at hand."""
     asked = set(case.query.casefold().split())
     found = [dataset.by_id[name] for name, grade in labels.items() if grade == wanted and name in dataset.by_id]
@@ -366,12 +366,12 @@ SHORTEST_ANSWER = 3
 def leaks(dataset: Dataset) -> Iterator[Finding]:
     """Everything that gives an answer away."""
     queries = {case.id: words(case.query) for case in dataset.cases}
-    yield from _copied(dataset, queries)
+    yield from _find_copied_queries(dataset, queries)
     yield from _in_metadata(dataset, queries)
     yield from _in_questions(dataset.cases, queries)
 
 
-def _copied(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator[Finding]:
+def _find_copied_queries(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator[Finding]:
     runs = {name: _runs(found) for name, found in queries.items() if len(found) >= SHORTEST_COPY}
     owners: dict[str, list[str]] = {}
     for name, own in runs.items():
@@ -379,13 +379,13 @@ def _copied(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator[Find
             owners.setdefault(run, []).append(name)
     told: set[str] = set()
     for document in dataset.documents:
-        for name, how in _copied_from(document, runs, owners, queries):
+        for name, how in _find_copies_in(document, runs, owners, queries):
             if name not in told:
                 told.add(name)
                 yield warning("query-copied", f"case {name}", f"{how} {document.id!r}", "Ask it in other words.")
 
 
-def _copied_from(
+def _find_copies_in(
     document: Document, runs: Mapping[str, set[str]], owners: Mapping[str, list[str]], queries: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str]]:
     found = words(f"{document.title}\n{document.text}")
@@ -408,10 +408,10 @@ def _in_metadata(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator
 
     Metadata that repeats the document's own text gives away no more than the text does.
     """
-    wanted = _wanted(dataset, queries)
+    wanted = _phrases_by_start(dataset, queries)
     for document in dataset.documents:
         said = [words(text) for text in _texts([document.metadata, document.tags, document.triggers])]
-        hits = {hit for found in said for hit in _met(found, wanted)}
+        hits = {hit for found in said for hit in _match_phrases(found, wanted)}
         own = f" {' '.join(words(document.text))} " if hits else ""
         for what, name, phrase in sorted(hits):
             if f" {phrase} " not in own:
@@ -419,7 +419,7 @@ def _in_metadata(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator
                 yield warning(f"{what}-in-metadata", f"case {name}", message, "Take it out of the document.")
 
 
-def _wanted(dataset: Dataset, queries: Mapping[str, list[str]]) -> dict[str, list[tuple[str, str, str]]]:
+def _phrases_by_start(dataset: Dataset, queries: Mapping[str, list[str]]) -> dict[str, list[tuple[str, str, str]]]:
     """What is looked for, as (kind, case, phrase), by its first words."""
     answers = {case.id: words(case.reference_answer or "") for case in dataset.cases}
     kinds = (("query", queries, SHORTEST_COPY), ("answer", answers, SHORTEST_ANSWER))
@@ -431,7 +431,9 @@ def _wanted(dataset: Dataset, queries: Mapping[str, list[str]]) -> dict[str, lis
     return found
 
 
-def _met(found: list[str], wanted: Mapping[str, list[tuple[str, str, str]]]) -> Iterator[tuple[str, str, str]]:
+def _match_phrases(
+    found: list[str], wanted: Mapping[str, list[tuple[str, str, str]]]
+) -> Iterator[tuple[str, str, str]]:
     for start in range(len(found) - SHORTEST_ANSWER + 1):
         for hit in wanted.get(" ".join(found[start : start + SHORTEST_ANSWER]), ()):
             if found[start : start + len(hit[2].split(" "))] == hit[2].split(" "):

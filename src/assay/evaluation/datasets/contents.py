@@ -47,11 +47,11 @@ def show(dataset: Dataset) -> DatasetOverview:
         floors=dataset.floors,
         documents=len(dataset.documents),
         words=_spread(len(document.text.split()) for document in dataset.documents),
-        entity_types=_counted(document.entity_type for document in dataset.documents),
-        formats=_counted(document.format.value for document in dataset.documents),
+        entity_types=_count_kinds(document.entity_type for document in dataset.documents),
+        formats=_count_kinds(document.format.value for document in dataset.documents),
         cases=len(dataset.cases),
-        categories=_counted(case.category for case in dataset.cases),
-        difficulties=_counted(case.difficulty for case in dataset.cases),
+        categories=_count_kinds(case.category for case in dataset.cases),
+        difficulties=_count_kinds(case.difficulty for case in dataset.cases),
         unanswerable=sum(not case.answerable for case in dataset.cases),
         anchored=sum(bool(case.anchors and case.anchors.supports) for case in dataset.cases),
         judgments=sum(grades.values()),
@@ -73,14 +73,14 @@ def _spread(numbers: Iterable[float]) -> LeastMedianMost | None:
     return LeastMedianMost(least=min(found), median=statistics.median(found), most=max(found)) if found else None
 
 
-def _counted(kinds: Iterable[str]) -> dict[str, int]:
+def _count_kinds(kinds: Iterable[str]) -> dict[str, int]:
     return dict(Counter(kind for kind in kinds if kind).most_common())
 
 
 def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
     """Return the datasets that come with Assay, then the imported ones."""
     return (
-        *map(_bundled, bundled_names()),
+        *map(_describe_bundled, bundled_names()),
         *(
             ListedDataset(
                 name=card.name,
@@ -97,7 +97,7 @@ def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
 
 
 @functools.cache
-def _bundled(name: str) -> ListedDataset:
+def _describe_bundled(name: str) -> ListedDataset:
     """Count a dataset that comes with Assay; read once in a process, since nobody changes it."""
     dataset = load_dataset(name)
     return ListedDataset(
@@ -121,7 +121,7 @@ def split_dataset(dataset: Dataset, shares: Mapping[str, float], *, seed: int = 
     """A dataset for each part, named after it; the shares add up to 1."""
     _check(shares)
     parts: dict[str, list[Case]] = {name: [] for name in shares}
-    for place, case in enumerate(_arranged(dataset.cases, np.random.default_rng(seed)), start=1):
+    for place, case in enumerate(_shuffle_by_category(dataset.cases, np.random.default_rng(seed)), start=1):
         behind = {name: share * place - len(parts[name]) for name, share in shares.items()}
         parts[max(behind, key=lambda name: behind[name])].append(case)
     empty = [name for name, cases in parts.items() if not cases]
@@ -134,7 +134,7 @@ def split_dataset(dataset: Dataset, shares: Mapping[str, float], *, seed: int = 
     return {name: _part(dataset, name, sorted(cases, key=lambda item: order[item.id])) for name, cases in parts.items()}
 
 
-def _arranged(cases: tuple[Case, ...], rng: np.random.Generator) -> list[Case]:
+def _shuffle_by_category(cases: tuple[Case, ...], rng: np.random.Generator) -> list[Case]:
     """By category, shuffled within; where a case stood in its file does not matter."""
     strata: dict[str, list[Case]] = {}
     for case in sorted(cases, key=lambda given: (given.category, given.id)):

@@ -109,14 +109,14 @@ def format_at(path: Path, source: Source) -> str:
     if ending.endswith(".csv"):
         return "ragas"
     if ending.endswith((".jsonl", ".ndjson", ".json")):
-        return _told_by_keys(path, whole=ending.endswith(".json"))
+        return _detect_by_keys(path, whole=ending.endswith(".json"))
     raise InputError(
         f"{path} is no dataset that Assay can tell by its name",
         remedy="Give a .json, .jsonl, .csv or .parquet file, a BEIR or TREC folder, or topics with --qrels.",
     )
 
 
-def _told_by_keys(path: Path, *, whole: bool) -> str:
+def _detect_by_keys(path: Path, *, whole: bool) -> str:
     """Files of one ending are told apart by keys that only one format has, near the beginning.
 
     A file that is one JSON document is golden unless it says otherwise, and golden queries have anchors, too; anchored

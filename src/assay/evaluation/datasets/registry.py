@@ -67,7 +67,7 @@ class Registry:
     def entries(self) -> Iterator[Imported]:
         """Every version of every dataset, oldest version first."""
         kept = {place.parts[-2:]: place for place in self._places("*")}
-        for name, version in sorted(kept, key=lambda key: (key[0], _ordered(key[1]))):
+        for name, version in sorted(kept, key=lambda key: (key[0], _version_key(key[1]))):
             yield _read_card(kept[name, version] / CARD)
 
     def path_of(self, asked: str) -> Path | None:
@@ -78,7 +78,7 @@ class Registry:
         kept = {place.name: place for place in self._places(name)}
         if version:
             return kept.get(version)
-        return kept[max(kept, key=_ordered)] if kept else None
+        return kept[max(kept, key=_version_key)] if kept else None
 
     def card(self, asked: str) -> Imported | None:
         """What is known about an imported dataset."""
@@ -128,7 +128,7 @@ def next_version(version: str) -> str:
     return ".".join([*core[:-1], str(int(core[-1]) + 1)]) if _VERSION.fullmatch(version) else "1.0.1"
 
 
-def _ordered(version: str) -> tuple[list[int], bool, str]:
+def _version_key(version: str) -> tuple[list[int], bool, str]:
     """Semantic order; a pre-release comes before its release."""
     core, _, pre = version.partition("-")
     return [int(part) if part.isdigit() else -1 for part in core.split(".")], not pre, pre

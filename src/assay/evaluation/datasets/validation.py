@@ -61,7 +61,7 @@ def check_dataset(
     dataset: Dataset, corpus_root: Path | None = None, *, exclude_unresolved: bool = False
 ) -> list[Finding]:
     """Everything that is wrong with a dataset, worst first; anchors are looked up under a folder, if one is given."""
-    found = _unresolved(dataset, corpus_root)
+    found = _find_unresolved(dataset, corpus_root)
     return worst_first(_all(dataset, found, exclude_unresolved=exclude_unresolved))
 
 
@@ -84,10 +84,10 @@ def check_path(
         dataset = load_dataset(name_or_path, registry=registry, source=source, refuse=collect, on_read=on_read)
     except (MalformedFile, BadValue) as problem:
         return Checked(dataset=None, findings=(*problems, _unreadable(problem)), unresolved=())
-    unresolved = _unresolved(dataset, corpus_root)
+    unresolved = _find_unresolved(dataset, corpus_root)
     found = [*problems, *_all(dataset, unresolved, exclude_unresolved=exclude_unresolved)]
     if bundled_path(name_or_path) is None:
-        found += _changed(dataset, name_or_path, registry)
+        found += _check_unchanged(dataset, name_or_path, registry)
     else:
         found += missing_kinds(dataset, REQUIREMENTS[name_or_path])
     return Checked(dataset=dataset, findings=tuple(worst_first(found)), unresolved=unresolved)
@@ -103,7 +103,7 @@ def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unreso
     yield from backward_grades(dataset)
 
 
-def _unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved, ...]:
+def _find_unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved, ...]:
     if corpus_root is None and not dataset.documents:
         return ()
     return tuple(unresolved_anchors(dataset, notes_of(dataset, corpus_root)))
@@ -124,7 +124,7 @@ def _anchor_finding(unresolved: Unresolved, *, excluded: bool) -> Finding:
     return make("unresolved-anchor", where, message, remedy)
 
 
-def _changed(dataset: Dataset, asked: str, registry: Registry | None) -> Iterator[Finding]:
+def _check_unchanged(dataset: Dataset, asked: str, registry: Registry | None) -> Iterator[Finding]:
     card = registry.card(asked) if registry is not None else None
     if card is not None and card.content_hash != dataset.content_hash:
         yield error(
@@ -169,7 +169,7 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
     """
     if not dataset.cases:
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
-    dataset, unlabelled = _labelled(dataset)
+    dataset, unlabelled = _drop_unlabelled(dataset)
     gone = unresolved_anchors(dataset, notes_of(dataset, corpus_root)) if _has_notes(dataset, corpus_root) else ()
     wrong = tuple(
         dict.fromkeys(unresolved_anchor.case_id for unresolved_anchor in gone if unresolved_anchor.blocks_scoring)
@@ -188,7 +188,7 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
     return ForScoring(dataset=chosen, excluded=wrong, unlabelled=unlabelled)
 
 
-def _labelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
+def _drop_unlabelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     """Without the cases that nobody has looked at, and which those are."""
     unlabelled = tuple(case.id for case in dataset.cases if is_unlabelled(case))
     if not unlabelled:
@@ -214,12 +214,12 @@ def apply_relocations(
     by_case: dict[str, dict[int, Relocation]] = {}
     for anchor, move in applied:
         by_case.setdefault(anchor.case_id, {})[anchor.support] = move
-    cases = tuple(_moved(case, by_case.get(case.id, {})) for case in dataset.cases)
+    cases = tuple(_move_anchors(case, by_case.get(case.id, {})) for case in dataset.cases)
     documents = dataset.documents if corpus_root is None else tuple(read_notes(corpus_root))
     return replace(dataset, cases=cases, documents=documents), applied
 
 
-def _moved(case: Case, moves: dict[int, Relocation]) -> Case:
+def _move_anchors(case: Case, moves: dict[int, Relocation]) -> Case:
     if case.anchors is None or not moves:
         return case
     supports = tuple(

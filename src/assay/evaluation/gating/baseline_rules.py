@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.evaluation.comparison import FEWEST_TIMED, MetricChange, metric_changes, paired
+from assay.evaluation.comparison import FEWEST_TIMED, MetricChange, metric_changes, pair_values
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, beyond
 from assay.evaluation.readings import Reading, lower_is_better
@@ -52,19 +52,19 @@ def judge_relative(question: Question) -> Iterator[RuleVerdict]:
         if not has_share(metric) or metric in question.diagnostic:
             continue
         if change.before is None or change.after is None:
-            yield _unpaired(metric, question.compared)
+            yield _judge_unpaired(metric, question.compared)
             continue
         deciding = question.options.metric
         if deciding == metric:
-            change = _tested_alone(metric, question, question.compared)  # noqa: PLW2901 - the same, alone
+            change = _test_alone(metric, question, question.compared)  # noqa: PLW2901 - the same, alone
         worse = worsening(metric, change.before or 0.0, change.after or 0.0)
         judged = _judge_change(metric, change, worse, question.options)
         yield judged if deciding in (None, metric) else _beside(judged, str(deciding))
 
 
-def _tested_alone(metric: str, question: Question, compared: Compared) -> MetricChange:
+def _test_alone(metric: str, question: Question, compared: Compared) -> MetricChange:
     """The change of a metric that was named beforehand: the number of the others does not weigh on it."""
-    pairs = {metric: paired(compared.control, compared.treatment, metric)}
+    pairs = {metric: pair_values(compared.control, compared.treatment, metric)}
     return metric_changes(pairs, rng=np.random.default_rng(question.options.seed), rules=question.draws)[metric]
 
 
@@ -80,7 +80,7 @@ def has_share(metric: str) -> bool:
     return lowest is not None and lowest >= 0.0
 
 
-def _unpaired(metric: str, compared: Compared) -> RuleVerdict:
+def _judge_unpaired(metric: str, compared: Compared) -> RuleVerdict:
     """No case has a value on both sides: it never arises, or one side lacks what the other has."""
     arises = any(side.values(metric) for side in (compared.control, compared.treatment))
     lacking = f"{metric} has no case with a value both in the baseline and in the run"
@@ -300,11 +300,11 @@ def lost_cases(before: Reading, after: Reading, metric: str) -> list[str]:
         for case, value in was.items()
         if case in now
         and value > NOISE * _noise(before, after, metric, case)
-        and _gone(now[case].kind, now[case].value)
+        and _is_lost(now[case].kind, now[case].value)
     ]
 
 
-def _gone(kind: OutcomeKind, value: float | None) -> bool:
+def _is_lost(kind: OutcomeKind, value: float | None) -> bool:
     return value == 0.0 if kind is OutcomeKind.SCORED else kind is OutcomeKind.SYSTEM_FAILED
 
 
@@ -340,7 +340,7 @@ def _judge_lost(before: Reading, after: Reading, metric: str, options: GateOptio
         rule=LOST_RULE,
         about=metric,
         status=status,
-        sentence=f"{count} (by {metric}{limit}; {len(gained)} gained){_named(lost, before, after)}{why}",
+        sentence=f"{count} (by {metric}{limit}; {len(gained)} gained){_name_cases(lost, before, after)}{why}",
         evidence={
             "metric": metric,
             "lost": lost,
@@ -394,7 +394,7 @@ def _why(status: Status, p: float, options: GateOptions, *, steady: bool) -> str
     return f"; chance alone does this with p = {p:.2g}: {remedy}, or accept them with --allow-lost"
 
 
-def _named(lost: Sequence[str], before: Reading, after: Reading) -> str:
+def _name_cases(lost: Sequence[str], before: Reading, after: Reading) -> str:
     texts = after if after.queries else before
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     return f": {', '.join(texts.called(case) for case in lost[:_NAMED])}{more}" if lost else ""

@@ -26,7 +26,7 @@ from assay.evaluation.comparison import number
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.run_rules import RATES
 from assay.evaluation.gating.verdict import FAILURE_CEILINGS, Question, RuleVerdict, Status, beyond
-from assay.evaluation.judged_scores import untrusted
+from assay.evaluation.judged_scores import find_untrusted
 from assay.metrics.spec import MetricSpec
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def _always(run: Reading) -> Iterator[RuleVerdict]:
         name = MetricSpec.parse(metric).name
         values = run.values(metric)
         if name in ALWAYS and values:
-            yield _held(run, metric, *ALWAYS[name])
+            yield _judge_guarantee(run, metric, *ALWAYS[name])
 
 
-def _held(run: Reading, metric: str, wanted: float, meaning: str) -> RuleVerdict:
+def _judge_guarantee(run: Reading, metric: str, wanted: float, meaning: str) -> RuleVerdict:
     values = run.values(metric)
     broken = [case for case, value in values.items() if value != wanted]
     return _unbroken(run, metric, meaning, broken, len(values))
@@ -167,15 +167,15 @@ JUDGE_RULE = "judge"
 def judge_judges(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each judged metric that has values and may not decide."""
     floors = {MetricSpec.parse(name).name for name in question.floors}
-    for metric, why in untrusted(question.run.subject).items():
+    for metric, why in find_untrusted(question.run.subject).items():
         measured = [name for name in question.run.metrics if MetricSpec.parse(name).name == metric]
         known = [name for name in measured if question.run.values(name)]
-        asked = _asked_by_baseline(question, measured)
+        asked = _metrics_of_baseline(question, measured)
         if metric in floors and measured:
-            yield _undecided(metric, f"{metric} has a floor and cannot decide it: {why}", why)
+            yield _inconclusive(metric, f"{metric} has a floor and cannot decide it: {why}", why)
         elif asked:
-            yield _undecided(
-                metric, f"{_moved(question, asked[0])} since the baseline, which cannot be decided: {why}", why
+            yield _inconclusive(
+                metric, f"{_describe_move(question, asked[0])} since the baseline, which cannot be decided: {why}", why
             )
         elif known:
             yield RuleVerdict(
@@ -187,18 +187,18 @@ def judge_judges(question: Question) -> Iterator[RuleVerdict]:
             )
 
 
-def _asked_by_baseline(question: Question, measured: Sequence[str]) -> list[str]:
+def _metrics_of_baseline(question: Question, measured: Sequence[str]) -> list[str]:
     """The metrics that the baseline has values of and that would decide; a deciding metric leaves out the others."""
     baseline, deciding = question.baseline, question.options.metric
     return [name for name in measured if baseline is not None and baseline.values(name) and deciding in (None, name)]
 
 
-def _moved(question: Question, metric: str) -> str:
+def _describe_move(question: Question, metric: str) -> str:
     before = None if question.baseline is None else question.baseline.mean(metric)
     return f"{metric} went from {number(before)} to {number(question.run.mean(metric))}"
 
 
-def _undecided(metric: str, sentence: str, why: str) -> RuleVerdict:
+def _inconclusive(metric: str, sentence: str, why: str) -> RuleVerdict:
     return RuleVerdict(
         rule=JUDGE_RULE, about=metric, status=Status.INCONCLUSIVE, sentence=sentence, evidence={"why": why}
     )
@@ -251,14 +251,14 @@ def judge_agent_memory(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each target."""
     run = question.run
     if not run.values(ALWAYS_THERE):  # where it was measured, the guarantees judge it case by case
-        yield _unmeasured(ALWAYS_THERE)
+        yield _judge_unmeasured(ALWAYS_THERE)
     for target in TARGETS:
         value = run.mean(target.metric)
-        yield _unmeasured(target.metric) if value is None else _judged(run, target, value)
+        yield _judge_unmeasured(target.metric) if value is None else _judge_target(run, target, value)
     yield _tiers(run)
 
 
-def _judged(run: Reading, target: Target, value: float) -> RuleVerdict:
+def _judge_target(run: Reading, target: Target, value: float) -> RuleVerdict:
     met = target.met_by(value)
     return RuleVerdict(
         rule=AGENT_MEMORY_RULE,
@@ -273,7 +273,7 @@ def _tiers(run: Reading) -> RuleVerdict:
     means = {metric: run.mean(metric) for metric in TIERS}
     values = [value for value in means.values() if value is not None]
     if len(values) < len(TIERS):
-        return _unmeasured(*(metric for metric, value in means.items() if value is None))
+        return _judge_unmeasured(*(metric for metric, value in means.items() if value is None))
     falling = all(value > following for value, following in pairwise(values))
     critical, important, normal = values
     return RuleVerdict(
@@ -286,6 +286,6 @@ def _tiers(run: Reading) -> RuleVerdict:
     )
 
 
-def _unmeasured(*metrics: str) -> RuleVerdict:
+def _judge_unmeasured(*metrics: str) -> RuleVerdict:
     sentence = f"not measured, and demanded by this dataset: {', '.join(metrics)}"
     return RuleVerdict(rule=AGENT_MEMORY_RULE, about=metrics[0], status=Status.INCONCLUSIVE, sentence=sentence)

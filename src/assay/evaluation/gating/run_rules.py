@@ -63,7 +63,7 @@ def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     share = len(without) / whole
     ceiling = question.options.unjudgeable
     absent = f", {len(missing)} of them are in the baseline only" if missing else ""
-    undecided = _undecided(question, without)
+    undecided = _describe_undecided(question, without)
     yield RuleVerdict(
         rule=COVERAGE_RULE,
         status=Status.INCONCLUSIVE if beyond(share, ceiling) else Status.PASS,
@@ -73,7 +73,7 @@ def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     )
 
 
-def _undecided(question: Question, counted: Collection[str]) -> str:
+def _describe_undecided(question: Question, counted: Collection[str]) -> str:
     """Name the further cases that failed under metrics of a judge that no gate listens to; empty: there are none."""
     lost = {
         metric: len(unjudgeable(question.run, set(question.run.outcomes) - {metric}) - set(counted))

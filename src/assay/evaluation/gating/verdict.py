@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, BadValue
-from assay.evaluation.judged_scores import untrusted
-from assay.evaluation.run_metrics import named_floors
+from assay.evaluation.judged_scores import find_untrusted
+from assay.evaluation.run_metrics import name_floors
 from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.fields import plain, require
@@ -110,10 +110,10 @@ class Verdict:
         return shown
 
     def __repr__(self) -> str:
-        return "\n".join(f"{word(ruling.status):<12}  {ruling.sentence}" for ruling in told(self))
+        return "\n".join(f"{word(ruling.status):<12}  {ruling.sentence}" for ruling in order_rulings(self))
 
 
-def told(verdict: Verdict) -> list[RuleVerdict]:
+def order_rulings(verdict: Verdict) -> list[RuleVerdict]:
     """The rules in the order a reader wants them: failures first, what does not apply last."""
     order = [Status.FAIL, Status.INCONCLUSIVE, Status.PASS, Status.NOT_APPLICABLE]
     return sorted(verdict.rules, key=lambda item: order.index(item.status))
@@ -124,7 +124,7 @@ def word(status: Status) -> str:
     return {Status.NOT_APPLICABLE: "-"}.get(status, status.value.upper())
 
 
-def refused(problem: AssayError, *, run: str, baseline: str | None) -> Verdict:
+def verdict_of_error(problem: AssayError, *, run: str, baseline: str | None) -> Verdict:
     """What could not even be asked, as a verdict: for outputs that must be written also then."""
     one = RuleVerdict(
         rule="comparable", status=Status.INCONCLUSIVE, sentence=f"{problem}", evidence={"code": problem.code}
@@ -169,7 +169,7 @@ class GateOptions:
             raise BadValue(
                 f"latency_rise {self.latency_rise:g} is below 0", remedy="Give a share of 0 or more, as 0.2."
             )
-        object.__setattr__(self, "floors", named_floors(self.floors))
+        object.__setattr__(self, "floors", name_floors(self.floors))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,10 +191,10 @@ class Question:
     @property
     def diagnostic(self) -> frozenset[str]:
         """Metrics that decide nothing: a judge without a current calibration gave their values."""
-        names = untrusted(self.run.subject)
+        names = find_untrusted(self.run.subject)
         return frozenset(metric for metric in self.run.metrics if MetricSpec.parse(metric).name in names)
 
     @property
     def floors(self) -> dict[str, float]:
         """Everything that must be reached; for what is better when lower, a floor is a ceiling."""
-        return {**named_floors(self.run.floors), **self.options.floors}
+        return {**name_floors(self.run.floors), **self.options.floors}

@@ -20,7 +20,7 @@ from assay.evaluation.comparison import Compared, is_loss, leading, movers
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.rules import answer, ask
-from assay.evaluation.gating.verdict import FAILURE_CEILINGS, refused
+from assay.evaluation.gating.verdict import FAILURE_CEILINGS, verdict_of_error
 from assay.evaluation.readings import Reading, differing, reading_of
 from assay.evaluation.recommendations import Drop, Evidence, recommend
 from assay.evaluation.reporting.content import Breakdown, Changed, Line, Mover, Part, Report
@@ -72,14 +72,14 @@ def as_text(value: Mapping[str, Any]) -> str:
 def write_all(contents: Mapping[Path, str]) -> None:
     """Write every file, or leave everything as it was."""
     with ExitStack() as passing:
-        staged = [(passing.enter_context(_staged(path, text)), path) for path, text in contents.items()]
+        staged = [(passing.enter_context(_stage_file(path, text)), path) for path, text in contents.items()]
         for beside, path in staged:
             with _naming(path):
                 beside.replace(path)
 
 
 @contextmanager
-def _staged(path: Path, text: str) -> Iterator[Path]:
+def _stage_file(path: Path, text: str) -> Iterator[Path]:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with _naming(path):
@@ -201,17 +201,17 @@ class Around:
     title: str = ""
 
 
-def gather(run: RunResult, around: Around | None = None) -> Report:
+def gather(run: RunResult, surroundings: Around | None = None) -> Report:
     """Everything a report says of a run. Raises `NotComparable` for a baseline of another instrument."""
-    around = around or Around()
-    reading = reading_of(run, _texts(around.dataset))
-    baseline = around.baseline
-    verdict, compared = _judged(reading, baseline, around.options)
-    k = around.k or reader_depth(run)
-    water = None if around.dataset is None else waterfall(around.dataset, run.cases, k=k)
-    lines = lines_of(run, verdict, compared, {**FAILURE_CEILINGS, **run.floors, **around.options.floors})
+    surroundings = surroundings or Around()
+    reading = reading_of(run, _texts(surroundings.dataset))
+    baseline = surroundings.baseline
+    verdict, compared = _judge(reading, baseline, surroundings.options)
+    k = surroundings.k or reader_depth(run)
+    water = None if surroundings.dataset is None else waterfall(surroundings.dataset, run.cases, k=k)
+    lines = lines_of(run, verdict, compared, {**FAILURE_CEILINGS, **run.floors, **surroundings.options.floors})
     return Report(
-        title=around.title or f"Retrieval on {run.manifest.dataset}: {run.name}",
+        title=surroundings.title or f"Retrieval on {run.manifest.dataset}: {run.name}",
         run=run.name,
         run_id=run.run_id,
         dataset=f"{run.manifest.dataset} {run.manifest.dataset_version}",
@@ -227,12 +227,12 @@ def gather(run: RunResult, around: Around | None = None) -> Report:
         latency=run.latency,
         times=tuple(case.total_ms for case in run.cases if case.status is CaseStatus.OK and case.total_ms is not None),
         waterfall=water,
-        no_waterfall="" if water else around.no_dataset,
+        no_waterfall="" if water else surroundings.no_dataset,
         moved_by="" if compared is None else leading(list(compared.metrics)),
         movers=_movers(compared),
-        queries=queries_of(run, around.dataset, water, baseline),
-        recommendations=recommend(_evidence(run, around, water, compared)),
-        measured_with=_measured_with(run),
+        queries=queries_of(run, surroundings.dataset, water, baseline),
+        recommendations=recommend(_evidence(run, surroundings, water, compared)),
+        measured_with=_describe_measurement(run),
         caveats=run.caveats if compared is None else compared.caveats,
         metrics_json=metrics_json(run, verdict, lines, water),
         config_json=config_json(run, baseline),
@@ -250,12 +250,14 @@ class _Judged(NamedTuple):
     compared: Compared | None
 
 
-def _judged(reading: Reading, baseline: Reading | None, options: GateOptions) -> _Judged:
+def _judge(reading: Reading, baseline: Reading | None, options: GateOptions) -> _Judged:
     """What the gate says. A run in which nothing could be scored still has a report: it shows why."""
     try:
         question = ask(reading, baseline, options)
     except NothingMeasured as problem:
-        return _Judged(refused(problem, run=reading.name, baseline=None if baseline is None else baseline.name), None)
+        return _Judged(
+            verdict_of_error(problem, run=reading.name, baseline=None if baseline is None else baseline.name), None
+        )
     return _Judged(answer(question), question.compared)
 
 
@@ -327,13 +329,15 @@ def _movers(compared: Compared | None) -> tuple[Mover, ...]:
     )
 
 
-def _evidence(run: RunResult, around: Around, water: Waterfall | None, compared: Compared | None) -> Evidence:
+def _evidence(run: RunResult, surroundings: Around, water: Waterfall | None, compared: Compared | None) -> Evidence:
     lead = next(iter(run.aggregates), None)
     change = None if compared is None or lead is None else compared.metrics.get(str(lead))
     # Where a difference was seen, the set was large enough to see it.
     unseen = None if change is None or change.comparison.verdict in ("better", "worse") else change.comparison
-    judged, shown = (0, 0) if water is None or around.dataset is None else _labelled(run, around.dataset, water.k)
-    floors = {**run.floors, **around.options.floors}
+    judged, shown = (
+        (0, 0) if water is None or surroundings.dataset is None else _count_judged(run, surroundings.dataset, water.k)
+    )
+    floors = {**run.floors, **surroundings.options.floors}
     return Evidence(
         run=run,
         lead=lead,
@@ -347,7 +351,7 @@ def _evidence(run: RunResult, around: Around, water: Waterfall | None, compared:
     )
 
 
-def _labelled(run: RunResult, dataset: Dataset, k: int) -> tuple[int, int]:
+def _count_judged(run: RunResult, dataset: Dataset, k: int) -> tuple[int, int]:
     """How many results within k anybody judged, and how many there are."""
     labels = {case.id: case.labels for case in dataset.cases if case.anchors is None}
     shown = [
@@ -384,7 +388,7 @@ def _judge_facts(run: RunResult) -> list[tuple[str, str]]:
     return [fact for judge in judges_of(run.manifest) for fact in judge.facts()]
 
 
-def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
+def _describe_measurement(run: RunResult) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     return (
         ("run", run.run_id),
@@ -412,7 +416,7 @@ def _measured_with(run: RunResult) -> tuple[tuple[str, str], ...]:
 # then the report says so and shows ids.
 
 
-def around(
+def look_around(
     run: RunResult,
     place: Lookup,
     *,
@@ -424,7 +428,7 @@ def around(
     """Look up what there is. A dataset that is named must be there; one that is not named may be missing."""
     name = run.manifest.dataset
     found = place.dataset(name) if dataset is None else load_dataset(dataset, registry=place.registry)
-    fitting = None if found is None else measured_on(run, found)
+    fitting = None if found is None else match_dataset(run, found)
     return Around(
         dataset=fitting,
         no_dataset="" if fitting else _why(name, found),
@@ -439,7 +443,7 @@ def default_baseline() -> str | None:
     return FILE_NAME if Path(FILE_NAME).is_file() else None
 
 
-def measured_on(run: RunResult, dataset: Dataset) -> Dataset | None:
+def match_dataset(run: RunResult, dataset: Dataset) -> Dataset | None:
     """The dataset as the run saw it, less what was excluded from scoring; None: it is another one by now."""
     instrument = run.manifest.instrument
     excluded = {*instrument.get("excluded_unresolved", ()), *instrument.get("excluded_unlabelled", ())}

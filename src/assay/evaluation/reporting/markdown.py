@@ -210,7 +210,7 @@ def _gold(fate: Fate) -> str:
     return f"{plain(fate.item)} ({plain(wording.fate(fate))})"
 
 
-def _measured(report: Report) -> Iterator[str]:
+def _measurement_table(report: Report) -> Iterator[str]:
     yield "## How it was measured"
     yield _table(["what", "value"], ([name, plain(value)] for name, value in report.measured_with))
 
@@ -226,7 +226,7 @@ _PARTS = (
     _movers,
     _failures,
     _queries,
-    _measured,
+    _measurement_table,
 )
 
 
@@ -261,7 +261,7 @@ def explain(query: Query, water: Waterfall) -> list[str]:
     if query.error:
         lines.append(f" {query.status}: {query.error}")
     for fate in missed:
-        lines += ["", *_missed(fate, water)]
+        lines += ["", *_explain_miss(fate, water)]
     lines += [""] if found else []
     lines += [f"found: {fate.item}   rank {fate.rank}{_citing(fate)}" for fate in found]
     if not query.expected:
@@ -296,7 +296,7 @@ def _fate_json(fate: Fate, water: Waterfall) -> dict[str, object]:
     }
 
 
-def _missed(fate: Fate, water: Waterfall) -> Iterator[str]:
+def _explain_miss(fate: Fate, water: Waterfall) -> Iterator[str]:
     grade = "" if fate.grade is None else f" (grade {fate.grade})"
     yield f"gold: {fate.item}{grade}"
     if fate.failed:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.evaluation.gating import RuleVerdict, Verdict
 from assay.evaluation.gating import Status as Ruled
-from assay.evaluation.gating.verdict import told
+from assay.evaluation.gating.verdict import order_rulings
 from assay.evaluation.judged_scores import CALIBRATION, FINGERPRINT, JUDGE, SPENT, SPOT_CHECK
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.evaluation.reporting import wording
@@ -112,7 +112,7 @@ class ReportedJudge:
         return [
             (f"judge of {self.about}", f"{self.name} ({self.id})"),
             (f"{self.about}: prompt", self._prompt()),
-            (f"{self.about}: reliability", f"{self._calibrated()}; {self._checked()}"),
+            (f"{self.about}: reliability", f"{self._describe_calibration()}; {self._describe_spot_check()}"),
             (f"{self.about}: gates", "listen" if self.gates else f"do not listen: {self.why or _UNKNOWN}"),
             (f"{self.about}: tokens", _UNKNOWN if self.tokens is None else self._tokens()),
         ]
@@ -125,7 +125,7 @@ class ReportedJudge:
         hot = "" if self.temperature is None else f", temperature {self.temperature:g}"
         return f"{known['rubric']} {known['rubric_version']}, {known['prompt_hash']}, {model}{hot}"
 
-    def _calibrated(self) -> str:
+    def _describe_calibration(self) -> str:
         found = self.calibration
         if found is None:
             return "never calibrated" if self.fingerprint else f"calibration {_UNKNOWN}"
@@ -134,7 +134,7 @@ class ReportedJudge:
             return f"{kappa} over {found['cases']} labels, calibration not passed"
         return f"{kappa} over {found['cases']} labels, until {str(found['expires_at'])[:10]}"
 
-    def _checked(self) -> str:
+    def _describe_spot_check(self) -> str:
         found = self.spot_check
         if found is None:
             return "no second judge was asked"
@@ -187,7 +187,8 @@ _STATUS = {
 def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
     """Every rule, failures first."""
     return tuple(
-        Ruling(rule=ruling.title, status=_STATUS[ruling.status], sentence=ruling.sentence) for ruling in told(verdict)
+        Ruling(rule=ruling.title, status=_STATUS[ruling.status], sentence=ruling.sentence)
+        for ruling in order_rulings(verdict)
     )
 
 
@@ -205,7 +206,7 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
         return f"{said[0].upper()}{said[1:]}."
     if status is Status.PASS:
         held = count_of(len(verdict.of(Ruled.PASS)), "rule")
-        return f"{held} hold{'' if held.endswith('s') else 's'}{_degraded(lines)}."
+        return f"{held} hold{'' if held.endswith('s') else 's'}{_describe_degraded(lines)}."
     bad = verdict.of(Ruled.FAIL) or verdict.of(Ruled.INCONCLUSIVE)
     if not bad:
         return "No rule applies, so nothing is decided."
@@ -215,7 +216,7 @@ def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
     return f"{bad[0].sentence}." if len(bad) == 1 else f"{len(bad)} of {decided} rules {ends}: {names}."
 
 
-def _degraded(lines: tuple[Line, ...]) -> str:
+def _describe_degraded(lines: tuple[Line, ...]) -> str:
     worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is Status.DEGRADED]
     return f"; worse than the baseline beyond chance, within what is allowed: {', '.join(worse)}" if worse else ""
 
@@ -229,7 +230,7 @@ def lines_of(
     for rule in verdict.rules:
         rules.setdefault(rule.about, []).append(rule)
     found = [*_metrics(run, compared, floors), *_latencies(run, compared, floors), *_rates(run, baseline, floors)]
-    return tuple(_stood(line, rules.get(name, [])) for name, line in found)
+    return tuple(_with_status(line, rules.get(name, [])) for name, line in found)
 
 
 Named = Iterator[tuple[str, Line]]
@@ -290,11 +291,11 @@ def _latencies(run: RunResult, compared: Compared | None, floors: Mapping[str, f
         if change is not None and compared is not None:
             certain = change.low is not None and change.high is not None and not change.low <= 0 <= change.high
             line = replace(line, baseline=change.before, paired=change.after, pairs=change.cases, certain=certain)
-            line = replace(line, baseline_has_more=_timed(compared.control) > change.cases)
+            line = replace(line, baseline_has_more=_count_timed(compared.control) > change.cases)
         yield name, line
 
 
-def _timed(reading: Reading) -> int:
+def _count_timed(reading: Reading) -> int:
     """Return how many cases have a time, answered or given up."""
     return sum(1 for case in reading.cases if reading.times.get(case) or reading.waited.get(case))
 
@@ -319,7 +320,7 @@ def _lower(name: str, value: float | None, baseline: float | None, floor: float 
     )
 
 
-def _stood(line: Line, rules: list[RuleVerdict]) -> Line:
+def _with_status(line: Line, rules: list[RuleVerdict]) -> Line:
     """Give a line its status: the worst of the gate's rules about it, else whether it is worse beyond chance."""
     ruled = {_STATUS[rule.status] for rule in rules}
     for status in (Status.FAIL, Status.INCONCLUSIVE):
@@ -374,7 +375,7 @@ def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: 
         before=_before(result.case_id, beside.baseline),
         expected=fates,
         titles=_titles(dataset, [fate.item for fate in fates]),
-        given=_given(result, case, dataset),
+        given=_list_results(result, case, dataset),
         milliseconds=result.total_ms,
         error=result.error,
         notes=() if retrieved is None else retrieved.notes,
@@ -383,8 +384,8 @@ def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: 
 
 def _values(run: RunResult, case_id: str) -> dict[str, float | None]:
     """By metric. Those of which neither end is better, such as a channel's share, say nothing about one query."""
-    told = {spec: cases for spec, cases in run.scores.items() if spec.entry.better is not Better.NEITHER}
-    return {str(spec): cases[case_id].value for spec, cases in told.items() if case_id in cases}
+    directed = {spec: cases for spec, cases in run.scores.items() if spec.entry.better is not Better.NEITHER}
+    return {str(spec): cases[case_id].value for spec, cases in directed.items() if case_id in cases}
 
 
 def _before(case_id: str, baseline: Reading | None) -> dict[str, float | None]:
@@ -393,7 +394,7 @@ def _before(case_id: str, baseline: Reading | None) -> dict[str, float | None]:
     return {name: cases[case_id].value for name, cases in baseline.outcomes.items() if case_id in cases}
 
 
-def _given(result: CaseResult, case: Case | None, dataset: Dataset | None) -> tuple[Given, ...]:
+def _list_results(result: CaseResult, case: Case | None, dataset: Dataset | None) -> tuple[Given, ...]:
     labels: Mapping[str, int] = {} if case is None else case.labels
     level = 1 if dataset is None else dataset.relevance_level
     ids = () if result.retrieved is None else result.retrieved.ids

@@ -190,17 +190,17 @@ def read_case(found: Plain) -> CaseResult:
     """What `case_line` wrote."""
     retrieved = found.get("retrieved")
     known = {name: value for name, value in found.items() if name != SEAL}
-    return CaseResult(**{**known, "retrieved": None if retrieved is None else _retrieved(retrieved)})
+    return CaseResult(**{**known, "retrieved": None if retrieved is None else _read_retrieved(retrieved)})
 
 
-def _retrieved(found: Plain) -> Retrieved:
+def _read_retrieved(found: Plain) -> Retrieved:
     known: Plain = {**found, "ids": tuple(found["ids"])}
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
     known["passages"] = _chunks(known.get("passages", []))
     if "seen" in known:
-        known["seen"] = _seen(known["seen"])
+        known["seen"] = _read_seen(known["seen"])
     if "answer" in known:
         answer = known["answer"]
         known["answer"] = GivenAnswer(**{**answer, "references": _chunks(answer.get("references", []))})
@@ -213,7 +213,7 @@ def _chunks(found: list[Plain]) -> tuple[RetrievedChunk, ...]:
     return tuple(RetrievedChunk(**chunk) for chunk in found)
 
 
-def _seen(found: Plain) -> Seen:
+def _read_seen(found: Plain) -> Seen:
     read: Mapping[str, Callable[[Any], Any]] = {"channels": _tuples, "channel_scores": _tuples, "tokens_saved": int}
     return Seen(**{name: read.get(name, tuple)(given) for name, given in found.items() if given is not None})
 

@@ -137,7 +137,7 @@ def plan_run(
     measurable(specs)
     floors_of(dataset)  # a floor that cannot be asked is refused before the run, not after it
     k = _depth(specs, options.k)
-    case_ids = sampled(dataset.cases, options.sample, options.seed)
+    case_ids = sample_cases(dataset.cases, options.sample, options.seed)
     asked = set(case_ids)
     return RunManifest(
         run_id=run_id,
@@ -206,7 +206,7 @@ def _version() -> str:
         return ""
 
 
-def sampled(cases: Sequence[Case], share: float | None, seed: int) -> tuple[str, ...]:
+def sample_cases(cases: Sequence[Case], share: float | None, seed: int) -> tuple[str, ...]:
     """Choose a share of the cases, rounded up, and return their ids in the order of the cases.
 
     Each kind of case (category, difficulty, intent, whether it can be answered) has its share, by largest remainder, so
@@ -219,7 +219,7 @@ def sampled(cases: Sequence[Case], share: float | None, seed: int) -> tuple[str,
     for case in cases:
         kinds.setdefault((case.category, case.difficulty, case.intent, case.answerable), []).append(case.id)
     groups = [kinds[kind] for kind in sorted(kinds, key=str)]
-    places = _shared_out(math.ceil(share * len(cases)), [len(ids) for ids in groups])
+    places = _apportion(math.ceil(share * len(cases)), [len(ids) for ids in groups])
     chosen = {
         chosen
         for ids, count in zip(groups, places, strict=True)
@@ -232,7 +232,7 @@ def _sample_order(case_id: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\x00{case_id}".encode()).digest()
 
 
-def _shared_out(places: int, sizes: Sequence[int]) -> list[int]:
+def _apportion(places: int, sizes: Sequence[int]) -> list[int]:
     """Share places out in proportion to sizes, what is left over to the largest remainders."""
     whole = sum(sizes)
     given = [places * size // whole for size in sizes]
@@ -244,7 +244,7 @@ def _shared_out(places: int, sizes: Sequence[int]) -> list[int]:
 
 def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) -> None:
     """Refuse to score a system whose index lacks what the cases need; one that cannot tell is believed."""
-    needed = _needed(dataset, case_ids)
+    needed = _needed_documents(dataset, case_ids)
     held = system.holds(needed)
     missing = (
         {} if held is None else {identifier: case for identifier, case in needed.items() if identifier not in held}
@@ -259,7 +259,7 @@ def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) ->
         )
 
 
-def _needed(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
+def _needed_documents(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
     """Every relevant document, with the first case that needs it."""
     wanted, needed = set(case_ids), dict[str, str]()
     for case in dataset.cases:

@@ -147,7 +147,7 @@ def run(
 ) -> RunResult:
     """Run a system over a dataset and score it. The system stays open: whoever opened it closes it."""
     options, running = options or RunOptions(), running or Running()
-    manifest, folder = _begun(dataset, system, options, running)
+    manifest, folder = _begin_run(dataset, system, options, running)
     guard_coverage(dataset, system, manifest.case_ids)
     if running.on_start is not None:
         running.on_start(manifest, folder)
@@ -165,13 +165,15 @@ def _with_budget_caveat(result: RunResult, budget: Budget) -> RunResult:
     return result if idle is None else replace(result, caveats=(*result.caveats, idle))
 
 
-def _begun(dataset: Dataset, system: System, options: RunOptions, running: Running) -> tuple[RunManifest, Path | None]:
+def _begin_run(
+    dataset: Dataset, system: System, options: RunOptions, running: Running
+) -> tuple[RunManifest, Path | None]:
     """The manifest, and where it is: of the run to go on with, or of a new one."""
     clock = running.clock
     run_id = IdFactory(clock).new("run")
     planned = plan_run(dataset, system, options, run_id=run_id, at=clock.now(), host=platform.node())
     if running.resume is not None:
-        return _resumed(running.resume, planned), running.resume
+        return _check_resumable(running.resume, planned), running.resume
     if running.runs is None:
         return planned, None
     folder = running.runs / run_id
@@ -181,7 +183,7 @@ def _begun(dataset: Dataset, system: System, options: RunOptions, running: Runni
     return planned, folder
 
 
-def _resumed(folder: Path, planned: RunManifest) -> RunManifest:
+def _check_resumable(folder: Path, planned: RunManifest) -> RunManifest:
     """The manifest of a run that was begun, if what it measured is what would be measured now."""
     there = RunFolder(folder).read_manifest()
     changed = [

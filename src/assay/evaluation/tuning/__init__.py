@@ -6,7 +6,7 @@
 """
 
 from assay.evaluation.tuning.choices import FusionChoice, LoggedCase, Space, gather, space_of
-from assay.evaluation.tuning.decision import ChannelValue, Nested, Trials, Tuned, channel_values, nested, tune
+from assay.evaluation.tuning.decision import ChannelValue, Nested, Trials, Tuned, channel_values, cross_validate, tune
 from assay.evaluation.tuning.replay import Replay
 
 __all__ = [
@@ -19,8 +19,8 @@ __all__ = [
     "Trials",
     "Tuned",
     "channel_values",
+    "cross_validate",
     "gather",
-    "nested",
     "space_of",
     "tune",
 ]

@@ -97,7 +97,7 @@ class Split(NamedTuple):
     measure: NDArray[np.int64]
 
 
-def nested(trials: Trials, rng: np.random.Generator, *, folds: int = FOLDS, repeats: int = REPEATS) -> Nested:
+def cross_validate(trials: Trials, rng: np.random.Generator, *, folds: int = FOLDS, repeats: int = REPEATS) -> Nested:
     """What choosing among the trials gains."""
     cases = trials.values.shape[1]
     if cases < FEWEST:
@@ -255,9 +255,9 @@ def tune(
     is not chosen, since no gate would let it in.
     """
     values = replay.measure(choices)
-    lost = None if finding is None else _lost(finding.measure(choices), finding.case_ids, replay.case_ids)
+    lost = None if finding is None else _find_lost(finding.measure(choices), finding.case_ids, replay.case_ids)
     trials = Trials(values=values, lost=lost, may_lose=may_lose)
-    validated = nested(trials, rng)
+    validated = cross_validate(trials, rng)
     row = choose(trials, np.arange(values.shape[1]), rng)
     means = values.mean(axis=1)
     return Tuned(
@@ -273,7 +273,7 @@ def tune(
     )
 
 
-def _lost(found: NDArray[np.float64], of: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
+def _find_lost(found: NDArray[np.float64], of: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
     """Which cases each choice would lose, in the order of the wanted ones; what cannot be found cannot be lost."""
     gone = (found[IN_FORCE] > 0.0) & (found == 0.0)
     place = {case: at for at, case in enumerate(of)}

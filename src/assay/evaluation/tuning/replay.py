@@ -236,7 +236,7 @@ def _votes(logged_case: LoggedCase) -> dict[str, list[tuple[int, float]]]:
     return found
 
 
-def undominated(cases: Cases, values: Floats, shown: int) -> Places:
+def find_undominated(cases: Cases, values: Floats, shown: int) -> Places:
     """The passages that can be shown among the first under some weights above 0.
 
     One that a passage of `shown` other units beats or equals in every channel, and beats in one, is always behind them.
@@ -330,19 +330,19 @@ class Replay:
         key = (choice.values_key, pruned)
         if key not in self._votes:
             values = self._all.values(choice.method, choice.rrf_k)
-            kept = undominated(self._all, values, self.cutoff) if pruned else np.arange(len(values))
+            kept = find_undominated(self._all, values, self.cutoff) if pruned else np.arange(len(values))
             self._votes[key] = self._all.votes(values, kept)
         return self._votes[key]
 
     def _block(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
-        fused = self._fused(votes, choices, asked)
+        fused = self._fuse(votes, choices, asked)
         if self._aggregated:
             scores = _with_further(fused, votes, np.array([choice.coefficient for choice in choices]))
         else:
             scores = np.subtract(fused, votes.behind, out=fused)
-        return self._measured(votes, votes.ranks(votes.best_of_units(scores)))
+        return self._measure(votes, votes.ranks(votes.best_of_units(scores)))
 
-    def _fused(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
+    def _fuse(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
         """Of every passage under every choice."""
         fused = np.zeros((len(votes.values), len(choices)))
         for group in votes.groups:
@@ -353,7 +353,7 @@ class Replay:
                     part += values[:, place, None] * weights[:, place]
         return np.round(fused, DIGITS, out=fused)
 
-    def _measured(self, votes: Votes, ranks: NDArray[np.int64]) -> Floats:
+    def _measure(self, votes: Votes, ranks: NDArray[np.int64]) -> Floats:
         """From the ranks of the graded units to the metric, by the catalogue's own arithmetic."""
         cases, count = len(self.case_ids), ranks.shape[1]
         grades = np.full((self.cutoff, count * cases), UNJUDGED, dtype=np.int16)
