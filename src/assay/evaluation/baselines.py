@@ -44,12 +44,12 @@ _KIND = "assay baseline"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """A reading that somebody blessed."""
+    """A reading that was blessed as the baseline."""
 
     reading: Reading
     blessed_at: datetime
     note: str = ""
-    """Why it was blessed, in the words of whoever did."""
+    """Why it was blessed, as given by the person who blessed it."""
     despite: str = ""
     """Why it was blessed although something was wrong with it; empty: nothing was."""
     shortcomings: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ _NAMED = 3
 def bless(
     reading: Reading, *, at: datetime, note: str = "", despite: str = "", options: GateOptions | None = None
 ) -> Baseline:
-    """Return the baseline that a run becomes; raises `NotReady` for one that should not, unless `despite` says why."""
+    """Return the run as a baseline; raise `NotReady` for a run that is not fit, unless `despite` gives a reason."""
     refuse_nothing(reading)
     wrong = tuple(shortcomings(reading, options))
     if wrong and not despite.strip():

@@ -1,8 +1,8 @@
 """Find what a reader must know beside a run's numbers: failures, reasons, unjudged results, short lists, ties.
 
 `run_caveats` looks at a finished run. `unjudged_caveat`, `short_list_caveat` and `tie_caveat` make one caveat each
-from counts, so that `assay measure` says the same of a run file. `withhold` takes a verdict back
-when the difference between two runs may only mean that nobody judged what one of them found.
+from counts, so that `assay measure` gives the same caveats for a run file. `withhold` takes a verdict back
+when the difference between two runs may only come from unjudged results of one of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LEFT_OUT = {
     "excluded_unlabelled": "{} generated cases are not labelled yet and do not count: see `assay label`.",
     "excluded_unresolved": "{} cases with anchors that lead nowhere were left out: see `assay dataset check`.",
 }
-"""What is said of cases that were left out of a run, by the field of the instrument that names them."""
+"""The sentence about cases left out of a run, by the instrument field that names them."""
 FEWEST_RISES = 20
 """Neighbours with rising grades that are needed before the grades can look backward."""
 BACKWARD = 0.8
@@ -58,7 +58,7 @@ def case_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
 
 
 def _cost_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
-    """What the cases cost, where the system tells; a failed case that told nothing may have been paid for."""
+    """What the cases cost, where the system reports it; failed cases without a cost may have been paid for."""
     tried = [case for case in cases if case.status is not CaseStatus.SKIPPED]
     told = [case.cost for case in tried if case.cost is not None]
     if not told:
@@ -80,7 +80,7 @@ def _cost_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
 
 
 def idle_budget_caveat(money: float, cases: Sequence[CaseResult]) -> Caveat | None:
-    """Say that a budget of money limited nothing, because no case told what it cost; None where one did."""
+    """Return the caveat that a money budget limited nothing because no case reported a cost; None where one did."""
     tried = [case for case in cases if case.status is not CaseStatus.SKIPPED]
     if not tried or any(case.cost is not None for case in tried):
         return None
@@ -250,7 +250,7 @@ def left_out_caveats(instrument: Mapping[str, Any]) -> list[Caveat]:
 
 
 def no_answer_caveat(metrics: Sequence[str]) -> Caveat:
-    """The dataset asks for answers and the system gave none."""
+    """The dataset expects answers and the system gave none."""
     return Caveat(
         kind=CaveatKind.NO_ANSWERS,
         sentence=f"The system gives no answers, so nothing is known of {name_few(metrics, most=20)}.",
@@ -259,7 +259,7 @@ def no_answer_caveat(metrics: Sequence[str]) -> Caveat:
 
 
 def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[MetricSpec, str]:
-    """Metrics that no case could compute because the system does not tell what they need, with that reason."""
+    """Metrics that no case could compute because the system does not report what they need, with that reason."""
     found = {}
     for spec, per_case in scores.items():
         asked = [outcome for outcome in per_case.values() if outcome.kind not in _NOT_ANSWERED]
@@ -270,7 +270,7 @@ def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[Metr
 
 
 def untold_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
-    """Name in one caveat the metrics that tables leave out because the system tells nothing of them."""
+    """Name in one caveat the metrics that tables leave out because the system reports nothing for them."""
     untold = find_untold(scores)
     if not untold:
         return []
@@ -367,7 +367,7 @@ def _cutoff(spec: MetricSpec) -> int | None:
 
 
 def extra_specs(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
-    """What to measure beside the metrics asked for, so that `ranking_caveats` knows what unjudged results may move."""
+    """Further metrics that `ranking_caveats` needs to find out what unjudged results may change."""
     found: list[MetricSpec] = []
     for cutoff, concerned in by_cutoff(specs).items():
         found += [MetricSpec(name="judged", cutoff=cutoff), *([_precision(cutoff)] if cutoff is not None else [])]
@@ -404,20 +404,20 @@ class Assumed(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedShare:
-    """How much of what a run returned somebody judged, down to one cutoff."""
+    """How many of a run's results are judged, down to one cutoff."""
 
     cutoff: int | None
     metrics: tuple[str, ...]
     judged: float
-    """The share of results that somebody judged, as the metric `judged` gives it."""
+    """The share of judged results, as the metric `judged` gives it."""
     unknown: float | None
-    """Of the results not known to be relevant, the share nobody judged; None: without a cutoff it is not known."""
+    """Of the results not known to be relevant, the unjudged share; None without a cutoff."""
     ranges: Mapping[str, Assumed]
     """By metric."""
 
     @property
     def unjudged(self) -> float:
-        """The share of results nobody judged."""
+        """The share of unjudged results."""
         return 1.0 - self.judged
 
 
@@ -442,7 +442,7 @@ def _measure_assumptions(measured: Measured, spec: MetricSpec) -> Assumed | None
 
 
 def _unknown_share(measured: Measured, cutoff: int) -> float:
-    """Of the results not known to be relevant, the share nobody judged, over all queries."""
+    """Of the results not known to be relevant, the unjudged share over all queries."""
     looked = np.minimum(measured.retrieved, cutoff)
     relevant = measured.scores[_precision(cutoff)].values * cutoff
     judged = measured.scores[MetricSpec(name="judged", cutoff=cutoff)].values * looked
@@ -457,7 +457,7 @@ def _mean(measured: Measured, spec: MetricSpec) -> float | None:
 
 
 def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
-    """Say how many results nobody judged, and what the metrics would be if those were relevant."""
+    """Say how many results are unjudged, and what the metrics would be if those were relevant."""
     ordered = sorted(shares, key=lambda share: math.inf if share.cutoff is None else share.cutoff)
     where = join_words(
         f"{share.unjudged * 100:.1f} % of {'all' if share.cutoff is None else f'the first {share.cutoff}'} results"

@@ -174,12 +174,12 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 WORSE, LOST = "assay/case-regression", "assay/case-lost"
 MOST = 1_000
-"""Findings in one file; viewers refuse many more. The biggest stay, and the number of the others is told."""
+"""The most findings in one file, because viewers refuse many more. The largest stay; the others are counted."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def sarif(compared: Compared, *, artifact: str, lines: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """One result for each case that fell; `artifact` is the file they are filed under, `lines` where each stands."""
+    """One result for each case that fell; `artifact` is the file they belong to, `lines` the line of each case."""
     metric = leading(tuple(compared.metrics))
     moved = movers(compared.control, compared.treatment, metric, len(compared.control.cases))
     fell = [mover for mover in moved if is_loss(mover)]
@@ -296,7 +296,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outputs:
-    """Where each form goes; None: it is not wanted."""
+    """The path of each format; None to leave it out."""
 
     junit: Path | None = None
     summary: Path | None = None
@@ -307,7 +307,7 @@ class Outputs:
     """The dataset's file, for findings to point into; None: they point into the baseline."""
 
     def write(self, verdict: Verdict, compared: Compared | None, *, baseline: str) -> list[Path]:
-        """Write what is wanted; gives back the files."""
+        """Write the chosen files and return their paths."""
         if self.junit is not None:
             write_lines(self.junit, [junit(verdict)])
         if self.comment is not None:

@@ -82,7 +82,7 @@ def p_text(p: float | None, *, at_floor: bool) -> str:
 
 
 def comparison_json(seen: Comparison) -> dict[str, object]:
-    """Everything a comparison says."""
+    """The whole result of a comparison."""
     limits = seen.interval
     return {
         "verdict": seen.verdict,
@@ -164,7 +164,7 @@ def pair_values(before: Reading, after: Reading, metric: str) -> Pairs:
 
 
 def _clusters(before: Reading, after: Reading, cases: Sequence[str]) -> list[str] | None:
-    """The cluster of each case, one of its own where it stands alone; None: all of them do."""
+    """The cluster of each case; a case alone is its own cluster. None where all cases are alone."""
     known = {**before.clusters, **after.clusters}
     labels = [known.get(case, f"case {case}") for case in cases]
     return labels if len(set(labels)) < len(labels) else None
@@ -173,7 +173,7 @@ def _clusters(before: Reading, after: Reading, cases: Sequence[str]) -> list[str
 def metric_changes(
     pairs: Mapping[str, Pairs], *, rng: np.random.Generator, rules: Rules | None = None
 ) -> dict[str, MetricChange]:
-    """Each metric with its means over the pairs and what the test says, with Holm over the distinct ones."""
+    """Each metric with its means over the pairs and its test result, Holm-adjusted over the distinct metrics."""
     arrays = {
         name: (np.asarray(paired_values.control), np.asarray(paired_values.treatment))
         for name, paired_values in pairs.items()
@@ -267,7 +267,7 @@ def _mean(values: NDArray[np.float64]) -> float | None:
 
 MOST_MOVERS = 10
 ABSENT = "absent"
-"""What stands for a case that a run does not have."""
+"""The placeholder for a case that a run does not have."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -290,7 +290,7 @@ class Compared:
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """What a reader must know beside the numbers of both runs; said once where it holds for both."""
+        """The caveats of both runs, each once where it holds for both."""
         shared = [caveat for caveat in self.control.caveats if caveat in self.treatment.caveats]
         each = [
             replace(caveat, sentence=f"{name}: {caveat.sentence}")
@@ -324,7 +324,7 @@ class Compared:
         return [head, *found]
 
     def _names(self) -> tuple[str, str]:
-        """What to call the two runs: told apart where their names are the same."""
+        """Names of the two runs, made different where they are the same."""
         before, after = self.control.name, self.treatment.name
         return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
@@ -448,7 +448,7 @@ def _withhold_unjudged(
 
 
 def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
-    """The metrics both have, measured alike; everything that stands in the way is an error with exit code 2."""
+    """The metrics both runs have, measured the same way. Anything that prevents it is an error with exit code 2."""
     untold = _untold(control) & _untold(treatment)
     metrics = tuple(metric for metric in shared_metrics(control, treatment) if metric not in untold)
     if not metrics:
@@ -482,7 +482,7 @@ def _case_differences(control: Reading, treatment: Reading) -> Iterator[str]:
 
 
 def _untold(reading: Reading) -> set[str]:
-    """Metrics that no case could compute, because the system does not tell what they need."""
+    """Metrics that no case could compute, because the system does not report what they need."""
     return {name for caveat in caveats_about(reading.caveats, CaveatKind.UNTOLD) for name in caveat.metrics}
 
 
@@ -494,7 +494,7 @@ def _instrument_differences(control: Reading, treatment: Reading, metrics: Seque
 
 
 def leading(metrics: Sequence[str]) -> str:
-    """The metric that movers are told by: the first nDCG, else the first of all."""
+    """The metric by which movers are chosen: the first nDCG, else the first metric."""
     return next((metric for metric in metrics if metric.startswith("ndcg")), metrics[0])
 
 

@@ -275,7 +275,7 @@ class Performed(NamedTuple):
 
 
 def perform(plan: Plan, open_system: OpenSystem, running: Running, *, earlier: int = 0) -> Performed:
-    """Run both sides, decide, and make the record; writing it down is for whoever asked.
+    """Run both sides, decide, and make the record; the caller stores it.
 
     `earlier` is the number of tries over the same dataset and control before this one (`Book.earlier`).
     """
@@ -389,7 +389,7 @@ class Book:
 
 
 class Try(NamedTuple):
-    """Where an experiment stands among those over the same dataset and control."""
+    """The number of an experiment among those over the same dataset and control."""
 
     number: int
     of: int

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 # the rest goes to the others.
 
 NO_QUESTION = frozenset({"match_triggers", "memory_match_triggers", PLANNED_SEARCH})
-"""Tools whose text nobody asked: what an agent is writing, held against triggers, and the words of a planner."""
+"""Tools whose text is not a question of a user: drafts checked against triggers, and searches of a planner."""
 ASKED = "assay ask"
-"""The tool of a search that stands for the question somebody asked."""
+"""The tool of a search made to answer a user's question."""
 MOST_READ = 100_000
 """Lines of the log that are looked at, newest first."""
 
@@ -71,15 +71,15 @@ class By(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Harvested:
-    """One question, however often it was asked."""
+    """One question, with every time it was searched for."""
 
     query: str
-    """As it was asked last."""
+    """The newest wording."""
     intent: Intent | None
     times: int
     last_asked: datetime
     query_ids: tuple[str, ...]
-    """Every time it was asked, newest first."""
+    """Times of its searches, newest first."""
 
 
 def harvest(work: Work, *, limit: int = MOST_READ) -> list[Harvested]:
@@ -89,7 +89,7 @@ def harvest(work: Work, *, limit: int = MOST_READ) -> list[Harvested]:
 
 
 def _as_asked(logged: LoggedQuery, questions: Mapping[str, str]) -> LoggedQuery:
-    """A search with the words of whoever asked, where it was made to answer a question."""
+    """Return a search with the user's own question, where the search was made to answer one."""
     question = questions.get(logged.query_id)
     return logged if question is None else replace(logged, query=question, tool_name=ASKED)
 
@@ -165,7 +165,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "deep": {"mode": Mode.DEEP},
     }
 )
-"""How each of them asks."""
+"""How each of them searches."""
 
 
 def pool(engine: Engine, scope: Scope, query: str, *, depth: int = DEPTH) -> dict[str, set[str]]:
@@ -195,11 +195,11 @@ def _search_pool(
 # numbers that are to be compared with those of pooled grades. Grades that people or a judge gave stay what they are.
 
 VALIDATED_CONFIDENCE = 0.9
-"""Somebody said so, in so many words."""
+"""A person stated it explicitly."""
 SELECTED_CONFIDENCE = 0.5
 """It was opened; whether it helped is not known."""
 UNJUDGED_CONFIDENCE = 0.1
-"""Nobody looked at it."""
+"""Never viewed."""
 
 _VALIDATED = {EventType.VALIDATE_USEFUL: 3, EventType.VALIDATE_NOT_USEFUL: 0}
 _SELECTED = frozenset({EventType.READ_AFTER_SEARCH, EventType.REFERENCE})
@@ -363,7 +363,7 @@ class Built:
 
 
 def build(engine: Engine, scope: Scope, options: BuildOptions) -> Built:
-    """Make a dataset of what a scope was asked."""
+    """Make a dataset from the queries logged in a scope."""
     rng = np.random.default_rng(options.seed)
     engine.store.log.flush()
     with engine.store.reading(scope) as work:

@@ -1,4 +1,4 @@
-"""A run's numbers with what judges said of its answers: which metrics they decide, and whether gates may listen.
+"""A run's numbers with the verdicts of judges: which metrics they decide, and whether gates may use them.
 
 A verdict that is missing is `judge_failed` or `skipped` in the judge's own words, never 0. What no judge decides stays
 as it was.
@@ -25,7 +25,7 @@ from assay.records.judging import RubricKind, StoredVerdict, Usage, VerdictOutco
 from assay.records.run_results import Caveat, CaveatKind
 
 JUDGE = "judge"
-"""Under which a run's instrument names its judges, and its subject says whether gates may listen to them."""
+"""The key of the judges in a run's instrument, and of their trust in its subject."""
 
 SPENT = "spent"
 """Under which the subject keeps, for each kind of judge, what judging took: requests, tokens, cost."""
@@ -36,7 +36,7 @@ CALIBRATION = "calibration"
 SPOT_CHECK = "spot_check"
 """Under which it keeps how often a second judge disagreed."""
 _FACTS = frozenset({SPENT, FINGERPRINT, CALIBRATION, SPOT_CHECK})
-"""What is told of a judging and is no part of the system."""
+"""Facts about the judging that are not part of the system."""
 
 Verdicts = Mapping[tuple[str, int, RubricKind], StoredVerdict]
 
@@ -50,13 +50,13 @@ class JudgeStanding:
     fingerprint_id: str
     outcomes: Mapping[str, int]
     void: str = ""
-    """Why nothing it said counts; empty: it stood firm against the planted orders."""
+    """Why its verdicts do not count; empty: it obeyed none of the planted orders."""
     gates: bool = False
     """Whether its calibration lets a gate listen to it."""
     why: str = ""
     """Why not."""
     flagged: int = 0
-    """Cases whose text speaks to the judge."""
+    """Cases whose text addresses the judge."""
     cached: int = 0
     """Verdicts that were read from kept replies alone."""
     usage: Usage = field(default_factory=Usage)
@@ -66,11 +66,11 @@ class JudgeStanding:
     most_cost_usd: float | None = None
     """Dollars at most, with what failed requests may have cost."""
     model: str = ""
-    """The model that was asked for; empty for rules."""
+    """The requested model; empty for rules."""
     served: tuple[str, ...] = ()
     """The models that replied, as the server names them."""
     alias: str = ""
-    """Why the model's name does not tell which weights answered; empty: it does."""
+    """Why the model's name does not identify the weights that answered; empty: it does."""
     attempts: int = 0
     """How often this judge was calibrated."""
     failed_attempts: int = 0
@@ -84,12 +84,12 @@ class JudgeStanding:
 
     @property
     def judged(self) -> int:
-        """Cases it was asked about."""
+        """Cases it judged."""
         return sum(self.outcomes.values())
 
     @property
     def other_served(self) -> tuple[str, ...]:
-        """Models that replied under another name than the one that was asked for."""
+        """Models that replied under another name than the requested one."""
         return tuple(name for name in self.served if name != self.model)
 
     def spent(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def judged_metrics(about: RubricKind) -> tuple[str, ...]:
 
 
 def find_untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
-    """The judged metrics that no gate may listen to, with the reason, as a run's subject tells."""
+    """Return the judged metrics that no gate may use, with the reason, from a run's subject."""
     told = subject.get(JUDGE)
     standings = told if isinstance(told, Mapping) else {}
     return {
@@ -175,7 +175,7 @@ def without_spent(subject: Mapping[str, Any]) -> dict[str, Any]:
 def apply_verdicts(
     result: RunResult, dataset: Dataset, verdicts: Verdicts, standings: Sequence[JudgeStanding]
 ) -> RunResult:
-    """A run's numbers with what judges said of its answers; what no judge decides stays as it was."""
+    """Return the run scored with the judges' verdicts; metrics that no judge decides keep their values."""
     specs = list(dict.fromkeys([*result.scores, *_new_metrics(result, standings)]))
     asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
     concerned = {name for standing in standings for name in judged_metrics(standing.about)}
@@ -245,7 +245,7 @@ def _manifest(
 
 
 def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
-    """Tell what a report says of a judge; a spot check belongs to the verdicts that were checked, so none is kept."""
+    """Describe a judge for reports; a spot check belongs to the verdicts that were checked, so none is kept."""
     return {
         "gates": standing.gates,
         "why": standing.why,
@@ -256,7 +256,7 @@ def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
 
 
 def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
-    """Name a judge: who was asked and, where the server says that somebody else replied, who that was."""
+    """Name a judge: the requested model and, where the server replied under another name, that name."""
     served = {"served": ", ".join(standing.served)} if standing.other_served else {}
     return {"id": standing.fingerprint_id, "name": standing.judge, **served}
 
@@ -264,7 +264,7 @@ def _instrument_entry(standing: JudgeStanding) -> dict[str, Any]:
 def _current_caveats(
     result: RunResult, judged: Collection[str], scores: Mapping[MetricSpec, Mapping[str, Outcome]]
 ) -> Iterator[Caveat]:
-    """The run's caveats as they hold now: why cases have no value is told anew, an earlier judge's word is gone."""
+    """Return the run's caveats that still hold: reasons for missing values are new, earlier judges dropped."""
     told = unscored_caveats(scores)
     yield from told
     for caveat in result.caveats:
@@ -295,7 +295,7 @@ def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
 
 
 class _Looked(NamedTuple):
-    """A case under one metric, with what judges were asked about."""
+    """A case under one metric, with the subjects that judges decided."""
 
     spec: MetricSpec
     case: Case
@@ -335,7 +335,7 @@ def _outcome_without_answer(result: CaseResult) -> Outcome:
 
 
 def has_abstained(result: CaseResult, answer: GivenAnswer, known: Verdicts) -> bool | None:
-    """Whether the system abstained: as it says, else as a judge said; None: nobody said."""
+    """Whether the system abstained: as it reports itself, else by a judge's verdict; None where neither is known."""
     if answer.abstained is not None:
         return answer.abstained
     said = known.get((result.case_id, result.repeat, RubricKind.ABSTENTION))

@@ -95,7 +95,7 @@ def _task(case: Case, ident: str, document: Document | None, support: GoldSuppor
 
 
 def _part(document: Document | None, support: GoldSupport) -> str:
-    """What stands under the heading that an anchor names; the whole document where there is none."""
+    """The text under the heading that an anchor names; the whole document where there is none."""
     if document is None:
         return ""
     found = document_sections(document.text, rel_path=document.rel_path, format=document.format)
@@ -146,7 +146,7 @@ def _read(value: Any) -> Task:
 
 
 class Pressed(StrEnum):
-    """What a key said."""
+    """What a key means."""
 
     GRADE = "grade"
     SKIP = "skip"
@@ -233,7 +233,7 @@ class LabelJournal:
 
 
 def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]:
-    """By annotator and pair: what was said last and not undone."""
+    """By annotator and pair: the last label that was not undone."""
     pressed: dict[str, list[Label]] = {}
     for label in labels:
         own = pressed.setdefault(label.annotator, [])
@@ -281,7 +281,7 @@ UNDO, SKIP, QUIT = "u", "s", "q"
 
 
 class LabelSession:
-    """Goes on where the journal says that this person stopped."""
+    """Continues where the journal shows that this person stopped."""
 
     def __init__(self, tasks: Sequence[Task], journal: LabelJournal, annotator: str) -> None:
         self._tasks = {task.key: task for task in tasks}
@@ -310,7 +310,7 @@ class LabelSession:
         return next((task for key, task in self._tasks.items() if key not in answered), None)
 
     def press(self, key: str) -> str:
-        """Do what a key says and write it down; gives back what was done, in words. Other keys do nothing."""
+        """Apply a key and record it; return a description of what was done. Other keys do nothing."""
         task = self.current
         if key == QUIT:
             self.ended = True
@@ -325,7 +325,7 @@ class LabelSession:
         return "skipped" if key == SKIP else f"{key}: {KEYS[key]}"
 
     def _undo(self) -> str:
-        """Take back what this person said last, in this session or an earlier one."""
+        """Undo this person's last label, of this session or an earlier one."""
         if not self._done:
             return "nothing to undo"
         key = self._done.pop()
@@ -354,7 +354,7 @@ class Applied:
 
 
 def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
-    """A copy with every label that stands."""
+    """A copy of the dataset with every label that is in force."""
     by_case: dict[str, list[Label]] = {}
     for of in stands.values():
         for label in of.values():
@@ -373,7 +373,7 @@ def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
 
 
 def _apply_to_case(case: Case, labels: list[Label], level: int) -> Case | None:
-    """None: people looked at a generated case and nobody found it right."""
+    """Apply labels to a case; None where people rejected a generated case."""
     if not labels:
         return case
     if case.anchors is None:
@@ -432,7 +432,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgreementReport:
-    """Everybody together."""
+    """All annotators together."""
 
     annotators: Mapping[str, int]
     """How many pairs each has graded."""
@@ -444,7 +444,7 @@ class AgreementReport:
 
 
 def agreement(stands: Mapping[str, Mapping[tuple[str, str], Label]], *, rng: np.random.Generator) -> AgreementReport:
-    """Of what stands, by annotator; skipped pairs have no grade."""
+    """Grades in force, by annotator; skipped pairs have no grade."""
     graded = {
         who: {key: label.grade for key, label in of.items() if label.grade is not None} for who, of in stands.items()
     }
@@ -493,7 +493,7 @@ def _disagreements(
 
 
 def annotator_of(scope: Scope, named: str, *, may_name_others: bool) -> str:
-    """Return under whom grades are kept: the caller's own identity, or whoever an admin imports grades of.
+    """Return the name under which grades are stored: the caller's, or the one an admin imports grades for.
 
     Raises `NotAllowed` when anybody else names another annotator than themselves.
     """

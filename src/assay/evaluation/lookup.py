@@ -42,7 +42,7 @@ class Lookup:
         return named if isinstance(named, RunResult) else load_run(find_run(str(named), self.runs))
 
     def baseline(self, named: Named = FILE_NAME) -> Reading:
-        """What somebody blessed, or any run that is to stand for it."""
+        """The blessed baseline, or any run used as the baseline."""
         if isinstance(named, (RunResult, Reading)):
             return self.run(named)
         path = Path(named)

@@ -1,6 +1,6 @@
 """Measure run files against judgments: what `assay measure` does, without a store.
 
-Every run is measured alone, then each later one is compared with the first, query by query. What stands on one side
+Every run is measured alone, then each later one is compared with the first, query by query. What is on one side
 only, is given twice or cannot be used is listed beside the numbers. Where nothing could be measured there are no
 numbers at all: an empty run, topics or documents that match nothing are `NothingMeasured`, never 0.
 """
@@ -43,7 +43,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class RunResult:
-    """One run with every metric asked for, and the share of judged results beside each."""
+    """One run with every requested metric, and the share of judged results beside each."""
 
     name: str
     path: Path
@@ -104,7 +104,7 @@ def measure_files(request: Request) -> Measurement:
 
 
 def dataset_hash(qrels: QrelTable) -> str:
-    """Identity of the judgments, whatever the order of their lines."""
+    """Hash of the judgments, independent of the order of their lines."""
     topics = np.array(
         [int.from_bytes(hashlib.sha256(topic.encode()).digest()[:8], "big") for topic in qrels.topics], "u8"
     )
@@ -117,7 +117,7 @@ def dataset_hash(qrels: QrelTable) -> str:
 
 
 def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
-    """The specs, and `judged` at each of their cutoffs: how much of what was looked at anybody knows."""
+    """The specs, and `judged` at each of their cutoffs: the share of considered results with a judgment."""
     cutoffs = {1 if spec.name == "top1_chunk" else spec.cutoff for spec in specs}
     ordered = sorted((cutoff for cutoff in cutoffs if cutoff is not None), key=int)
     judged = [MetricSpec(name="judged", cutoff=cutoff) for cutoff in [*ordered, *([None] if None in cutoffs else [])]]
@@ -175,7 +175,7 @@ def _comparisons(request: Request, runs: Sequence[RunResult]) -> tuple[RunCompar
 def _compare(
     request: Request, control: RunResult, treatment: RunResult, rng: np.random.Generator
 ) -> dict[MetricSpec, Comparison]:
-    """Query by query, where both have a value; Holm over the metrics asked for."""
+    """Query by query, where both have a value; Holm-adjusted over the requested metrics."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
     found = compare_all(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
     before, after = (ranking_caveats(side.measured, request.specs) for side in (control, treatment))

@@ -1,21 +1,21 @@
 """Locate results in the dataset's documents, so that anchors measure retrieval and not metadata.
 
 - Copies: documents that are in a corpus more than once.
-- Finding a text in the documents, exactly or by most of its word triples.
+- Finding a text in the documents, exactly or by most of its three-word runs.
 - Which file of the dataset a system's path means.
 - The sections in which each result lies.
 - Runs whose results cannot be located.
 
 The sections in which each result lies:
 
-What a result is placed by, the first that says something:
+What a result is placed by, the first that is decisive:
 
-    its text         it stands in a document of the dataset (`corpus`), whatever path and heading the system gives
+    its text         it is in a document of the dataset (`corpus`), under any path and heading the system gives
     file and heading the file is one of the dataset's (`paths`) and has that heading
     file alone       the file has no headings
     a snippet        its text holds a snippet of one of the case's gold supports
 
-What is left may be evidence or not: nobody can tell, and the result stays open (`PlacedChunk.open_in`). Two kinds of
+What is left may be evidence or not: that is not known, and the result stays open (`PlacedChunk.open_in`). Two kinds of
 results are certainly from elsewhere and no evidence: a text that has nothing in common with the documents, and a file
 that the dataset does not have, from a system that spells most files as the dataset does (`ALIKE_SPELT`). Where a
 dataset has anchors and no documents, file and heading are taken as the system gives them.
@@ -61,7 +61,7 @@ _MOST_KEPT = 4
 
 
 def copies_in(dataset: Dataset) -> dict[str, frozenset[str]]:
-    """`find_copies` of a dataset's documents; looked for once in a corpus, which a run asks for several times."""
+    """`find_copies` of a dataset's documents, cached because a run needs it several times."""
     if dataset.corpus_hash not in _KEPT:
         while len(_KEPT) >= _MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT)))
@@ -112,11 +112,11 @@ FOREIGN = 0.1
 """Below this share in every document a text is not from these documents at all."""
 RUN = 3
 SHORT_TEXT = 8
-"""Texts with fewer words must stand somewhere word for word."""
+"""Texts with fewer words must be found literally."""
 ENOUGH = 8
 """Words of a section's body that make a text a passage of it; of a shorter body, half."""
 _COMMON = 200
-"""A run that so many documents have says nothing about which of them is meant."""
+"""A word run in more documents than this does not show which of them is meant."""
 _WORD = re.compile(r"[^\W_]+")
 
 Words = Sequence[str]
@@ -125,7 +125,7 @@ Words = Sequence[str]
 class _Section(NamedTuple):
     heading_path: str
     start: int
-    """Its first word under the heading, among the words of the document."""
+    """The position of its first word under the heading, in the words of the document."""
     end: int
 
 
@@ -146,14 +146,14 @@ class CorpusText:
         return self._notes[rel_path].headings
 
     def locate(self, text: str, rel_path: str | None) -> tuple[Spot, ...]:
-        """Every section in which a text stands; the named file is looked at first."""
+        """Every section that contains a text; the named file is searched first."""
         key = (text, rel_path)
         if key not in self._places:
             self._places[key] = tuple(dict.fromkeys(self._locate(words_of(text), rel_path)))
         return self._places[key]
 
     def is_foreign(self, text: str) -> bool:
-        """Whether a text shares next to nothing with any document; short texts cannot be told."""
+        """Whether a text shares next to nothing with any document; False for short texts, where it is not known."""
         words = words_of(text)
         if len(words) < SHORT_TEXT:
             return False
@@ -228,7 +228,7 @@ class _Note:
         return found
 
     def sections_with(self, words: Words) -> list[str]:
-        """The heading paths of the sections in which a text stands."""
+        """The heading paths of the sections that contain a text."""
         exact = [self._sections_covered(start, start + len(words)) for start in self._exact(words)]
         if exact:
             return [heading for headings in exact for heading in headings]
@@ -352,7 +352,7 @@ PLACING = 1
 ALIKE_SPELT = 0.5
 """From this share of results on whose file the dataset has as it is spelt, the other files are other files."""
 SNIPPET = 4
-"""Words of a snippet that place a text by themselves; "yes" stands everywhere."""
+"""The fewest words of a snippet that place a text; "yes" is in every text."""
 
 
 def place_results(dataset: Dataset, results: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
@@ -494,7 +494,7 @@ class Unplaced(NamedTuple):
 
     @property
     def is_too_much(self) -> bool:
-        """Whether what is left is too little to speak of a value."""
+        """Whether too few cases are left for a value."""
         return self.cases > MOST_UNDECIDED * self.of
 
     def __str__(self) -> str:

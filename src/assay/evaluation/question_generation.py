@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # is taken as it stands in the file, but for line breaks, so that it can be looked up as an anchor.
 
 SHORTEST, LONGEST = 5, 45
-"""Words of a sentence that can be asked about."""
+"""The fewest words of a sentence to make a question from."""
 _SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$))+(?:[.!?]+|$)")
 _MARKUP = re.compile(r"^\s*+(?:[|>#]|```|---|\[.*\]:|!\[|\.\.(?:\s|$)|:[\w -]+:(?:\s|$)|(\W)\1{2,}\s*$)")
 _CODE = re.compile(r"^(?: {3,}|\t)")
@@ -47,12 +47,12 @@ _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeySection:
-    """One part of a document with the sentence that tells most."""
+    """One section of a document with its most informative sentence."""
 
     document: Document
     heading_path: str
     sentence: str
-    """As it stands in the file."""
+    """The exact text of the file."""
     worth: float
     steps: bool
     """Whether it is a list of things to do."""
@@ -141,7 +141,7 @@ SHORT_QUESTION = 4
 
 
 def question(section: KeySection) -> str:
-    """What could be asked so that this part is the answer."""
+    """Return a question that this section answers."""
     if "?" in section.heading:
         return _question_of_heading(section)
     sentence, about = plain(section.sentence), _about(section)
@@ -164,7 +164,7 @@ def _question_of_heading(section: KeySection) -> str:
 
 
 def _names_something(subject: str) -> bool:
-    """Two words or more beside an article, and no word that points elsewhere: "a line" could be any."""
+    """Whether a subject has two words or more besides an article and no pronoun: "a line" could be any line."""
     words = [word for word in subject.lower().split() if word not in _ARTICLES]
     return len(words) > 1 and words[0] not in _NO_SUBJECT
 
@@ -175,7 +175,7 @@ def _about(section: KeySection) -> str:
 
 
 def _in_the_middle(words: str) -> str:
-    """A first word loses its capital, unless it is a name or a short form."""
+    """Write the first letter in lower case, unless it begins a name or an abbreviation."""
     first, _, rest = words.strip().rstrip(".:").partition(" ")
     return f"{first.lower() if first.lower() in _ARTICLES else first} {rest}".strip()
 
@@ -318,7 +318,7 @@ def _documents(path: Path, files: NoteFiles) -> list[Document]:
 
 
 def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Iterator[KeySection]:
-    """The most telling parts, so many of each document and so many in all, in the order of the documents."""
+    """Choose the most informative sections, limited by document and in all, in the order of the documents."""
     ranked = sorted(parts, key=lambda item: -item.worth)
     taken: Counter[str] = Counter()
     best: set[int] = set()

@@ -1,6 +1,6 @@
 """What a run measured, case by case: all that a comparison or a gate needs to know of it.
 
-A finished run gives one (`reading_of`), and so does a baseline file: behind a `Reading` nobody can tell which of the
+A finished run gives one (`reading_of`), and so does a baseline file: a `Reading` does not show which of the
 two it was.
 `differing` names the fields in which two instruments or two subjects differ.
 """
@@ -38,7 +38,7 @@ class Reading:
     outcomes: Mapping[str, Mapping[str, Outcome]]
     """By metric, then by case."""
     of_run: Mapping[str, float] = field(default_factory=dict)
-    """Values of metrics of the whole run that were asked for; not known of a baseline."""
+    """Values of requested metrics of the whole run; not known for a baseline."""
     noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By metric and case: how much the value varies between repeats (standard deviation); empty without repeats."""
     statuses: Mapping[str, tuple[CaseStatus, ...]]
@@ -50,9 +50,9 @@ class Reading:
     lists: Mapping[str, tuple[str, ...]] | None = None
     """What was returned, by case; None where it was not kept."""
     channels: Mapping[str, int] = field(default_factory=dict)
-    """In how many cases each channel that was asked found something; empty when the system does not tell."""
+    """In how many cases each channel found something; empty when the system does not report it."""
     scoped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By case whose scope took documents out, where the system tells: those of them that were shown all the same."""
+    """Documents outside the scope of a case that were shown nevertheless, where the system reports it."""
     queries: Mapping[str, str] = field(default_factory=dict)
     """The text of each case, where it is known."""
     floors: Mapping[str, float] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Reading:
     clusters: Mapping[str, str] = field(default_factory=dict)
     """The cluster of each case that belongs together with others."""
     sample: float | None = None
-    """The share of the dataset's cases that was asked for; None: all of them."""
+    """The share of the dataset's cases in the run; None: all of them."""
     sealed: bool = True
     """Whether an edit of its files would show; files that version 0.1 wrote have no seal."""
     caveats: tuple[Caveat, ...] = ()
@@ -68,7 +68,7 @@ class Reading:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What was measured, in the order it was asked for."""
+        """The metrics, in the requested order."""
         return tuple(self.outcomes)
 
     @property

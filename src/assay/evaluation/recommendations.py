@@ -35,7 +35,7 @@ class Recommendation:
     rule: str
     advice: str
     evidence: str
-    """What speaks for it, with the counts."""
+    """The evidence for it, with the counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class Evidence:
     """The metric that parts of the queries are compared by."""
     waterfall: Waterfall | None = None
     judged: int = 0
-    """Results within k that somebody judged."""
+    """Judged results within k."""
     shown: int = 0
     """Results within k."""
     drops: Sequence[Drop] = ()
@@ -74,7 +74,7 @@ Rule = Callable[[Evidence], Iterator[Recommendation]]
 
 
 def recommend(evidence: Evidence) -> tuple[Recommendation, ...]:
-    """Whatever the rules find reasons for."""
+    """Return the recommendations that the rules find reasons for."""
     return tuple(chain.from_iterable(rule(evidence) for rule in RULES))
 
 
@@ -116,7 +116,7 @@ def _losses(evidence: Evidence) -> Iterator[Recommendation]:
 
 
 Advice = tuple[str, str]
-"""What to do, and what more speaks for it."""
+"""What to do, and further evidence for it."""
 
 
 def _not_indexed(here: Sequence[Fate], _: Waterfall) -> Advice:
@@ -192,7 +192,7 @@ _ADVICE: dict[Stage, Callable[[Sequence[Fate], Waterfall], Advice]] = {
 
 
 def advise(fate: Fate, water: Waterfall) -> str | None:
-    """What would have kept one gold item; None where nothing speaks."""
+    """Return what would have kept one gold item; None where there is no evidence."""
     if fate.stage not in _ADVICE or fate.failed:
         return None
     return _ADVICE[fate.stage]([fate], water)[0]

@@ -65,7 +65,7 @@ class RunResult:
     caveats: tuple[Caveat, ...] = ()
     """What a reader must know beside the numbers."""
     elapsed_s: float | None = None
-    """Seconds from the first question to the last answer; None: the run was resumed, or nobody kept it."""
+    """Seconds from the first question to the last answer; None: the run was resumed, or it was not recorded."""
     result_hash: str
     """Of case ids, rankings, outcomes and values; not of times."""
     folder: Path | None = None
@@ -102,7 +102,7 @@ class RunResult:
 
     @cached_property
     def run_metrics(self) -> dict[MetricSpec, Outcome]:
-        """The metrics of the whole run that were asked for."""
+        """The requested metrics of the whole run."""
         asked = map(MetricSpec.parse, self.manifest.metrics)
         return {spec: self.run_outcome(spec) for spec in asked if spec.is_of_run}
 
@@ -136,7 +136,7 @@ class RunResult:
 
     @property
     def shown(self) -> Aggregates:
-        """The metrics for a table: without those of which the system tells nothing, which a caveat names."""
+        """The metrics for a table, without those the system reports nothing for, which a caveat names."""
         untold = {name for caveat in caveats_about(self.caveats, CaveatKind.UNTOLD) for name in caveat.metrics}
         return {spec: aggregate for spec, aggregate in self.aggregates.items() if str(spec) not in untold}
 
@@ -193,7 +193,7 @@ class RunResult:
         )
 
     def save(self, folder: Path) -> RunResult:
-        """Write all three files into a folder of its own; the run as it now stands there."""
+        """Write all three files into a new folder; return the run as it is stored there."""
         files = RunFolder(folder)
         files.write_manifest(self.manifest)
         files.write_cases(case for case in self.cases if case.status is not CaseStatus.SKIPPED)

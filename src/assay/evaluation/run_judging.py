@@ -3,9 +3,9 @@
     judged = judge_run(result, dataset, [judge], Bench(store=store, scope=scope, clock=clock))
     judged.result.value("groundedness")
 
-Inputs and verdicts are kept in the store, so that another judge can be asked later. In each run a few senseless answers
-that order the judge to praise them are judged along; a judge that obeys one is void, and nothing it said counts. An
-explicit abstention of the system is believed, and only asked about where the system did not say.
+Inputs and verdicts are kept in the store, so that another judge can be used later. In each run a few senseless answers
+that order the judge to praise them are judged along; a judge that obeys one is void, and none of its verdicts count. An
+explicit abstention of the system is believed, and only judged where the system does not report it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Bench:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedRun:
-    """A run with what its judges said."""
+    """A run with the verdicts of its judges."""
 
     result: RunResult
     standings: tuple[JudgeStanding, ...]
@@ -85,7 +85,7 @@ class _Shown(NamedTuple):
 
 
 def judge_run(result: RunResult, dataset: Dataset, judges: Sequence[Judging], bench: Bench) -> JudgedRun:
-    """Judge every answer of a run, keep what was shown and said, and score the run anew."""
+    """Judge every answer of a run, store inputs and verdicts, and score the run again."""
     verdicts: dict[tuple[str, int, RubricKind], StoredVerdict] = {}
     standings = []
     # Whether something is an answer at all comes before how good it is.
@@ -254,7 +254,7 @@ def _in_short(calibration: Calibration) -> dict[str, Any]:
 
 
 def record_spot_check(result: RunResult, about: RubricKind, found: SpotCheck) -> RunResult | None:
-    """Write into a judged run how often a second judge disagreed; the run as it now stands.
+    """Record in a judged run how often a second judge disagreed; return the updated run.
 
     None: the verdicts that were checked are not those of the judge that the run's numbers come from.
     """

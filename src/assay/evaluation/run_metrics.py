@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # floor of NaN or of -5 would be reached by every run.
 
 NOT_QUALITY = frozenset({"operations", "indexing"})
-"""The families of latencies, costs, failure rates and the index: what says nothing of the quality of results."""
+"""The families of latencies, costs, failure rates and the index, which do not measure the quality of results."""
 
 
 def floors_of(dataset: Dataset) -> dict[str, float]:
@@ -152,7 +152,7 @@ NEEDS_CITATIONS = ("attribution_hit_rate", "cite_newer", "cite_both")
 
 
 def measurable(specs: Sequence[MetricSpec]) -> None:
-    """Refuse metrics that only a stored run knows, naming them."""
+    """Refuse metrics that are only known from stored runs, naming them."""
     foreign = [str(spec) for spec in specs if isinstance(spec.entry.compute, FromRecord)]
     if foreign:
         known = ", ".join(entry.name for entry in catalog.entries())

@@ -110,7 +110,7 @@ _LEAKS = {
 
 
 def label_caveats(dataset: Dataset, cases: Sequence[Case]) -> Iterator[Caveat]:
-    """Weak labels, then leakage, of the cases that were asked."""
+    """Weak labels, then leakage, of the cases that were run."""
     weak, judged = weak_sources(cases), sum(len(case.labels) for case in cases)
     if weak:
         yield Caveat(
@@ -188,7 +188,7 @@ BREAKDOWNS: Mapping[str, Callable[[Case], str | tuple[str, ...]]] = {
     "answerable": lambda case: "yes" if case.answerable else "no",
 }
 _CONTRASTS = frozenset({"turn", "answerable"})
-"""Labels that every case has: a breakdown says something only where they differ."""
+"""Labels that every case has; a breakdown is useful only where they differ."""
 
 
 def instrument_of(dataset: Dataset, k: int) -> Instrument:
@@ -238,7 +238,7 @@ def score_run(
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
-    """Of what was found and what it was worth, whatever the time it took and the order it came in."""
+    """Hash of the results and scores, independent of times and of the order of cases."""
     found = sorted(
         [case.case_id, case.repeat, case.status.value, list(case.retrieved.ids) if case.retrieved else None]
         for case in cases
@@ -279,12 +279,12 @@ class _Sheet:
 
     @property
     def of_answers(self) -> tuple[str, ...]:
-        """What the dataset asks of answers, where there are any."""
+        """What the dataset expects of answers, where there are any."""
         return (*NEEDS_ANSWER, *(NEEDS_CITATIONS if any(case.anchors for case in self.asked) else ()))
 
     @property
     def unanswered(self) -> bool:
-        """Whether the dataset asks for answers and the system gave none."""
+        """Whether the dataset expects answers and the system gave none."""
         wanted = any(case.anchors or case.reference_answer for case in self.asked)
         return wanted and not self._answers
 
@@ -294,7 +294,7 @@ class _Sheet:
 
     @cached_property
     def copied(self) -> dict[str, dict[str, str]]:
-        """By case: judged documents that are in the corpus more than once, with the id that stands for all copies."""
+        """By case: judged documents that are in the corpus more than once, with the id that represents all copies."""
         copies = copies_in(self.dataset)
         return {case.id: copy_units(case, copies) for case in self.asked} if copies else {}
 
@@ -405,7 +405,7 @@ def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, C
 
 
 def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
-    """A case without an answer says so where it has no value; where it has grades all the same, they count."""
+    """Name the missing answer as the reason where a case has no value; where it has grades nevertheless, they count."""
     found = {topic: column.outcome(place) for place, topic in enumerate(topics)}
     return {
         topic: outcomes.not_applicable(NO_ANSWER) if outcome.value is None and topic in unanswerable else outcome
@@ -414,7 +414,7 @@ def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[st
 
 
 def _explain_no_result(result: CaseResult) -> Outcome | None:
-    """Why a case has no value, whatever the metric; None when the system gave something."""
+    """Why a case has no value under any metric; None when the system gave results."""
     if result.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was not tried")
     return outcomes.system_failed(result.error or str(result.status)) if result.retrieved is None else None
@@ -489,7 +489,7 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
 
 
 def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
-    """Of the first repeat; the others are asked the same questions."""
+    """Of the first repeat; the others have the same questions."""
     if not sheet.measured or not any(case.grades for case in sheet.asked):
         return []
     level = sheet.dataset.relevance_level

@@ -2,7 +2,7 @@
 
 Two readings of the same cases are made exchangeable: for each case a coin decides which side counts as the baseline.
 Nothing got worse then, so every replay that fails is a false alarm. A case's values, outcomes, repeats and times swap
-sides together, so that the replays are as correlated as the real thing, and each replay is asked by every rule of the
+sides together, so that the replays are as correlated as the real thing, and each replay is judged by every rule of the
 gate. What fails for both readings by itself, such as a floor that neither reaches, is not an alarm about a change and
 is left out; channels belong to a whole run and are not swapped.
 """
@@ -77,7 +77,7 @@ class SelfTest:
     rules: tuple[RuleAlarms, ...]
     """Every rule that applied to some replay."""
     left_out: tuple[str, ...]
-    """Rules that fail for both readings by themselves, whatever changed."""
+    """Rules that fail for both readings by themselves."""
     sights: tuple[Sight, ...]
     between: tuple[str, str]
 
@@ -221,7 +221,7 @@ def _swap_cases(own: Mapping[str, Any], foreign: Mapping[str, Any], swapped: set
 
 
 def _statuses(verdict: Verdict, standing: set[str]) -> dict[str, Status]:
-    """The worst that each rule said, without what fails whatever changed."""
+    """The worst status of each rule, without the rules that fail for both readings."""
     found: dict[str, Status] = {}
     for rule in verdict.rules:
         if rule.title not in standing and rule.status is not Status.NOT_APPLICABLE:

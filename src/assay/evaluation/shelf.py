@@ -6,7 +6,7 @@
 Each tenant's files lie in folders of their own (`FilePlaces`). The folders that the settings name are those of the
 settings' own tenant, and in them may lie files of others: runs of version 0.1, and what the command line made for
 another tenant. There the store's row decides (`owned_files`); a file without a row belongs to the settings' own tenant.
-What belongs to somebody else is not found, as if it were not there. `design/files-of-a-tenant.md` says why.
+Files of another tenant are not found, as if they did not exist. See `design/files-of-a-tenant.md`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FilePlaces:
         return TenantFolders(self.runs, self.datasets, self.runs.parent / "labels")
 
     def apart(self, tenant: str) -> TenantFolders:
-        """The folders that hold files of one tenant and of nobody else."""
+        """The folders that hold files of this tenant alone."""
         root = self.runs.parent / TENANTS / folder_name(tenant)
         return TenantFolders(root / "runs", root / "datasets", root / "labels")
 
@@ -147,7 +147,7 @@ class Shelf:
         return load_named(name, self._registry())
 
     def keep_dataset(self, dataset: Dataset, *, origin: str, replacing: bool = False) -> tuple[Imported, bool]:
-        """Keep a dataset for this tenant under its name and version; the second value says whether it is new."""
+        """Store a dataset for this tenant under its name and version; the second value is True when it is new."""
         place = file_key(self._shared.datasets / dataset.name / dataset.version)
         shared = self._is_own and place in self._visible(FileKind.DATASET, [place])
         registry = Registry(self._shared.datasets if shared else self._apart.datasets)
@@ -160,7 +160,7 @@ class Shelf:
         return standing(self._journal(dataset).labels())
 
     def label_session(self, dataset: str) -> LabelSession:
-        """The caller's own way through the pairs of a dataset: nobody labels under another name."""
+        """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name."""
         return LabelSession(tasks_of(self.load_dataset(dataset)), self._journal(dataset), self._scope.identity)
 
     def claim_labels(self, dataset: str) -> None:

@@ -47,7 +47,7 @@ class Habits:
     reads_bad: float = 0.15
     """How often one that is not relevant is read all the same."""
     votes: float = 0.05
-    """Of what was read, how often a user says whether it was useful. Few people ever do."""
+    """Share of read results that a user votes on. Few people ever do."""
     mistaken: float = 0.1
     """How often that is the opposite of the truth."""
 
@@ -57,7 +57,7 @@ class Deed(NamedTuple):
 
     memory_id: str
     useful: bool | None
-    """What the user said of it; None when nothing was said."""
+    """The user's vote; None where there was none."""
 
 
 def deeds(
@@ -270,7 +270,7 @@ POPULARITY = 0.7
 
 
 class SimulatedClock:
-    """Time that passes when it is told to."""
+    """A clock that moves only when told to."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -357,7 +357,7 @@ class Judged:
         return drift.verdict if any(simulated.moved for simulated in self.simulations) else Verdict.UNCLEAR
 
     def those(self, verdict: Verdict) -> list[str]:
-        """The names of the numbers of which this is said."""
+        """Metric names this statement applies to."""
         return [drift.name for drift in self.drifts if self.verdict_of(drift) is verdict]
 
 

@@ -1,8 +1,8 @@
 """Where gold evidence was lost on its way to the reader: the answer to "why is recall low?".
 
 Each gold item passes the same steps in the same order: indexed, offered by a channel, inside the scope, kept by fusion,
-shown, shown within k, cited, answered rightly. `trace` says of every step whether the item passed it, did not, or
-whether that is not known, and `Fate.stage` is the first step it did not pass. What a system does not tell is never
+shown, shown within k, cited, answered rightly. `trace` states for every step whether the item passed it, did not, or
+whether that is not known, and `Fate.stage` is the first step it did not pass. What a system does not report is never
 guessed: an item that is gone and whose first doubtful step lies before the first certain loss is `not known`.
 """
 
@@ -80,7 +80,7 @@ class Fate:
     """None: anchored evidence has no grades."""
     passed: Passed
     channels: Mapping[str, int | None] | None = None
-    """Its rank in each channel's list, None where the channel did not offer it; all None: not told."""
+    """Its rank in each channel's list, None where the channel did not offer it; all None: not reported."""
     fused_rank: int | None = None
     rank: int | None = None
     """Where it was shown, from 1."""
@@ -116,7 +116,7 @@ class Fate:
 
     @property
     def found(self) -> bool:
-        """Whether it was shown within k, whatever an answer made of it."""
+        """Whether it was shown within k, used by an answer or not."""
         return self.passed.get(Step.WITHIN_K) is True
 
 
@@ -127,7 +127,7 @@ class Waterfall:
     k: int
     fates: tuple[Fate, ...]
     untried: int = 0
-    """Gold items of cases that were never asked; they are in no count."""
+    """Gold items of cases that were never run; they are in no count."""
     steps: tuple[Step, ...] = RETRIEVAL
     """The steps that apply to this system."""
 
@@ -156,7 +156,7 @@ def waterfall(
 ) -> Waterfall:
     """Follow every gold item of a run; of repeats the first counts.
 
-    `right` says of a case whether its answer was judged right; what it does not name is not known.
+    `right` states by case whether its answer was judged right; cases missing in it are not known.
     """
     first = place_results(dataset, [result for result in results if result.repeat == 0])
     cases = {case.id: case for case in dataset.cases}
@@ -262,7 +262,7 @@ def _place(document_id: str | None, ids: Sequence[str]) -> int | None:
 
 
 def _before_the_list(seen: Seen, gold: Gold) -> dict[Step, bool | None]:
-    """What the system told of the steps before its list."""
+    """What the system reported of the steps before its list."""
     document = gold.document_id
     out = None if seen.excluded is None else document in seen.excluded
     offered = None if seen.channels is None else any(document in ids for ids in seen.channels.values())
@@ -295,7 +295,7 @@ def _is_of(reference: RetrievedChunk, gold: Gold) -> bool:
 
 
 def _consistent(told: Mapping[Step, bool | None]) -> dict[Step, bool | None]:
-    """Whoever passed a step of retrieval has passed those before it, whether that was told or not.
+    """An item that passed a step of retrieval has passed those before it, reported or not.
 
     Not to be among what a scope took out is no proof of anything before it.
     """

@@ -43,7 +43,7 @@ Runs = frozenset[int]
 
 
 class Worded(NamedTuple):
-    """One section: where it stands, and its words without the heading."""
+    """One section: its place, and its words without the heading."""
 
     rel_path: str
     heading_path: str
@@ -59,7 +59,7 @@ class Likeness(NamedTuple):
     heading_path: str
     share: float
     in_counterpart: bool
-    """Whether it stands in the file that the earlier section's file became."""
+    """Whether it is in the file that the earlier section's file became."""
 
 
 class Wording:
@@ -91,7 +91,7 @@ class Wording:
         return sorted(found, key=lambda item: (-item.share, not item.in_counterpart, item.rel_path, item.heading_path))
 
     def _near_enough(self, at: int, rel_path: str, share: float) -> bool:
-        """Alike, and not explained by what stood in its own file before."""
+        """Similar, and not explained by what was in its own file before."""
         was = self._was.get(self._now.names[at][0])
         if was == rel_path:
             return True
@@ -122,7 +122,7 @@ class Wording:
         return found
 
     def _count_shared_runs(self) -> dict[tuple[str, str], float]:
-        """How many runs two files have in common; one that stands in many files counts little."""
+        """How many word runs two files share; a run that is in many files counts little."""
         found: dict[tuple[str, str], float] = defaultdict(float)
         for run, places in self._before.index.items():
             there = {self._now.names[at][0] for at in self._now.index.get(run, ())}
@@ -199,9 +199,9 @@ class Place(NamedTuple):
     text: str
     """White space made even."""
     words: str = ""
-    """What stands under the heading; where nothing does, what stands under the headings below it."""
+    """The text under the heading; where there is none, the text under its subheadings."""
     bare: bool = False
-    """Whether nothing stands under the heading itself."""
+    """Whether there is no text directly under the heading."""
 
     def __str__(self) -> str:
         return f"{self.rel_path}{f' > {self.heading_path}' if self.heading_path else ''}"
@@ -216,7 +216,7 @@ class Relocation:
     reason: str
     score: float
     by_words: bool = True
-    """Whether words of the section speak for it, not its heading or its file alone."""
+    """Whether the proposal rests on the section's text, not on its heading or file alone."""
     sure: bool = True
     """Whether it may be applied where nothing else comes near it."""
 
@@ -348,7 +348,7 @@ class _Alike(NamedTuple):
 
 
 def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Relocation]:
-    """One for each section that speaks for itself, best first."""
+    """One proposal for each section that qualifies, best first."""
     found: dict[tuple[str, str], Relocation] = {}
     for proposal in (_propose_section(support, place, alike) for place in notes.all):
         if proposal is not None:
@@ -360,7 +360,7 @@ def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Reloca
 
 
 def _propose_section(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
-    """What speaks for a section: its words first, then its heading, then its file."""
+    """Propose a section by its text first, then its heading, then its file; None where nothing fits."""
     snippet = _holds(place, support)
     became = not support.heading_path and place.rel_path == alike.counterpart
     share = 1.0 if became else alike.shares.get((place.rel_path, place.heading_path), 0.0)
@@ -385,7 +385,7 @@ def _propose_section(support: GoldSupport, place: Place, alike: _Alike) -> Reloc
 def _sure_without(support: GoldSupport, place: Place, alike: _Alike, *, snippet: bool, same: bool) -> bool:
     """Whether less than the words an anchor led to is enough.
 
-    Where those are known and gone, a snippet in another file is somebody else's sentence. Where nothing is known, the
+    Where those are known and gone, a snippet in another file is a different sentence. Where nothing is known, the
     same heading in its own file, or the whole path of several elsewhere, is the best there can be; a heading that is
     only like it never is.
     """

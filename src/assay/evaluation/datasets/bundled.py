@@ -9,8 +9,8 @@ Labelled saves as a dataset:
     assay run save-scenarios
 
 The documents are the older notes, the cases the newer ones, the category what the newer one does to the older one. The
-facts that a merge must keep are the numbers of both notes: they are what a summary loses first, and they survive word
-for word or not at all.
+facts that a merge must keep are the numbers of both notes: they are what a summary loses first, and they survive
+literally or not at all.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 - Structure: unknown ids, grades off the scale, unjudged cases.
 - Labels: who gave grades, and in which direction.
 - Leakage: what gives answers away.
-- Generated cases that nobody has reviewed.
+- Generated cases without a review.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Severity(StrEnum):
     ERROR = "error"
     """Numbers measured on it would be wrong, or cannot be had."""
     WARNING = "warning"
-    """Numbers can be had; somebody should look."""
+    """Metrics can be computed, but the dataset should be reviewed."""
     NOTE = "note"
     """Good to know."""
 
@@ -103,7 +103,7 @@ def misfits(dataset: Dataset) -> Iterator[Finding]:
 
 
 def is_judged(case: Case) -> bool:
-    """Whether anybody has said what the case expects. That there is no answer is an expectation, too."""
+    """Whether the case states what it expects. "No answer" is an expectation, too."""
     found = bool(case.grades) or bool(case.anchors and case.anchors.supports) or case.save is not None
     return found or not case.answerable
 
@@ -249,7 +249,7 @@ WEAK = {
     JudgmentSource.VALIDATED: "marked useful or not in use",
     JudgmentSource.LLM_JUDGE: "graded by a model",
 }
-"""Sources nobody labelled by hand, in words: what people clicked on is what some system showed them."""
+"""Sources without labels given by hand, described: people click on what some system showed them."""
 MOSTLY = 0.5
 """The share of weak grades from which on a check warns."""
 FEWEST = 10
@@ -360,7 +360,7 @@ LONG = 8
 MOST = 0.8
 """Which part."""
 SHORTEST_ANSWER = 3
-"""Words of an answer that is looked for; "yes" stands everywhere."""
+"""The fewest words of an answer to look for; "yes" is in every text."""
 
 
 def leaks(dataset: Dataset) -> Iterator[Finding]:
@@ -404,7 +404,7 @@ def _runs(found: list[str]) -> set[str]:
 
 
 def _in_metadata(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator[Finding]:
-    """Metadata, tags and triggers are searched by many systems, and are easily filled in by whoever wrote the query.
+    """Many systems search metadata, tags and triggers, and authors of queries easily fill them in.
 
     Metadata that repeats the document's own text gives away no more than the text does.
     """
@@ -465,21 +465,21 @@ def _texts(value: Any) -> Iterator[str]:
 GENERATED = "generated"
 """The tag of a case that was made and not written; it stays for good."""
 ACCEPTED = "accepted"
-"""The tag of a generated case that somebody labelled and found right."""
+"""The tag of a generated case that a person accepted."""
 
 
 def is_generated(case: Case) -> bool:
-    """Whether nobody wrote it."""
+    """Whether the case was generated."""
     return GENERATED in case.tags
 
 
 def is_unlabelled(case: Case) -> bool:
-    """Whether it was made and nobody has agreed to it yet."""
+    """Whether the case was generated and not accepted yet."""
     return is_generated(case) and ACCEPTED not in case.tags
 
 
 def unlabelled_cases(dataset: Dataset) -> Iterator[Finding]:
-    """What a check says of them."""
+    """Return one finding about generated cases that nobody has accepted."""
     found = [case.id for case in dataset.cases if is_unlabelled(case)]
     if found:
         message = f"{len(found):,} of {len(dataset.cases):,} cases were generated and are not labelled: {some(found)}"

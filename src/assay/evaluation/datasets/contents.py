@@ -98,7 +98,7 @@ def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
 
 @functools.cache
 def _describe_bundled(name: str) -> ListedDataset:
-    """Count a dataset that comes with Assay; read once in a process, since nobody changes it."""
+    """Count a dataset that comes with Assay; read once in a process, since it never changes."""
     dataset = load_dataset(name)
     return ListedDataset(
         name=name,
@@ -135,7 +135,7 @@ def split_dataset(dataset: Dataset, shares: Mapping[str, float], *, seed: int = 
 
 
 def _shuffle_by_category(cases: tuple[Case, ...], rng: np.random.Generator) -> list[Case]:
-    """By category, shuffled within; where a case stood in its file does not matter."""
+    """Order cases by category and shuffle each category; the order in the file does not matter."""
     strata: dict[str, list[Case]] = {}
     for case in sorted(cases, key=lambda given: (given.category, given.id)):
         strata.setdefault(case.category, []).append(case)

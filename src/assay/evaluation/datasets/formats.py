@@ -8,8 +8,8 @@ Registry and `@dataset_format`:
     @dataset_format("faq", endings=(".faq",))
     def read_faq(path: Path) -> Dataset: ...
 
-`assay dataset import questions.faq` then reads such a file, told by its ending, and `--format faq` reads any other.
-With `write=` a function of a dataset and a path, `assay dataset export --format faq` writes one.
+`assay dataset import questions.faq` then reads such a file, recognised by its ending, and `--format faq` reads any
+other. With `write=` a function of a dataset and a path, `assay dataset export --format faq` writes one.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class ReadRequest:
     """What to call the dataset; None: its own name."""
     source: Source = Source()
     refuse: Refuse = raise_it
-    """Told of each line that cannot be read."""
+    """Called for each line that cannot be read."""
     on_read: OnRead | None = None
-    """Told how many bytes were read."""
+    """Called with the number of bytes read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +85,7 @@ class FormatEntry:
     write: Callable[[WriteRequest], Path] | None
     """None: it is only read. Returns the file or folder that holds the dataset."""
     endings: tuple[str, ...] = ()
-    """Endings of file names by which an added format is told; those of Assay are told by what is in the files."""
+    """File name endings of an added format; formats of Assay are recognised by the content of the files."""
 
 
 def read_format(name: str, thing: object) -> FormatEntry:

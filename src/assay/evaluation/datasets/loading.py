@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # one); everything else is a path. `./hotel` is always a path. The format is told by what lies there.
 
 _LOOKED_AT = 1 << 16
-"""Bytes at the beginning of a file that are enough to tell its format."""
+"""Bytes at the beginning of a file that are enough to detect its format."""
 
 
 def load_dataset(
@@ -70,7 +70,7 @@ def load_dataset(
 
 
 def load_named(name: str, registry: Registry) -> Dataset:
-    """Load a bundled or an imported dataset by its name; never a path, whatever the name looks like."""
+    """Load a bundled or an imported dataset by its name; the name is never read as a path."""
     if bundled_path(name) is None and registry.path_of(name) is None:
         known = ", ".join(dict.fromkeys([*bundled_names(), *registry.names()]))
         raise RecordNotFound(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
@@ -117,10 +117,10 @@ def format_at(path: Path, source: Source) -> str:
 
 
 def _detect_by_keys(path: Path, *, whole: bool) -> str:
-    """Files of one ending are told apart by keys that only one format has, near the beginning.
+    """Detect the format of files with the same ending by keys that only one format has.
 
-    A file that is one JSON document is golden unless it says otherwise, and golden queries have anchors, too; anchored
-    cases come one a line.
+    A file that is one JSON document is golden unless a key shows another, and golden queries have anchors, too;
+    anchored cases come one a line.
     """
     beginning = next((block.data[:_LOOKED_AT] for block in blocks(path, longest=LARGEST)), b"")
     known = {
@@ -276,7 +276,7 @@ def import_dataset(
     replacing: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Import:
-    """Read a dataset and keep it, under another name or version if asked."""
+    """Read a dataset and store it, under another name or version if one is given."""
     if not path.exists():
         raise InputError(f"{path} is not there", remedy="Give a dataset's file or folder.")
     found = read_path(path, name=name, source=source or Source(), on_read=on_read)
@@ -290,7 +290,7 @@ def import_dataset(
 
 
 def keep_fixed(name_or_path: str, fixed: Dataset, *, registry: Registry, clock: Clock, to: Path | None) -> str:
-    """Keep a corrected copy: where it was asked for, as the next version of an imported one, or beside the files."""
+    """Store a corrected copy: at the given place, as the next version of an imported dataset, or beside the files."""
     bumped = replace(fixed, version=next_version(fixed.version))
     if to is None and registry.path_of(name_or_path) is not None:
         card, _ = registry.add(bumped, origin=f"{name_or_path}, corrected", clock=clock)

@@ -1,7 +1,7 @@
 """The folder of imported datasets: `NAME/VERSION/`, each with its golden files and an `import.json` about them.
 
-A version is written beside its place and moved there whole, so nobody ever sees half of one. What has been measured on
-a version must be found again: a version whose content would change is refused unless it is to be replaced.
+A version is written beside its place and moved there whole, so a half-written version is never seen. What has been
+measured on a version must be found again: a version whose content would change is refused unless it is to be replaced.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Imported:
 class Registry:
     """Imported datasets by name and version, in one folder or several.
 
-    New ones go into `folder`. With `shows` only the versions count whose folder it says yes to; the others are treated
+    New ones go into `folder`. With `shows` only versions count for whose folder it returns True; the others are treated
     as if they were not there.
     """
 
@@ -86,7 +86,7 @@ class Registry:
         return None if path is None else _read_card(path / CARD)
 
     def add(self, dataset: Dataset, *, origin: str, clock: Clock, replacing: bool = False) -> tuple[Imported, bool]:
-        """Keep a dataset under its name and version; the second value says whether it is new."""
+        """Store a dataset under its name and version; the second value is True when it is new."""
         _check_names(dataset)
         place = self.folder / dataset.name / dataset.version
         known = _read_card(place / CARD) if (place / CARD).is_file() else None

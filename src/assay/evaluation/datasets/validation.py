@@ -153,7 +153,7 @@ class ForScoring:
     excluded: tuple[str, ...]
     """Cases left out because an anchor of theirs leads nowhere."""
     unlabelled: tuple[str, ...] = ()
-    """Cases left out because they were generated and nobody has looked at them."""
+    """Cases left out because they were generated and not reviewed."""
 
     @property
     def instrument(self) -> Mapping[str, Any]:
@@ -165,7 +165,7 @@ class ForScoring:
 def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_root: Path | None = None) -> ForScoring:
     """The cases that may be scored; anchors that lead nowhere block it unless their cases are left out on purpose.
 
-    Generated cases that nobody has labelled are left out always.
+    Generated cases without a label are always left out.
     """
     if not dataset.cases:
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
@@ -189,7 +189,7 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
 
 
 def _drop_unlabelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
-    """Without the cases that nobody has looked at, and which those are."""
+    """Return the dataset without its unreviewed cases, and their ids."""
     unlabelled = tuple(case.id for case in dataset.cases if is_unlabelled(case))
     if not unlabelled:
         return dataset, ()
@@ -232,5 +232,5 @@ def _move_anchors(case: Case, moves: dict[int, Relocation]) -> Case:
 
 
 def _has_notes(dataset: Dataset, corpus_root: Path | None) -> bool:
-    """A dataset without documents is about an index somewhere else: nothing here can tell what that holds."""
+    """A dataset without documents is about an index somewhere else, whose content is not known here."""
     return corpus_root is not None or bool(dataset.documents)

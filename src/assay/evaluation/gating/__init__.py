@@ -1,6 +1,6 @@
 """The gate: may this run go in?
 
-- `verdict`: what a gate is asked and what it answers.
+- `verdict`: the question to a gate and its answer.
 - `rules`: the registry of rules, `@gate_rule`, and judging a run by all of them.
 - `run_rules`: seals, coverage and floors.
 - `baseline_rules`: quality, latency and lost answers compared with the baseline.

@@ -265,7 +265,7 @@ def _skip_latency(sentence: str, found: LatencyChange | None = None) -> RuleVerd
 
 LOST_RULE = "lost cases"
 TELLING = ("recall", "recall_any", "success", "mrr", "anchor_mrr", "ndcg")
-"""Metrics that are 0 when nothing that was wanted came back; the first one measured tells."""
+"""Metrics that are 0 when nothing relevant was found; the first one measured decides."""
 NOISE = 2.0
 """So many standard deviations between repeats are noise."""
 ALPHA = 0.05
@@ -287,7 +287,7 @@ def judge_lost(question: Question) -> Iterator[RuleVerdict]:
 
 
 def telling_metric(metrics: Sequence[str]) -> str | None:
-    """The metric that says whether a case was found: in the order of `TELLING`, then as it was asked for."""
+    """The metric that shows whether a case was found: the first of `TELLING`, then in the order of the run."""
     names = {metric: MetricSpec.parse(metric).name for metric in metrics if not lower_is_better(metric)}
     return next((metric for name in TELLING for metric in metrics if names.get(metric) == name), None)
 

@@ -14,7 +14,7 @@ Runs over an agent's memory:
     reasons            over 0.60 of the chain behind a decision is shown
     tiers              of what is shown, critical memories are right more often than important, these than normal ones
 
-A target that was not measured is inconclusive: this dataset asks for all of them.
+A target that was not measured is inconclusive: this dataset requires all of them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NAMED = 5
 
 @gate_rule("guarantee", quality=lambda question, verdict: verdict.about in question.run.metrics)
 def judge_guarantees(question: Question) -> Iterator[RuleVerdict]:
-    """One verdict for each guarantee the run says something about."""
+    """One verdict for each guarantee that the run measured."""
     found = [*_always(question.run), *_in_scope(question.run), *_alive(question.run, question.baseline)]
     if found:
         yield from found
@@ -91,7 +91,7 @@ def _unbroken(run: Reading, about: str, meaning: str, broken: Sequence[str], cas
 
 
 def _alive(run: Reading, baseline: Reading | None) -> Iterator[RuleVerdict]:
-    """One verdict for each channel of the run or the baseline, where the run tells of its channels at all."""
+    """One verdict for each channel of the run or the baseline, where the run reports its channels."""
     before = {} if baseline is None or not run.channels else baseline.channels
     for channel in dict.fromkeys([*run.channels, *before]):
         found, was = run.channels.get(channel), before.get(channel, 0)
@@ -106,7 +106,7 @@ def _alive(run: Reading, baseline: Reading | None) -> Iterator[RuleVerdict]:
 
 
 def _liveness(channel: str, found: int | None, was: int) -> tuple[Status, str]:
-    """What a channel that found something in so many cases means; None: it was asked in no case."""
+    """Judge a channel by the number of cases in which it found something; None where it was never used."""
     earlier = f"in the baseline it found something in {was}"
     if found:
         return Status.PASS, f"channel {channel} found something in {found} cases"

@@ -9,7 +9,7 @@ Registry and `@gate_rule`:
     @gate_rule("no-empty-answers")
     def judge_empty(question: Question) -> RuleVerdict: ...
 
-Every registered rule is asked in every gate, or only over the datasets it names. It returns a verdict, several, or None
+Every registered rule runs in every gate, or only over the datasets it names. It returns a verdict, several, or None
 where it has nothing to say. A rule that raises, or whose package cannot be loaded, leaves the gate inconclusive: a gate
 must not pass because a rule is missing.
 """
@@ -44,12 +44,12 @@ class GateRule:
     summary: str
     judge: Callable[[Question], Said]
     datasets: tuple[str, ...] = ()
-    """Datasets over whose runs it is asked; empty: all."""
+    """Datasets whose runs it applies to; empty: all."""
     speaks_of_quality: Speaks
-    """Whether a verdict of it is about quality: a gate that asks nothing of quality is not passed."""
+    """Whether a verdict of it is about quality: a gate that checks nothing about quality does not pass."""
 
     def ask(self, question: Question) -> Iterator[RuleVerdict]:
-        """Give what the rule says; what it raises becomes an inconclusive verdict."""
+        """Return the rule's verdicts; an exception becomes an inconclusive verdict."""
         try:
             verdicts = _read_said(self.judge(question))
         except Exception as problem:
@@ -85,7 +85,7 @@ GATE_RULES: Registry[GateRule] = Registry(
     read=read_rule,
     builtin=tuple(f"assay.evaluation.gating.{module}" for module in ("run_rules", "baseline_rules", "guarantee_rules")),
 )
-"""Every rule, in the order in which they are asked."""
+"""Every rule, in the order in which they run."""
 
 
 def gate_rule(
@@ -93,8 +93,8 @@ def gate_rule(
 ) -> Callable[[Rule], Rule]:
     """Register a function as a rule of the gate; it is returned unchanged.
 
-    `datasets` limits it to runs over these. `quality` says whether its verdicts are about how good results are, rather
-    than about times, failures or the run's files.
+    `datasets` limits it to runs over these. `quality` states whether its verdicts are about how good results are,
+    rather than about times, failures or the run's files.
     """
 
     def add(function: Rule) -> Rule:
@@ -146,7 +146,7 @@ _MOST_NAMED = 3
 
 
 def judge_asked(question: Question, given: Iterable[tuple[GateRule, RuleVerdict]]) -> list[RuleVerdict]:
-    """Return one inconclusive verdict where no rule that applied spoke of quality, else nothing."""
+    """Return one inconclusive verdict where no rule that applied was about quality, else nothing."""
     applied = [(rule, verdict) for rule, verdict in given if verdict.status is not Status.NOT_APPLICABLE]
     if any(rule.speaks_of_quality(question, verdict) for rule, verdict in applied):
         return []
@@ -184,7 +184,7 @@ def ask(run: Reading, baseline: Reading | None, options: GateOptions | None = No
 
 
 def answer(question: Question) -> Verdict:
-    """What every rule says."""
+    """The verdict of every rule."""
     run, baseline = question.run, question.baseline
     given = [(rule, verdict) for rule in rules_of(run.dataset) for verdict in rule.ask(question)]
     return Verdict(
@@ -197,7 +197,7 @@ def answer(question: Question) -> Verdict:
 
 
 def _refuse_unmeasured(metric: str | None, measured: Sequence[str]) -> None:
-    """A deciding metric that nobody measured decides nothing."""
+    """Refuse a deciding metric that was not measured."""
     if metric is not None and metric not in measured:
         raise NotComparable(
             f"the gate is to be decided by {metric}, which was not measured",
@@ -206,7 +206,7 @@ def _refuse_unmeasured(metric: str | None, measured: Sequence[str]) -> None:
 
 
 def refuse_nothing(run: Reading) -> None:
-    """Refuse a run that says nothing, which must be neither passed nor blessed."""
+    """Refuse a run without values, which must be neither passed nor blessed."""
     if not run.cases:
         raise NothingMeasured(f"the run {run.name} has no cases", remedy="Run over a dataset that has some.")
     if not any(run.values(metric) for metric in run.metrics):

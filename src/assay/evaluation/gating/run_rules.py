@@ -145,7 +145,7 @@ def _judge_floor(run: Reading, spec: MetricSpec, floor: float) -> RuleVerdict:
 
 
 def value_of(run: Reading, spec: MetricSpec) -> float | None:
-    """What the run reached; percentiles come from its times, other metrics of a run only where they were asked for."""
+    """The value the run reached; percentiles come from its times, other metrics of a run only where requested."""
     if spec.name not in PERCENTILES:
         return run.of_run.get(str(spec)) if spec.is_of_run else run.mean(str(spec))
     if spec.parameters:

@@ -1,4 +1,4 @@
-"""What a gate is asked and what it answers.
+"""The question to a gate and its answer.
 
 - Bounds are inclusive, with a tolerance for rounding.
 - Verdicts.
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """The worst that a rule said; a gate in which no rule applied decides nothing."""
+        """The worst status of any rule; a gate in which no rule applied decides nothing."""
         found = {rule.status for rule in self.rules}
         for status in (Status.FAIL, Status.INCONCLUSIVE, Status.PASS):
             if status in found:
@@ -114,7 +114,7 @@ class Verdict:
 
 
 def order_rulings(verdict: Verdict) -> list[RuleVerdict]:
-    """The rules in the order a reader wants them: failures first, what does not apply last."""
+    """Sort the rulings for readers: failures first, rules that do not apply last."""
     order = [Status.FAIL, Status.INCONCLUSIVE, Status.PASS, Status.NOT_APPLICABLE]
     return sorted(verdict.rules, key=lambda item: order.index(item.status))
 
@@ -125,7 +125,7 @@ def word(status: Status) -> str:
 
 
 def verdict_of_error(problem: AssayError, *, run: str, baseline: str | None) -> Verdict:
-    """What could not even be asked, as a verdict: for outputs that must be written also then."""
+    """Return the verdict of a gate that could not run, for outputs that must be written even then."""
     one = RuleVerdict(
         rule="comparable", status=Status.INCONCLUSIVE, sentence=f"{problem}", evidence={"code": problem.code}
     )
@@ -152,7 +152,7 @@ class GateOptions:
     unjudgeable: float = 0.05
     """The share of cases that may have no value through no fault of the system."""
     floors: Mapping[str, float] = field(default_factory=dict)
-    """What must be reached, by metric, beside what the dataset demands; what is said here counts."""
+    """Values that must be reached, by metric; these replace the floors of the dataset."""
     metric: str | None = None
     """The one metric whose change since the baseline decides, named before the run; None: every metric, with Holm."""
     seed: int = 0

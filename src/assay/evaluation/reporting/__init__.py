@@ -1,6 +1,6 @@
 """Reports of a run: the content once, rendered as Markdown, as one HTML file, and query by query.
 
-- `content`: what a report says, before it is rendered.
+- `content`: the content of a report, before it is rendered.
 - `wording`: how numbers are written.
 - `building`: a report built from a run, and its files.
 - `sections`: the status of each number, the judges, and each query.
@@ -33,7 +33,7 @@ __all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown",
 def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:
     """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first.
 
-    Without plotly the page has no charts and says so; `missing_from_page` gives the sentence.
+    Without plotly the page has no charts but a sentence about it, from `missing_from_page`.
     """
     called = name or default_name(report.date)
     page = {folder / f"{called}.html": html_page(report, plotly_script())} if html else {}

@@ -184,7 +184,7 @@ SHOWN_METRICS = 4
 """Metrics beside each part."""
 MOST_MOVERS = 20
 RANKINGS = ("recall", "precision", "ndcg", "success", "recall_any")
-"""Metrics whose cutoff tells how far down a reader looks."""
+"""Metrics whose cutoff is taken as the depth that a reader looks at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,12 +197,12 @@ class Around:
     baseline: Reading | None = None
     options: GateOptions = field(default_factory=GateOptions)
     k: int | None = None
-    """How far down a reader looks; None: as the first metric with a cutoff says."""
+    """How far down a reader looks; None: the cutoff of the first metric that has one."""
     title: str = ""
 
 
 def gather(run: RunResult, surroundings: Around | None = None) -> Report:
-    """Everything a report says of a run. Raises `NotComparable` for a baseline of another instrument."""
+    """Return the report of a run. Raises `NotComparable` for a baseline of another instrument."""
     surroundings = surroundings or Around()
     reading = reading_of(run, _texts(surroundings.dataset))
     baseline = surroundings.baseline
@@ -240,7 +240,7 @@ def gather(run: RunResult, surroundings: Around | None = None) -> Report:
 
 
 def reader_depth(run: RunResult) -> int:
-    """How far down a reader looks: the cutoff of the first metric that has one, else all that was asked for."""
+    """How far down a reader looks: the cutoff of the first metric that has one, else the depth of the run."""
     cutoffs = (spec.cutoff for spec in run.aggregates if spec.name in RANKINGS and spec.cutoff)
     return next(cutoffs, run.manifest.k)
 
@@ -251,7 +251,7 @@ class _Judged(NamedTuple):
 
 
 def _judge(reading: Reading, baseline: Reading | None, options: GateOptions) -> _Judged:
-    """What the gate says. A run in which nothing could be scored still has a report: it shows why."""
+    """Return the gate's verdict. A run in which nothing could be scored still gets a report that shows why."""
     try:
         question = ask(reading, baseline, options)
     except NothingMeasured as problem:
@@ -364,7 +364,7 @@ def _count_judged(run: RunResult, dataset: Dataset, k: int) -> tuple[int, int]:
 
 
 def _drops(compared: Compared | None) -> list[Drop]:
-    """The metric that fell by the largest share: the others mostly tell of the same queries."""
+    """The metric that fell by the largest share; the others mostly fell on the same queries."""
     fallen = [
         (change.after / change.before - 1.0, name, change.before, change.after)
         for name, change in (compared.metrics.items() if compared is not None else ())

@@ -1,4 +1,4 @@
-"""What a report says, before anybody decides how it looks: every page and file is written from one `Report`.
+"""The content of a report, before it is rendered: every page and file is written from one `Report`.
 
 `gathering` fills it from a run; `markdown`, `page` and `files` show it. Nothing here is formatted or escaped.
 """
@@ -17,16 +17,16 @@ from assay.records.run_results import Caveat
 
 
 class Status(StrEnum):
-    """How one number stands."""
+    """The status of one number."""
 
     PASS = "PASS"  # noqa: S105 - a verdict
     DEGRADED = "DEGRADED"
     """Worse than the baseline beyond chance, within what is allowed."""
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
-    """Worse than allowed, and these queries cannot tell it from noise; or nothing could be compared."""
+    """Worse than allowed but within noise for these queries; or nothing could be compared."""
     NOT_GATED = "NOT GATED"
-    """Nobody said what it should be."""
+    """No floor and no baseline is given for it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class Line:
     baseline_has_more: bool = False
     """Whether the baseline has values beyond the pairs, so that its own mean is another."""
     certain: bool = False
-    """Whether the change is beyond chance, as the paired comparison says."""
+    """Whether the paired comparison shows a change beyond chance."""
     floor: float | None = None
     """What it must reach; for a latency, what it must not exceed."""
     lower_is_better: bool = False
@@ -129,7 +129,7 @@ class Given:
     id: str
     title: str = ""
     grade: int | None = None
-    """None: nobody judged it."""
+    """None where it is unjudged."""
     relevant: bool = False
 
 
@@ -179,7 +179,7 @@ class Mover:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """Everything a report says."""
+    """The whole content of a report."""
 
     title: str
     run: str
@@ -206,7 +206,7 @@ class Report:
     no_waterfall: str = ""
     """Why there is none."""
     moved_by: str = ""
-    """The metric that movers are told by; empty: nothing could be compared."""
+    """The metric by which movers are chosen; empty: nothing could be compared."""
     movers: tuple[Mover, ...] = ()
     queries: tuple[Query, ...] = ()
     """The worst first."""

@@ -321,7 +321,7 @@ Row = tuple[str, str]
 
 
 def _until_lost(fate: Fate, rows: Mapping[Step, Row]) -> Iterator[Row]:
-    """What became of it after it was lost tells nothing."""
+    """Yield the steps up to the loss; later steps carry no information."""
     for step, row in rows.items():
         yield row
         if fate.passed[step] is False:

@@ -71,7 +71,7 @@ def draw_latency(report: Report) -> Figure | None:
 # the page has tables alone and says so.
 
 FIRST_QUERIES = 50
-"""Queries that are seen before anybody asks for more."""
+"""Queries shown before "Show all" is pressed."""
 MOST_QUERIES = 1000
 """Queries in one page: more would make it slow to open. The run's own files have them all."""
 NO_CHARTS = f"The page has tables and no charts: plotly is not installed. Charts: {install_command('report')}"
@@ -82,7 +82,7 @@ _POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; 
 
 
 def html_page(report: Report, plotly: str | None) -> str:
-    """Return the whole file; without plotly's script it has every table, no charts, and a line that says so."""
+    """Return the whole file; without plotly's script it has every table and a note instead of the charts."""
     scripts = [(_FOLDER / "report.js").read_text(encoding="utf-8")]
     if plotly is not None:
         scripts = [plotly, read_shared(CHARTS), *scripts]

@@ -59,7 +59,7 @@ class ReportedJudge:
 
     @property
     def temperature(self) -> float | None:
-        """The temperature the model was asked with; None: no model, or not recorded."""
+        """The temperature of the requests; None: no model, or not recorded."""
         found = self.fingerprint.get("parameters", {}).get("temperature")
         return None if found is None else float(found)
 
@@ -149,7 +149,7 @@ class ReportedJudge:
 
 
 def judges_of(manifest: RunManifest) -> tuple[ReportedJudge, ...]:
-    """Return the judges of a run by what they judged; none where nobody judged it."""
+    """Return the judges of a run by what they judged; empty where the run was not judged."""
     named = manifest.instrument.get(JUDGE) or {}
     facts = manifest.subject.get(JUDGE) or {}
     return tuple(
@@ -173,9 +173,9 @@ def judges_of(manifest: RunManifest) -> tuple[ReportedJudge, ...]:
 PERCENTILES = ("p50", "p95", "p99")
 RATES = ("error_rate", "timeout_rate", "empty_response_rate")
 NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
-"""What a reader calls a metric whose own name says too little."""
+"""Readable names of metrics whose own name is unclear."""
 UNASKED = "quality"
-"""The rule that says that nothing was asked of quality."""
+"""The rule that nothing about quality was checked."""
 _STATUS = {
     Ruled.PASS: Status.PASS,
     Ruled.FAIL: Status.FAIL,
@@ -193,7 +193,7 @@ def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
 
 
 def status_of(verdict: Verdict) -> Status:
-    """The gate's word; where all that is wrong is that nothing was asked of quality, there is no verdict."""
+    """Return the gate's verdict; "no verdict" where its only problem is that nothing about quality was checked."""
     unasked = {ruling.rule for ruling in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
     return Status.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
 

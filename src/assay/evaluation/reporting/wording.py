@@ -11,7 +11,7 @@ from assay.presentation.wording import counted as count_of
 
 NOTHING = "-"
 NO_FAILURES = "No query ended with an error or a time-out."
-"""Said where `Report.failures` is empty."""
+"""The text shown where `Report.failures` is empty."""
 
 
 def number(value: float | None, unit: str = "") -> str:
@@ -86,7 +86,7 @@ def fate(gold: Fate) -> str:
 
 
 def losses(water: Waterfall) -> str:
-    """Where items were lost, as one line; every stage that can be told is named, also with 0."""
+    """Where items were lost, as one line; every known stage is named, also with 0."""
     lost = water.lost
     named = {
         Stage.NOT_INDEXED: "not indexed",
@@ -143,7 +143,7 @@ def step_name(step: Step, k: int) -> str:
 
 
 def latencies(summary: LatencySummary) -> Iterator[str]:
-    """p50, p95, p99 and the mean; a lower bound, because cases ran out of time, says so."""
+    """p50, p95, p99 and the mean; values that are lower bounds because of timeouts are marked."""
     for name in ("p50", "p95", "p99", "mean"):
         shown = number(getattr(summary, name), "ms")
         yield f"at least {shown}" if name in summary.at_least else shown

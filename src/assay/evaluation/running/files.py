@@ -11,8 +11,8 @@ Seals: checksums that show later edits:
     cases.jsonl     every line ends in "seal": the first digits of the hash of the line before it
     result.json     "seal": the hash of everything else in the file, of the manifest and of all lines of the cases
 
-A seal is a plain hash, not a signature: it shows an edit, a damaged disk or a merge gone wrong. Whoever wants to forge
-a run can compute a new seal. Files that version 0.1 wrote have no seal; they can be read, and are said to be unsealed.
+A seal is a plain hash, not a signature: it shows an edit, a damaged disk or a merge gone wrong. An attacker who forges
+a run can compute a new seal. Files that version 0.1 wrote have no seal; they can be read, and are reported as unsealed.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _tuples(found: Mapping[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
 
 
 def manifest_json(manifest: RunManifest) -> Plain:
-    """Every field, and both hashes beside them for whoever reads the file."""
+    """Every field, and both hashes for readers of the file."""
     whole = {field.name: plain(getattr(manifest, field.name)) for field in fields(manifest)}
     return {**whole, "instrument_hash": manifest.instrument_hash, "subject_hash": manifest.subject_hash}
 
@@ -243,7 +243,7 @@ def read_manifest(found: Plain) -> RunManifest:
 # reader passes over and the next writer cuts off; every line before it counts.
 
 DEFAULT_RUNS = Path(".assay/runs")
-"""Where runs are kept when nobody says otherwise, below the working folder."""
+"""The default folder of runs, below the working folder."""
 LATEST = "latest"
 
 
@@ -269,7 +269,7 @@ class RunFolder:
         write_whole(self.manifest, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
 
     def read_manifest(self, *, checked: bool = True) -> RunManifest:
-        """What was run over what; raises `BrokenSeal` where the file was edited, unless only its name is wanted."""
+        """The manifest of the run; raises `BrokenSeal` where the file was edited, unless only its name is needed."""
         return read_manifest(self._manifest(checked=checked))
 
     def _manifest(self, *, checked: bool = True) -> Plain:

@@ -93,7 +93,7 @@ class Spending:
 # subject is the system and what it is made of: what may differ.
 
 LEAST_K = 10
-"""Results asked for when no metric looks further."""
+"""Results requested when no metric looks further."""
 TIMEOUT_S = 60.0
 _FEW = 5
 
@@ -110,9 +110,9 @@ class RunOptions:
     timeout_s: float | None = TIMEOUT_S
     name: str = ""
     spec: str = ""
-    """The system as it was asked for; empty: its own name."""
+    """The system as named by the user; empty: its own name."""
     asking: Asking = Asking.LAST
-    """What is asked where a question stands in a conversation."""
+    """What is sent as the query where a question is part of a conversation."""
     instrument: Mapping[str, Any] = field(default_factory=dict)
     """What else moves the numbers, such as cases that were left out."""
 
@@ -161,7 +161,7 @@ def plan_run(
 
 
 def _depth(specs: Sequence[MetricSpec], asked: int | None) -> int:
-    """How many results to ask for; a metric that looks further than asked would measure what was never given."""
+    """How many results to request: at least as many as the deepest metric looks at."""
     deepest = max((spec for spec in specs), key=lambda spec: spec.cutoff or 0)
     needed = deepest.cutoff or 0
     if asked is None:
@@ -243,7 +243,7 @@ def _apportion(places: int, sizes: Sequence[int]) -> list[int]:
 
 
 def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) -> None:
-    """Refuse to score a system whose index lacks what the cases need; one that cannot tell is believed."""
+    """Refuse to score a system whose index lacks documents the cases need; others are accepted."""
     needed = _needed_documents(dataset, case_ids)
     held = system.holds(needed)
     missing = (

@@ -11,7 +11,7 @@ The loop over cases:
     result = run(dataset, system, RunOptions(), runs=Path(".assay/runs"))
 
 A run that was stopped, by a kill, a full disk, a budget or Ctrl-C, goes on where it stopped with `resume`: what is
-written down is never asked again, and the result has the same hash as if nothing had happened.
+written down is never repeated, and the result has the same hash as if nothing had happened.
 
 The use-case behind every surface:
 
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 class Task(NamedTuple):
-    """One case, to be asked once."""
+    """One case to run once."""
 
     case: Case
     repeat: int
@@ -120,7 +120,7 @@ class LocalExecutor:
 # --- The loop over cases ---
 
 OnCase = Callable[[int, int, CaseResult], None]
-"""Told of each case: how many are done, of how many, and what became of it."""
+"""Called for each case with the number done, the total and the outcome."""
 UNREACHABLE_IN_A_ROW = 5
 """Cases in which a system cannot be reached before a run ends: each has been tried several times by then, and the next
 thousand would only cost time."""
@@ -145,7 +145,7 @@ class Running:
 def run(
     dataset: Dataset, system: System, options: RunOptions | None = None, running: Running | None = None
 ) -> RunResult:
-    """Run a system over a dataset and score it. The system stays open: whoever opened it closes it."""
+    """Run a system over a dataset and score it. The system stays open; the caller closes it."""
     options, running = options or RunOptions(), running or Running()
     manifest, folder = _begin_run(dataset, system, options, running)
     guard_coverage(dataset, system, manifest.case_ids)
@@ -209,7 +209,7 @@ def _changes(there: RunManifest, planned: RunManifest, *fields: str) -> Iterator
 
 
 class _Loop:
-    """Asks what is left to ask."""
+    """Runs the cases that have no result yet."""
 
     def __init__(self, dataset: Dataset, manifest: RunManifest, system: System, terms: Terms, running: Running) -> None:
         self._tasks = [Task(case, repeat) for case, repeat in tasks_of(dataset, manifest)]
@@ -251,7 +251,7 @@ class _Loop:
         """Pass results on until the system is away.
 
         Failures to reach it are held back until it answers again, and dropped when it does not: a run that goes on
-        later asks those cases anew.
+        later repeats those cases.
         """
         held: list[CaseResult] = []
         for result in results:
@@ -292,7 +292,7 @@ class _Loop:
 # --- The row a store keeps of a run ---
 
 OWN_CORPUS = 0.5
-"""The share of a dataset's documents a memory must hold for a run over it to speak for that memory."""
+"""The share of a dataset's documents a memory must hold for a run to count as evidence about that memory."""
 COLUMNS = {
     "mrr_at_5": "mrr@5",
     "mrr_at_10": "mrr@10",
@@ -309,7 +309,7 @@ _INTERVAL_OF = "ndcg@10"
 def as_row(result: RunResult, evidence: CycleEvidence | None = None) -> EvalResult:
     """Fixed columns where the run has their metric; everything else under `metrics_json`.
 
-    `evidence` says what the run measured of the memory that keeps the row; without it the run counts for no cycle.
+    `evidence` states what the run measured of the memory that keeps the row; without it the run counts for no cycle.
     """
     measured = {str(spec): aggregate for spec, aggregate in result.aggregates.items()}
     known: dict[str, Any] = {column: measured[name].value for column, name in COLUMNS.items() if name in measured}
@@ -351,7 +351,7 @@ def share_held(work: Work, document_ids: Collection[str]) -> float:
 
 
 def evidence_of_run(work: Work, result: RunResult, dataset: Dataset) -> CycleEvidence:
-    """Return what a run says for evaluation cycles: its questions, and whether they were asked of this memory.
+    """Return a run's evidence for evaluation cycles: its questions, and whether they were searched in this memory.
 
     They were when Assay itself searched, and this memory holds at least half of the dataset's documents.
     """
@@ -441,7 +441,7 @@ _ROUNDING = 1e-9
 
 
 def detectable(runs: Sequence[RunResult], spec: MetricSpec) -> float | None:
-    """The smallest difference seen with 80 % power; None: nothing can be said of so few or so equal cases."""
+    """The smallest difference detectable with 80 % power; None where cases are too few or too equal."""
     columns = [run.per_case(spec) for run in runs[:2]]
     cases = [
         case for case in columns[0] if all(case in column and column[case].value is not None for column in columns)

@@ -94,7 +94,7 @@ def _toml(settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def repr_toml(text: str) -> str:
-    """A word as TOML writes it."""
+    """A string as TOML writes it."""
     return f'"{text}"'
 
 
@@ -159,7 +159,7 @@ def _around(weight: float) -> tuple[float, float]:
 
 
 def _readable(weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> dict[Channel, float]:
-    """Three digits: nobody can tell more apart, and people will read them in a settings file."""
+    """Round to three digits: more make no difference, and people read the values in a settings file."""
     return {channel: float(f"{weight:.3g}") for channel, weight in zip(Channel, weights.tolist(), strict=True)}
 
 
@@ -171,7 +171,7 @@ CHANNELS = tuple(Channel)
 def weights_of(choices: Sequence[FusionChoice], intent: Intent, asked: Collection[Channel]) -> NDArray[np.float64]:
     """[choice, channel]: what `SearchOptions.weights_for` gives each of them, all at once, over the sum of its base.
 
-    Only the proportion of weights moves an order; on one scale, equal scores can be told from nearly equal ones.
+    Only the proportion of weights moves an order; on one scale, equal scores differ from nearly equal ones.
     """
     base = np.array([[choice.weights[channel] for channel in CHANNELS] for choice in choices])
     base /= base.sum(axis=1, keepdims=True)

@@ -41,12 +41,12 @@ FOLDS = 5
 INNER_FOLDS = 4
 REPEATS = 10
 FEWEST = 10
-"""Cases; with fewer, a fold has too few to tell anything."""
+"""The fewest cases; with fewer, a fold is too small to measure anything."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Nested:
-    """The gain of tuning, as it would be on cases that nobody has seen."""
+    """The gain of tuning, as it would be on unseen cases."""
 
     gains: Floats
     """By case: the metric with what was chosen without it, minus the metric with what is in force."""
@@ -74,7 +74,7 @@ class Trials:
     values: Floats
     """[configuration, case]"""
     lost: NDArray[np.bool_] | None = None
-    """[configuration, case]: whether the case is found as things are, and would not be; None: nobody minds."""
+    """[configuration, case]: whether the case is found now and would be lost; None: losses are not limited."""
     may_lose: int = 0
 
     def best(self, cases: NDArray[np.int64]) -> int:
@@ -167,7 +167,7 @@ def channel_values(replay: Replay, choice: FusionChoice) -> list[ChannelValue]:
 
 
 def shapley(players: Sequence[Player], worth: Callable[[Collection[Player]], float]) -> Mapping[Player, float]:
-    """The Shapley value of each player; `worth` is asked for every set of them."""
+    """The Shapley value of each player; `worth` is called for every set of them."""
     count = len(players)
     found: dict[Player, float] = {}
     for player in players:
@@ -251,7 +251,7 @@ def tune(
 ) -> Tuned:
     """Choose among some ways to fuse, the first of which is in force.
 
-    `finding` replays the metric by which a gate tells whether a case is found at all: what loses more cases than it may
+    `finding` replays the metric by which a gate decides whether a case is found: a choice that loses more than it may
     is not chosen, since no gate would let it in.
     """
     values = replay.measure(choices)
@@ -274,7 +274,7 @@ def tune(
 
 
 def _find_lost(found: NDArray[np.float64], of: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
-    """Which cases each choice would lose, in the order of the wanted ones; what cannot be found cannot be lost."""
+    """Which cases each choice would lose, in the order of `wanted`; a case that is not found cannot be lost."""
     gone = (found[IN_FORCE] > 0.0) & (found == 0.0)
     place = {case: at for at, case in enumerate(of)}
     lost = np.zeros((len(found), len(wanted)), dtype=bool)

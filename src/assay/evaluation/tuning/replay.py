@@ -312,7 +312,7 @@ class Replay:
     def measure(self, choices: Sequence[FusionChoice], *, channels: Iterable[Channel] = Channel) -> Floats:
         """The metric of every choice (rows) for every case (columns).
 
-        `channels`: as if only these had been asked.
+        `channels`: as if only these had been searched.
         """
         asked = tuple(channels)
         found = np.empty((len(choices), len(self.case_ids)))
