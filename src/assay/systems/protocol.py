@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+import threading
 from abc import ABC, abstractmethod
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 # typed into a session, is known by its compiled form.
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
+_PARSER = threading.Lock()
+"""Only one thread parses at a time: Python 3.11 counts the depth of the tree in one place for all threads, and raises
+`SystemError` when two parsers meet."""
 _INIT = "__init__.py"
 
 
@@ -80,7 +84,8 @@ def _root(path: Path, module: str) -> Path:
 def _find_imports(content: bytes, path: Path, root: Path) -> Iterator[Path]:
     """The files below the root that a file imports, with the packages they stand in."""
     try:
-        tree = ast.parse(content)
+        with _PARSER:
+            tree = ast.parse(content)
     except (SyntaxError, ValueError):  # it cannot be imported either; its own hash is all there is
         return
     for node in ast.walk(tree):
