@@ -36,8 +36,8 @@ __all__ = [
     "Status",
     "Verdict",
     "beyond",
-    "refused",
-    "told",
+    "order_rulings",
+    "verdict_of_error",
     "word",
 ]
 
