@@ -23,7 +23,7 @@ Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
 SLACK = 32
-"""Bytes before and after the text, so that a word may be loaded around any field."""
+"""Bytes before and after the text, so that eight bytes can be loaded around any field."""
 _NEWLINE, _TAB, _RETURN, _SPACE, _HASH = 10, 9, 13, 32, 35
 
 
@@ -112,17 +112,17 @@ _KEEP_LOW = np.array([(1 << (8 * kept)) - 1 for kept in range(9)], dtype=np.uint
 
 
 def windows(text: Bytes) -> Words:
-    """The little-endian word that begins at each byte. A view: nothing is copied."""
+    """The little-endian 64-bit integer that begins at each byte. A view: nothing is copied."""
     return as_strided(text[:8].view("<u8"), shape=(len(text) - 7,), strides=(1,), writeable=False)
 
 
 def low_bytes(words: Words, kept: Places) -> Words:
-    """Only the first bytes of each word; the others 0."""
+    """Keep only the first bytes of each integer; the others become 0."""
     return words & _KEEP_LOW[np.clip(kept, 0, 8)]
 
 
 def high_bytes(words: Words, kept: Places, fill: int) -> Words:
-    """Only the last bytes of each word; the others hold `fill`."""
+    """Keep only the last bytes of each integer; the others become `fill`."""
     mask = _KEEP_LOW[8 - np.clip(kept, 0, 8)]
     return (words & ~mask) | (np.uint64(fill * 0x0101_0101_0101_0101) & mask)
 
@@ -241,7 +241,7 @@ def _read(text: Bytes, field: Field) -> _Read:
 
 
 def _read_word(words: Words, lengths: Places) -> _Read:
-    """The last characters of each word; the dot counts as a 0, and -1 decimals mean there is none."""
+    """The last characters of each field; the dot counts as a 0, and -1 decimals mean there is none."""
     words = high_bytes(words, lengths, ord("0"))
     dots = _zero_bytes(words ^ _DOTS)
     values = (words ^ _ZEROS) & ~(dots * np.uint64(0xFF))

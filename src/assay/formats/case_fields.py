@@ -15,8 +15,8 @@ Case fields inside query metadata (BEIR, Parquet):
     tags                                    tags
     multi_turn, answerability, collection   more tags, as `name:value`
 
-Of the words for answerability, `UNANSWERABLE` and `UNDERSPECIFIED` mean that a good system gives no answer: it says
-that it does not know, or asks back. `PARTIAL` has an answer.
+Of the words for answerability, `UNANSWERABLE` and `UNDERSPECIFIED` mean that a good system gives no answer: it states
+that it has none, or requests more. `PARTIAL` has an answer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPEAKER, _TEXT = ("speaker", "role", "type"), ("text", "content")
 
 
 def turns(value: Any, what: str) -> tuple[Turn, ...]:
-    """Every turn of a list; whatever else a chat log says of a turn is not kept."""
+    """Every turn of a list; other fields of a chat log are not kept."""
     return a_list([] if value is None else value, what, lambda item: _turn(item, what))
 
 
@@ -82,7 +82,7 @@ def anchors(keys: Keys, *, answerable: bool) -> GoldAnchors | None:
 
 
 def anchor_fields(gold: GoldAnchors | None) -> dict[str, Any]:
-    """The keys of a case that say where its evidence stands."""
+    """The keys of a case that name the places of its evidence."""
     if gold is None:
         return {}
     optional = {

@@ -23,7 +23,7 @@ UPDATED = ("updated", "modified", "updated_at", "last_modified", "lastmod", "dat
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FrontMatter:
-    """A document without its front matter, and what stood there."""
+    """A document without its front matter, and the properties in it."""
 
     body: str
     properties: Mapping[str, Any] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class FrontMatter:
 
     @property
     def created(self) -> datetime | None:
-        """When it says it was made; None when it does not, or not as a date."""
+        """The creation date in the properties; None where there is none or it is not a date."""
         return _first_moment(self.properties, CREATED)
 
     @property
     def updated(self) -> datetime | None:
-        """When it says it was last changed."""
+        """The date of the last change in the properties."""
         return _first_moment(self.properties, UPDATED)
 
 

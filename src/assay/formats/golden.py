@@ -319,7 +319,7 @@ _HEADER = (
 )
 Record = TypeVar("Record", Document, Case)
 OnRead = Callable[[int], None]
-"""Told how many documents have been read, now and then."""
+"""Called now and then with the number of documents read."""
 
 
 def read_golden(

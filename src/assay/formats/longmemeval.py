@@ -71,7 +71,7 @@ def questions_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = r
 
 
 def write_longmemeval(path: Path, dataset: Dataset) -> None:
-    """The list of questions; a document that belongs to no question in particular stands with all of them."""
+    """The list of questions; a document that belongs to no question in particular is written with all of them."""
     write_lines(path, [to_indented_json([_question_fields(case, dataset) for case in dataset.cases])])
 
 
@@ -183,7 +183,7 @@ def _question_fields(case: Case, dataset: Dataset) -> dict[str, Any]:
 
 
 def _turns_of(document: Document) -> list[dict[str, Any]]:
-    """The turns of a session; the whole text as one turn of the user where nobody said where turns end."""
+    """The turns of a session; the whole text as one turn of the user where the ends of turns are not known."""
     ends = document.metadata.get("turns")
     if not isinstance(ends, list):
         return [{"role": "user", "content": document.text}]

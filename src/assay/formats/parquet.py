@@ -1,6 +1,6 @@
 """Parquet: a folder with `corpus`, `queries` and `qrels` tables laid out like BEIR, or one table of cases.
 
-A table stands in `NAME.parquet`, or in several files in the folder `NAME/`, as hubs cut them. Columns are as in BEIR:
+A table is in `NAME.parquet`, or in several files in the folder `NAME/`, as hubs cut them. Columns are as in BEIR:
 `_id` (or `id`), `title`, `text`, `metadata` (an object, or JSON as text); `query-id`, `corpus-id`, `score`. A table of
 cases has a row for each: with the column `user_input` Ragas samples, with `haystack_sessions` questions of LongMemEval,
 with `question` anchored cases. Needs pyarrow, which is loaded when a table is read or written.
@@ -161,7 +161,7 @@ def _rows(path: Path) -> Iterator[Placed]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A struct column has every key in every row: what is null was not said."""
+    """A struct column has every key in every row; a null means that the key is missing."""
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
@@ -205,7 +205,7 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _pyarrow(module: str = "pyarrow.parquet") -> Any:
-    """Pyarrow has no types: whatever it gives is checked by what is made of it."""
+    """Pyarrow has no type hints; what it returns is checked when records are made of it."""
     try:
         return importlib.import_module(module)
     except ImportError as problem:

@@ -3,7 +3,7 @@
     user_input                  the question; in a multi-turn sample a list of messages, of which the last by the user
                                 is the question and those before it are its history
     reference_contexts          the relevant documents, known by `reference_context_ids` or else by a hash of their text
-    retrieved_contexts          documents that nobody judged
+    retrieved_contexts          unjudged documents
     reference                   the reference answer
     rubrics                     demands on the answer, `name: text` each
     synthesizer_name            the category; `persona_name` is a tag
@@ -199,7 +199,7 @@ def _hash_text(text: str) -> str:
 
 
 def _fresh(query: str, history: tuple[Turn, ...], asked: Counter[str]) -> str:
-    """A hash of the words; a question that comes again is another case. `asked` counts how often each came."""
+    """A hash of the text; a repeated question is another case. `asked` counts the repeats."""
     plain = f"c-{_hash_text(query + ''.join(turn.text for turn in history))}"
     asked[plain] += 1
     return f"{plain}-{asked[plain]}" if asked[plain] > 1 else plain

@@ -56,7 +56,7 @@ class Keys:
         return {field: value for field, value in found.items() if value is not None}
 
     def done(self) -> None:
-        """Refuse what nobody has taken: a key with a typo must not look like it was read."""
+        """Refuse keys that were not taken: a key with a typo must not look like it was read."""
         for name in self._left:
             near = difflib.get_close_matches(name, self._known, n=1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
@@ -121,7 +121,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class Placed(NamedTuple):
-    """A value and where it stands."""
+    """A value and its place in the file."""
 
     value: Any
     path: Path
@@ -133,7 +133,7 @@ class Placed(NamedTuple):
 
 
 Refuse = Callable[[MalformedFile], None]
-"""What becomes of a part that cannot be read: raised, or collected by whoever wants to see them all."""
+"""What happens with a part that cannot be read: its error is raised, or collected by the caller."""
 
 
 def raise_it(problem: MalformedFile) -> None:
@@ -259,7 +259,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant, p
 
 
 class _Walk:
-    """Goes through the outermost object of a text by hand, because `json` does not tell where anything stood."""
+    """Walks through the outermost object of a text, because `json` does not report positions."""
 
     def __init__(self, text: str, path: Path) -> None:
         self._text = text

@@ -201,7 +201,7 @@ def _first_of_its_id(place: Placed, record: Record | None, lines: dict[str, int]
 
 
 def refuse_unknown(qrels: Path, grades: Grades, known: Iterable[str], *, whole: bool) -> None:
-    """Judgments of a query that nobody wrote down cannot be asked."""
+    """Refuse judgments of a query that has no text."""
     missing = sorted(set(grades) - set(known)) if whole else []
     if missing:
         raise BadValue(
@@ -231,7 +231,7 @@ def read_trec(folder: Path, *, name: str | None = None, refuse: Refuse = raise_i
 
 
 def read_topics_and_qrels(topics: Path, qrels: Path, *, name: str, refuse: Refuse = raise_it) -> Dataset:
-    """The dataset of two files. Topics that nobody judged are cases all the same."""
+    """The dataset of two files. Unjudged topics are cases, too."""
     grades = read_grades(qrels)
     queries = dict(_topics(topics, refuse))
     missing = sorted(set(grades) - set(queries))
@@ -323,7 +323,7 @@ def _read_tagged(path: Path) -> Iterator[Placed]:
 
 
 def _topics_in(text: str) -> Iterator[tuple[int, str]]:
-    """Where each topic begins, and what stands between its tags; one that never ends is none."""
+    """The start of each topic and the text between its tags; a topic without an end is skipped."""
     begun: re.Match[str] | None = None
     for tag in _TOP.finditer(text):
         if begun is None and not tag[1]:

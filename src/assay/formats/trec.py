@@ -100,7 +100,7 @@ def stream_run(path: Path) -> Iterator[RunBatch]:
 
 
 def load_run(path: Path) -> Iterator[RunBatch]:
-    """The whole run as one batch, whatever the order of its lines."""
+    """The whole run as one batch; its lines may be in any order."""
     return _whole_batch(path, Block(b"".join(block.data for block in blocks(path)), 0))
 
 
@@ -243,7 +243,7 @@ def _batch(path: Path, block: Block, fields: Fields, topic_keys: Words, *, rows:
 
 
 class _IdTexts:
-    """The ids of a batch, cut out of its text when somebody asks for one."""
+    """The ids of a batch, cut out of its text when they are read."""
 
     def __init__(self, fields: Fields, document: Field, begin: Places) -> None:
         self._raw = fields.raw
@@ -345,7 +345,7 @@ _FIRST_NAMES = (b"query-id", b"query_id", b"queryid", b"qid")
 
 
 def is_header(line: bytes) -> bool:
-    """Whether a first line says that BEIR qrels follow."""
+    """Whether a first line is the header of BEIR qrels."""
     names = line.strip().lower().split(b"\t")
     return len(names) == BEIR_QRELS.width and names[0] in _FIRST_NAMES
 

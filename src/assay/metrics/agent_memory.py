@@ -38,7 +38,7 @@ _FEWEST = 2
 
 
 def session_query(view: CaseView) -> SessionQuery | None:
-    """Return a case as session metrics read it; None where it stands in no session."""
+    """Return a case as session metrics read it; None where it is not part of a session."""
     session = view.case.session
     if session is None:
         return None

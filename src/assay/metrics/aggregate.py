@@ -2,7 +2,7 @@
 
 - One metric over many cases, in columns.
 - Fingerprints: values are comparable when these are equal.
-- The mean and what says how much it is worth.
+- The mean and its uncertainty.
 - An aggregate for each value of a label.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # --- One metric over many cases, in columns ---
 
 KINDS = tuple(OutcomeKind)
-"""Outcomes by the small number that stands for them in a column."""
+"""Outcomes by the small number that represents them in a column."""
 KIND_NUMBER = {kind: np.uint8(number) for number, kind in enumerate(KINDS)}
 SCORED = KIND_NUMBER[OutcomeKind.SCORED]
 
@@ -115,7 +115,7 @@ class Instrument:
         }
 
 
-# --- The mean and what says how much it is worth ---
+# --- The mean and its uncertainty ---
 #
 # A case without a value is never averaged in and never forgotten. `worst` and `best` are the mean if each such case
 # had come out as badly or as well as the metric allows; questions that do not arise (`not_applicable`) cannot come out

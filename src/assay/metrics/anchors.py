@@ -1,7 +1,7 @@
 """Anchors: was the place that supports the answer retrieved, kept in scope, and cited?
 
 A chunk matches a gold support when the file is the same and its heading path starts with the gold one; with
-`snippets` it must also contain one of the support's snippets, if it has any. Where a chunk stands is decided before
+`snippets` it must also contain one of the support's snippets, if it has any. The place of a chunk is decided before
 (`evaluation.placing`). One that could not be placed may match: a case whose value hangs on it is `skipped`, since
 neither a hit nor a miss is known. Each function looks at one case. Unanswerable questions have no place to find, so
 they enter none of these.
@@ -41,7 +41,7 @@ UNPLACED = "cannot be placed among the dataset's documents"
 
 
 def matches(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = False) -> bool:
-    """Whether a chunk stands at the place a support names."""
+    """Whether a chunk is at the place a support names."""
     spots = chunk.spots if isinstance(chunk, PlacedChunk) else (Spot(chunk.rel_path, chunk.heading_path),)
     if not any(_is_at(spot, support) for spot in spots):
         return False
@@ -49,7 +49,7 @@ def matches(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = Fal
 
 
 def may_match(chunk: RetrievedChunk, support: GoldSupport, *, snippets: bool = False) -> bool:
-    """Whether a chunk may stand at the place a support names, because where it stands is not known."""
+    """Whether a chunk may be at the place a support names, because its own place is not known."""
     if not isinstance(chunk, PlacedChunk) or chunk.open_in not in ("", support.rel_path):
         return False
     known_not_to = snippets and support.snippets and chunk.text and not _holds_any(chunk.text, support.snippets)

@@ -1,4 +1,4 @@
-"""Answers: what a judge says of them, whether the system knows when not to answer, and whether claims are cited.
+"""Answers: verdicts of judges, abstention where there is no answer, and citations of claims.
 
 Every function looks at one case; the mean over the scored cases is the metric. Only the risk-coverage area is a
 property of a whole set. An abstention is `abstained`, not a bad answer; a blank text is a failure of the system; a
@@ -187,7 +187,7 @@ def of_answer(compute: Callable[[CaseView, GivenAnswer], Outcome]) -> Callable[[
 
 
 def _of_declining(compute: Callable[[AnsweredCase], Outcome]) -> Callable[[CaseView], Outcome]:
-    """Compute from whether the system declined, as it says itself or as a judge says."""
+    """Compute from whether the system declined, as it reports itself or by a judge's verdict."""
     return of_answer(
         lambda view, answer: (
             view.lacks_verdict(RubricKind.ABSTENTION)
@@ -199,7 +199,7 @@ def _of_declining(compute: Callable[[AnsweredCase], Outcome]) -> Callable[[CaseV
 def _of_judge(
     about: RubricKind, compute: Callable[[CaseView, GivenAnswer, RubricVerdict | None], Outcome]
 ) -> Callable[[CaseView], Outcome]:
-    """Compute from what a judge said; while no judge was asked there is no value."""
+    """Compute from a judge's verdict; without a judge there is no value."""
 
     def compute_view(view: CaseView) -> Outcome:
         if about not in view.judges:
@@ -217,7 +217,7 @@ def _accuracy(view: CaseView, answer: GivenAnswer, verdict: RubricVerdict | None
 
 
 def _accuracy_of(spec: MetricSpec) -> MetricSpec:
-    """Return the metric that says of each answer whether it is right, at the level of an area."""
+    """Return the metric that decides whether each answer is right, at the level of an area."""
     return MetricSpec(name="accuracy_given_answered", parameters=spec.parameters)
 
 

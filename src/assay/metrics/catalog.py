@@ -12,7 +12,7 @@ Registry and `@metric`:
         return None if case.answer is None else len(case.answer.text.split())
 
 The function looks at one case at a time (`CaseView`) and returns a number, True or False, None when the question does
-not arise, or an `Outcome` that says why there is no value. The mean over the cases with a value is the metric.
+not arise, or an `Outcome` with the reason why there is no value. The mean over the cases with a value is the metric.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def metric(function: Function | None = None, /, **facts: Any) -> Function | Call
     """Register a function as a metric; it is returned unchanged.
 
     `name` is the function's own unless given, `summary` the first line of its docstring. `lowest` and `highest` bound
-    its values: with both, a run can say what cases without a value could have changed. `cutoff` says whether it is
-    asked for as `name@10`: `none`, `optional` or `required`; the function finds it in `case.k`.
+    its values: with both, a run can state what cases without a value could have changed. `cutoff` states whether it is
+    written as `name@10`: `none`, `optional` or `required`; the function finds it in `case.k`.
     """
 
     def add(given: Function) -> Function:
@@ -425,7 +425,7 @@ def entry_markdown(entry: MetricEntry) -> str:
 
 
 def entry_facts(entry: MetricEntry) -> list[tuple[str, str]]:
-    """What there is to say of a metric, in the order it is said everywhere."""
+    """The facts about a metric, in the order in which every page lists them."""
     facts = [
         ("Formula", f"`{entry.formula}`" if entry.formula else ""),
         ("Range", range_text(entry)),

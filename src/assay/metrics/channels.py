@@ -2,7 +2,7 @@
 
 `lists` maps each channel that ran to its ids, best first; a channel that ran and found nothing has an empty list, one
 that did not run has none. Each function looks at one query; `contributions` pools the counts over many. What a channel
-is worth together with the others (its Shapley value) is told by `assay tune fusion`, which can replay fusion.
+is worth together with the others (its Shapley value) is shown by `assay tune fusion`, which can replay fusion.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def ils(folders: Sequence[str], k: int | None = None) -> Outcome:
 
 
 def _with_channels(compute: Callable[[FusedQuery, CaseView], Outcome]) -> Callable[[CaseView], Outcome]:
-    """Compute only where the system tells what its channels found."""
+    """Compute only where the system reports what its channels found."""
 
     def compute_view(view: CaseView) -> Outcome:
         if view.seen.channels is None:

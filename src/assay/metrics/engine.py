@@ -1,8 +1,8 @@
 """Ranking metrics of whole runs: from mappings in memory, or from batches of a file in constant memory.
 
-Both ways end in `Columns`, a batch of topics at a time, and every metric asked for reads the same ones. The cases are
+Both ways end in `Columns`, a batch of topics at a time, and every requested metric reads the same ones. The cases are
 the topics of the qrels, in their order. A topic without any result is an empty ranking: it scores what the formula
-gives, which is what TREC does (`trec_eval -c`), or is skipped when asked (`trec_eval` without `-c`). Topics that only
+gives, which is what TREC does (`trec_eval -c`), or is skipped on request (`trec_eval` without `-c`). Topics that only
 the run has cannot be measured; they are named, never dropped in silence. Of a document listed twice the better rank
 counts.
 """
@@ -73,14 +73,14 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Measured:
-    """One run under every metric that was asked for."""
+    """One run under every requested metric."""
 
     topics: Sequence[str]
     scores: Mapping[MetricSpec, Scores]
     retrieved: NDArray[np.int64]
     """Results of each topic; 0 where the run has none."""
     judged_results: int
-    """Results that somebody judged, over all topics. 0 means that no id of the run is an id of the qrels."""
+    """Judged results, over all topics. 0 means that no id of the run is an id of the qrels."""
     absent: tuple[str, ...]
     """Topics with judgments and no results."""
     unknown: tuple[str, ...]

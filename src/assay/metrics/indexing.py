@@ -95,7 +95,7 @@ def index_versions(documents: Iterable[IndexedDocument]) -> VersionsFound:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IndexCoverage:
-    """Everything a report says of one index."""
+    """Everything a report shows of one index."""
 
     no_chunks: Rate
     """Documents of which no chunk was made."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """What was asked, what came back, and under which metric it is looked at."""
+    """The query, the results, and the metric that is computed."""
 
     spec: MetricSpec
     case: Case
@@ -41,13 +41,13 @@ class CaseView:
     """Everything the system returned."""
     dataset: Dataset
     judges: frozenset[RubricKind] = frozenset()
-    """What judges were asked about in this run."""
+    """What judges decided in this run."""
     verdicts: Mapping[RubricKind, StoredVerdict] = field(default_factory=dict)
-    """What they said of this case."""
+    """Their verdicts on this case."""
 
     @property
     def query(self) -> str:
-        """The question that was asked."""
+        """The query of the case."""
         return self.case.query
 
     @property
@@ -67,7 +67,7 @@ class CaseView:
 
     @property
     def seen(self) -> Seen:
-        """How the list came about; of a system that does not tell, nothing is known."""
+        """How the list was made; empty for a system that does not report it."""
         return self.given.seen or Seen()
 
     @property
@@ -90,7 +90,7 @@ class CaseView:
         return self.spec.parameter(name)
 
     def verdict(self, about: RubricKind) -> RubricVerdict | None:
-        """What a judge said of this case; None: nothing."""
+        """A judge's verdict on this case; None where there is none."""
         stored = self.verdicts.get(about)
         return None if stored is None else RubricVerdict(score=stored.score, reason=stored.reason)
 
@@ -142,10 +142,10 @@ class RunFacts:
     spent: Sequence[Mapping[str, Any]] = ()
     """What each judge of the run took: requests, tokens, cost."""
     indexed: Mapping[str, Any] | None = None
-    """How the system split and embedded the documents; None: it does not tell."""
+    """How the system split and embedded the documents; None where it does not report it."""
     per_case: Mapping[MetricSpec, Mapping[str, Outcome]] = field(default_factory=dict)
     confidences: Mapping[str, float | None] = field(default_factory=dict)
-    """How sure the system said it was of its answer, by case."""
+    """The system's reported confidence in its answer, by case."""
 
 
 # --- Results by chunk, by document or by class of interchangeable documents ---

@@ -2,7 +2,7 @@
 
 Percentiles are nearest-rank (`percentiles`). A case that timed out took at least as long as it was waited for. It
 counts with that time, and percentiles that hang on it are lower bounds (`LatencySummary.at_least`). Any other case that
-failed has no latency; how many failed stands beside every percentile.
+failed has no latency; the number of failures is shown beside every percentile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseRun, CaseStatus, Outcome, Rate
 
 TOTAL = "total"
-"""The stage that stands for the whole case."""
+"""The stage that is the whole case."""
 FAILED = frozenset({CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.EMPTY})
 
 

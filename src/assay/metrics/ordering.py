@@ -2,8 +2,8 @@
 
 Score descending, compared as float32; equal scores: larger id first, in the order of their UTF-8 bytes. Both as
 trec_eval does. `ranked` is the rule in one line. `rank_grades` applies it to many rankings at once: it sorts rows of
-integers that hold score and grade, and asks for ids only where documents of equal score have different grades, because
-nothing that is measured can tell the other ties apart.
+integers that hold score and grade, and compares ids only where documents of equal score have different grades, because
+the other ties change no metric.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 TIE_ORDER = "score:float32:descending,id:bytes:descending"
 """The name of the rule, stored with every number it moved."""
 UNJUDGED = -1
-"""The grade of a retrieved document that nobody judged."""
+"""The grade of a retrieved, unjudged document."""
 PADDING = -2
 """Fills the places below the end of a ranking."""
 
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
 def rank_grades(rows: Rows, *, on_tied: Callable[[int], None] | None = None) -> NDArray[np.int16]:
     """The grades of each row in ranked order, one ranking a row, padded.
 
-    `on_tied` is told how many rows have results of equal score and different grade.
+    `on_tied` is called with the number of rows that have results of equal score and different grade.
     """
     depth = int(rows.lengths.max(initial=0))
     keys = _pack_keys(rows, depth)

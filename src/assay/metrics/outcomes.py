@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.records.evaluations import Cause, Outcome, OutcomeKind
 
 NO_JUDGE_ASKED = "no judge was asked for this metric"
-"""The reason of a metric that only a judge can decide, while no judge was asked."""
+"""The reason of a metric that needs a judge, where there was none."""
 
 
 def not_applicable(reason: str, cause: Cause | None = None) -> Outcome:
@@ -14,7 +14,7 @@ def not_applicable(reason: str, cause: Cause | None = None) -> Outcome:
 
 
 def no_judge() -> Outcome:
-    """Only a judge can decide it, and none was asked."""
+    """It needs a judge, and there was none."""
     return not_applicable(NO_JUDGE_ASKED, Cause.NO_JUDGE)
 
 
@@ -24,7 +24,7 @@ def abstained(reason: str = "the system declined to answer") -> Outcome:
 
 
 def judge_failed(reason: str) -> Outcome:
-    """Nobody could say."""
+    """It cannot be decided."""
     return Outcome.missing(OutcomeKind.JUDGE_FAILED, reason)
 
 

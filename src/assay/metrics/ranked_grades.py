@@ -49,7 +49,7 @@ def grades_of(asked: Keys, judged: Keys, grades: NDArray[np.int16]) -> NDArray[n
 
 
 def find(asked: Keys, known: Keys) -> Places:
-    """Where each asked key stands among the known ones, or -1. The known keys are distinct."""
+    """The position of each key among the known ones, or -1. The known keys are distinct."""
     table = _fill(known)
     found = np.full(len(asked), _EMPTY, dtype=np.int64)
     left, slots = np.arange(len(asked)), _slots(asked, table)
@@ -190,7 +190,7 @@ _NO_VERDICT = 255
 _FEW = 4
 """Judgments are few where there are so many results for each."""
 _NEAR = 64
-"""Topics read at a time before they are asked a second time; 64 was quickest of 1, 8, 64, 512 and all."""
+"""Topics read at a time before the second pass over them; 64 was the fastest of 1, 8, 64, 512 and all."""
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
@@ -209,7 +209,7 @@ class _Walked(NamedTuple):
     scores: NDArray[np.float32]
     """Of every result."""
     found: NDArray[np.float32]
-    """Of every document asked for, NaN where it was not retrieved."""
+    """The score of every requested document, NaN where it was not retrieved."""
 
 
 def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
@@ -253,7 +253,7 @@ def lengths_of(mappings: Sequence[Row | Marks]) -> NDArray[np.int64]:
 
 
 def _walk_rankings(results: Sequence[Row], asking: Sequence[Marks], topics: Sequence[str]) -> _Walked:
-    """Read every score, and those of the documents asked for soon after their topic was read."""
+    """Read every score, and those of requested documents soon after their topic was read."""
     packers = {length: struct.Struct(f"{length}f").pack for length in {*map(len, results), *map(len, asking)}}
     absent = repeat(math.nan)
     scores, found = list[bytes](), list[bytes]()

@@ -52,7 +52,7 @@ class Columns:
     counts: Counts
     """[grade, topic]"""
     looked: int | None = None
-    """The largest rank that any metric asked for looks at; None: all."""
+    """The largest rank that any requested metric looks at; None: all."""
     memo: dict[str, NDArray[Any]] = field(default_factory=dict)
     """Tables that several metrics share."""
 
@@ -75,7 +75,7 @@ class Columns:
         return total
 
     def once(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """A table that is made when the first metric asks for it."""
+        """A table that is made when the first metric needs it."""
         if name not in self.memo:
             self.memo[name] = make()
         return self.memo[name]
@@ -93,7 +93,7 @@ class Columns:
 
     @cached_property
     def _pools(self) -> dict[tuple[int, int | None, bool], Columns]:
-        """Pooled columns by how they were asked for: several metrics ask for the same ones."""
+        """Pooled columns by grade: several metrics need the same ones."""
         return {}
 
     def _pool(self, grade: int, first: int | None, found: bool) -> Columns:
@@ -113,7 +113,7 @@ class Columns:
 def columns_of(
     ranked: NDArray[np.int16], lengths: Counts, judged: Judged, *, depth: int | None = None, keep: int | None = None
 ) -> Columns:
-    """Columns of ranked grades. `depth` cuts every ranking; `keep` is how far the metrics asked for look."""
+    """Columns of ranked grades. `depth` cuts every ranking; `keep` is how far the requested metrics look."""
     ranked = ranked[:, :depth]
     scale, counts = _tally(judged)
     found = ranked >= 0
@@ -147,7 +147,7 @@ def _tally(judged: Judged) -> tuple[NDArray[np.int16], Counts]:
 
 
 class Question(NamedTuple):
-    """What is asked of the columns."""
+    """The cutoff and parameters of a metric."""
 
     cutoff: int | None
     level: int
@@ -229,7 +229,7 @@ def _running_precisions(hits: Flags) -> Floats:
 
 
 def bpref(columns: Columns, question: Question) -> Found:
-    """How rarely a document judged not relevant stands above a relevant one; the unjudged are passed over."""
+    """How rarely a document judged not relevant ranks above a relevant one; unjudged documents are ignored."""
     total = columns.relevant_in_all(question.level)
     fewer = np.maximum(np.minimum(columns.counts.sum(axis=0) - total, total), 1)
     hits = columns.relevant(question.level)
@@ -247,7 +247,7 @@ def rbp(columns: Columns, question: Question) -> Found:
 
 
 def judged(columns: Columns, question: Question) -> Found:
-    """The share of the first results that somebody judged."""
+    """The share of judged documents among the first results."""
     cutoff = question.cutoff
     shown = columns.retrieved if cutoff is None else np.minimum(columns.retrieved, cutoff)
     return Found(_ratio((columns.first(cutoff) >= 0).sum(axis=0), shown), shown == 0)

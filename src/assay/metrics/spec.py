@@ -1,8 +1,8 @@
 """`ndcg(gain=exp)@10` as a value: parses, prints back, and is equal when the meaning is equal.
 
-A spec is checked against the catalog when it is made, so one that exists can be computed or stands in a stored run.
+A spec is checked against the catalog when it is made, so one that exists can be computed or is in a stored run.
 Parameters at their default are left out, the others are spelt one way (`p=0.80` becomes `p=0.8`) and sorted.
-`parse_specs` reads a whole list and tells of every mistake at once.
+`parse_specs` reads a whole list and reports every mistake at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REMEDY = "`assay metrics` lists the catalog, `assay metrics NAME` shows one ent
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricSpec:
-    """What is asked: a metric, its parameters and how far down it looks."""
+    """A metric, its parameters and its cutoff."""
 
     name: str
     cutoff: int | None = None
@@ -61,7 +61,7 @@ class MetricSpec:
 
     @property
     def entry(self) -> MetricEntry:
-        """What the catalog says of it."""
+        """Its entry in the catalog."""
         return catalog.find(self.name)
 
     def parameter(self, name: str) -> str:

@@ -79,7 +79,7 @@ def save_confusion(trials: Iterable[SaveTrial]) -> SaveConfusion:
 
 
 def contradiction_coexistence(pair: ContradictingPair, *, count_marked: bool = False) -> Outcome:
-    """Whether both sides of a contradiction can be found with nothing to say they disagree, or, if asked, at all."""
+    """Whether both sides of a contradiction can be found without a mark that they disagree, or, optionally, at all."""
     return outcomes.yes_or_no(pair.first_live and pair.second_live and (count_marked or not pair.marked))
 
 
@@ -106,7 +106,7 @@ def _flat(text: str) -> str:
 
 
 def _says(text: str, fact: str) -> bool:
-    """Whole words and numbers only: "limit 10" is said neither by "limit 100" nor by "limit 10.5"."""
+    """Match whole words and numbers only: "limit 10" is neither in "limit 100" nor in "limit 10.5"."""
     return re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(fact)}(?!\w)(?![.,]\d)", text) is not None
 
 
@@ -153,7 +153,7 @@ def _coexistence(view: CaseView, task: SaveTask, written: Written) -> Outcome:
 
 
 def stale_after_save(view: CaseView, task: SaveTask) -> Outcome:
-    """Whether the older note is still served where the newer one says that it no longer holds."""
+    """Whether the older note is still returned although the newer one replaces it."""
     if not task.contradicts:
         return outcomes.not_applicable("the two notes do not contradict each other")
     per_search = view.parameter("per") == "search"
@@ -167,7 +167,7 @@ def _measure_lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
 
 
 def superseded(dataset: Dataset) -> frozenset[str]:
-    """Return the documents of which the dataset says that another took their place."""
+    """Return the documents that another document of the dataset supersedes."""
     return frozenset(edge.target_id for edge in dataset.edges if edge.kind is EdgeKind.SUPERSEDES)
 
 

@@ -5,5 +5,5 @@
 - `charts`: the one chart kit.
 - `wording`: how numbers, times and texts are written and coloured.
 
-Nothing here knows about runs, requests or stores: callers give values and get text.
+Nothing here depends on runs, requests or stores: callers give values and get text.
 """

@@ -51,7 +51,7 @@ def row_layout(rows: int, *, legend: bool = False) -> Figure:
 def distinct_labels(names: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:
     """Shorten names to labels that stay apart, free of what plotly would read as markup.
 
-    A long name loses its middle, since parameters at its end tell metrics apart. Names that would still share a label
+    A long name loses its middle, since parameters at its end distinguish metrics. Names that would still share a label
     keep all of it: rows with one label are drawn on one line.
     """
     kept = [_shorten(name, longest) for name in names]

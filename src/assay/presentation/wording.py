@@ -53,7 +53,7 @@ def moment(value: datetime | None) -> str:
 
 
 def ago(value: datetime | None, now: datetime) -> str:
-    """How long ago, in the largest unit that says enough."""
+    """How long ago, in the largest fitting unit."""
     if value is None:
         return NOTHING
     seconds = (now - value).total_seconds()
@@ -81,7 +81,7 @@ def counted(count: int, what: str) -> str:
 
 
 def tone(word: object) -> str:
-    """The class that gives a word its colour; words that are neither good nor bad have none."""
+    """The CSS class that colours a status; empty for a status that is neither good nor bad."""
     said = str(word).lower().replace(" ", "_")
     return next((name for name, words in _TONES.items() if said in words), "")
 

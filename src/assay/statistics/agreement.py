@@ -278,7 +278,7 @@ def rank_agreement(
 
 
 def classify(tau_b: float | None, overlap: float, *, top_changed: bool) -> AgreementClass:
-    """The word for an agreement, by the documented thresholds."""
+    """The name of a level of agreement, by the documented thresholds."""
     if tau_b is None or overlap < LEAST_OVERLAP:
         return "incompatible"
     if tau_b >= IDENTICAL_TAU and overlap >= IDENTICAL_OVERLAP:

@@ -236,7 +236,7 @@ def ppi_mean(
     tuned: bool = False,
     bounds: Sequence[float] | None = None,
 ) -> PpiMean:
-    """The mean of what humans would have said over all cases.
+    """The mean of the labels humans would give over all cases.
 
     Args:
         human: labels of the few cases a human judged.

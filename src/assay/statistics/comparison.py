@@ -2,9 +2,9 @@
 
 The p-value is the sign-flip permutation test's, adjusted by Holm over the distinct metrics compared together (metrics
 that are functions of each other are one test, see `distinct`); the interval beside it is not adjusted and decides
-nothing. `better` and `worse` speak of the direction that is good for the metric. `unresolvable` means that no outcome
+nothing. `better` and `worse` follow the direction that is good for the metric. `unresolvable` means that no outcome
 of this metric could have reached significance with this many queries, the other metrics being as they are: silence
-there is no evidence of anything, and the sentence says how many queries would be.
+there is no evidence of anything, and the sentence gives how many queries would be.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Pairs:
     bounds: Sequence[float] | None = DIFFERENCE
     """The range of one difference; None for a metric without limits, such as a latency."""
     over: Hashable = None
-    """What identifies the queries, so that metrics which are one test are seen; None: not said."""
+    """What identifies the queries, so that metrics which are the same test are found; None: not given."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +98,7 @@ class Comparison:
 
 
 class _Measured(NamedTuple):
-    """One metric before the other metrics have been heard."""
+    """One metric before the correction for the other metrics."""
 
     pairs: Pairs
     differences: Floats

@@ -138,7 +138,7 @@ _DRAW_BLOCK = 4_000_000
 
 
 class LowerMean:
-    """All values, ready to be asked about groups of them."""
+    """All values, prepared for tests of groups among them."""
 
     def __init__(self, values: ArrayLike) -> None:
         self._values = numbers(values, "values")

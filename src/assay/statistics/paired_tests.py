@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # reached.
 
 Side = Literal["two-sided", "greater", "less"]
-"""What the alternative says of treatment minus control."""
+"""The alternative hypothesis about treatment minus control."""
 SIDES: tuple[Side, ...] = get_args(Side)
 FLIPS = 10_000
 MOST_EXACT = 16
@@ -98,7 +98,7 @@ def sign_flip_test(
 
 
 def smallest_p(units: int, *, side: Side = "two-sided", flips: int = FLIPS) -> float:
-    """The smallest p-value that so many units could give, whatever they say."""
+    """The smallest p-value that this many units can give."""
     by_signs = _tails(side) * 2.0**-units
     return min(1.0, by_signs) if units <= MOST_EXACT else max(by_signs, 1.0 / (flips + 1))
 

@@ -147,7 +147,7 @@ class GaussianSprtRule:
     """Wald's test of "no gain" against "a gain of exactly delta" for differences that are normal with a known sigma.
 
     Assumes independent normal differences, sigma known beforehand and not too small (half the true one multiplies the
-    false decisions), and a gain that is 0 or delta; between them it may run long. It never says worse. The bounds are
+    false decisions), and a gain that is 0 or delta; in between it may run long. It never returns worse. The bounds are
     Wald's: better at ln((1 - beta) / alpha), futile at ln(beta / (1 - alpha)); errors are close to alpha and beta, and
     at most alpha / (1 - beta) and beta / (1 - alpha).
     """
@@ -217,7 +217,7 @@ def alpha_of_attempt(alpha: float, attempt: int) -> float:
 
     The first attempt has all of it, the k-th alpha / (k (k + 1)). Those of all attempts add up to 1.5 alpha, and better
     has half of that: however often a test is begun anew, a change without effect is called better with a chance of at
-    most 0.75 alpha, whatever the attempts have in common (a union bound).
+    most 0.75 alpha, also for dependent attempts (a union bound).
     """
     open_share(alpha, "alpha")
     k = whole(attempt, "attempt", least=1)
@@ -232,7 +232,7 @@ class FirstVotes(NamedTuple):
 
 
 def first_votes(keys: Sequence[str], differences: Sequence[float]) -> FirstVotes:
-    """Keep the first vote of each key, in the order they came: a query that is asked again has voted."""
+    """Keep the first vote of each key, in the order they came: a repeated query does not vote again."""
     if len(keys) != len(differences):
         raise BadValue(f"{len(keys)} keys for {len(differences)} votes", remedy="Give one key for each vote.")
     first: dict[str, float] = {}

@@ -90,7 +90,7 @@ def t_tail(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4_096)
 def t_quantile(share: float, df: float) -> float:
-    """The value below which that share of Student's t lies. Kept: a page of intervals asks for the same few."""
+    """The value below which that share of Student's t lies. Cached: a page of intervals needs the same few."""
     if share == 0.5:
         return 0.0
     if share < 0.5:
@@ -124,7 +124,7 @@ def _tail_mass(shift: float, df: float, critical: float, low: float, high: float
 
 
 def bisect(rising: Callable[[float], float], low: float, high: float, *, steps: int = 200) -> float:
-    """Where a rising function crosses 0 between two ends; to the last bit unless fewer steps are asked for."""
+    """Where a rising function crosses 0 between two ends; to the last bit unless fewer steps are given."""
     for _ in range(steps):
         middle = 0.5 * (low + high)
         if middle in (low, high):

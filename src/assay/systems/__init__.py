@@ -2,7 +2,7 @@
 
 - `protocol`: what a system is, and hashes of its code.
 - `registry`: the registry of systems, `@system`, and names such as `assay:mode=quick` or `python:pkg.module:search`.
-- `boundary`: the only way a system is called; whatever it does or raises becomes an outcome.
+- `boundary`: the only way a system is called; anything it does or raises becomes an outcome.
 - `assay_engine`: Assay itself, searching and saving.
 - `python_function`: a Python function.
 - `http_service`: a service over HTTP.

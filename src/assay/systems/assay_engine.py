@@ -60,7 +60,7 @@ class Searched(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchHistory:
-    """Tells of searches over one dataset."""
+    """Reads from the query log how searches over one dataset were made."""
 
     engine: Engine
     scope: Scope
@@ -71,7 +71,7 @@ class SearchHistory:
     """From a memory's id to its document's."""
 
     def seen(self, case: Case, searched: Searched) -> Seen:
-        """Everything that can be told of the search for a case."""
+        """Everything known about the search for a case."""
         request, result = searched
         logged = self._load_logged_query(result.query_id)
         about = self._about(case)
@@ -155,7 +155,7 @@ def _replay_fusion(logged: LoggedQuery, result: SearchResult) -> list[str]:
 # places in documents, the passages come in the order of their own scores. `assay_seen` tells how a list came about.
 
 OnDocument = Callable[[int, int], None]
-"""Told how many documents are taken in, of how many."""
+"""Called with the number of documents stored and their total."""
 FOLD_FROM = 1_000
 """Documents from which it pays to fold what was taken in at once."""
 LOG_KEPT = timedelta(days=1)
@@ -171,7 +171,7 @@ class Trail(NamedTuple):
 
 
 def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocument | None = None) -> None:
-    """Put into a store whatever of a dataset is not there yet. One that was stopped goes on where it stopped."""
+    """Store the documents of a dataset that are not there yet, so an interrupted call can be resumed."""
     with engine.store.writing(scope) as work:
         work.queries.remove_before(engine.clock.now() - LOG_KEPT)
     there = set(_sources(engine, scope).values())
@@ -187,7 +187,7 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
 
 
 def _drafts(documents: Iterable[Document]) -> Iterator[Draft]:
-    """A document without a single word cannot be kept; it is then not in the index, as in any other system."""
+    """A document without text cannot be stored; it is then not in the index, as in any other system."""
     for document in documents:
         if document.text.strip() or document.title.strip():
             yield _draft(document)
@@ -221,7 +221,7 @@ def _link(engine: Engine, scope: Scope, dataset: Dataset) -> None:
 
 
 def _replace(engine: Engine, scope: Scope, dataset: Dataset) -> None:
-    """What the dataset says was superseded is so in the store too, as after the save that did it."""
+    """Mark documents that the dataset calls superseded as superseded in the store, as the save would have."""
     replaced = {edge.target_id: edge.created_at for edge in dataset.edges if edge.kind is EdgeKind.SUPERSEDES}
     if not replaced:
         return
@@ -328,12 +328,12 @@ class AssaySystem(System):
         )
 
     def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - the log knows more
-        """What the log says of the search for a case, and what the same search gives without session or expansion."""
+        """The logged search for a case, and the results of the same search without session or expansion."""
         searched = self._searched.pop(case.id, None)
         return None if searched is None else self._telling.seen(case, searched)
 
     def trail(self, case: Case, k: int) -> Trail:
-        """One search for a case with everything that fusion was given, for whoever replays it."""
+        """One search for a case with everything that fusion was given, for a replay."""
         self.retrieve(case.query, k, case)
         result = self._searched.pop(case.id).result
         self._engine.store.log.flush()
@@ -345,7 +345,7 @@ class AssaySystem(System):
         return frozenset(document for document in document_ids if document in self._held)
 
     def subject(self) -> Mapping[str, Any]:
-        """Embedder, chunker, index, flags and everything that was asked for."""
+        """Embedder, chunker, index, flags and all requested options."""
         states = self._engine.flag_states(self._scope)
         models = self._engine.vector_models(self._scope)
         return {
@@ -450,7 +450,7 @@ class AssaySaves(System):
         return _Place(scope, kept.memory_id or "")
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - it is never asked
-        """A dataset of saves asks nothing."""
+        """A dataset of saves has no searches."""
         return Retrieved(ids=())
 
     def save(self, case: Case) -> Retrieved:
@@ -484,7 +484,7 @@ class AssaySaves(System):
         )
 
     def subject(self) -> Mapping[str, Any]:
-        """What was asked for, and what the engine is made of."""
+        """The requested options, and what the engine is made of."""
         return {"system": self.name, "kind": "assay", "configuration": self._configuration.as_json(), **self._made_of}
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
-"""The one way a system is asked: whatever it does becomes an outcome, and nothing it raises gets through.
+"""The one way a system is called: anything it does becomes an outcome, and no exception gets through.
 
     raises, returns what cannot be read, NaN        error, with the reason
     takes longer than it may                        timeout; what it returns later is thrown away
     nothing found                                   empty: an answer, which ranking metrics read as an empty list
-    a document listed twice                         ok; the first place counts, and a note says so
-    more than were asked for                        ok; the first k count, and a note says so
-    ids the dataset does not have                   ok; they are kept, unjudged, and a note says so
+    a document listed twice                         ok; the first place counts, with a note
+    more than were requested                        ok; the first k count, with a note
+    ids the dataset does not have                   ok; they are kept, unjudged, with a note
 
 Time is taken around the system's own work only. A call that hangs cannot be ended, only left behind: its thread does
 not keep the process alive, and the next case gets a fresh one.
@@ -32,7 +32,7 @@ LONGEST_MESSAGE = 500
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Terms:
-    """Under what terms a system is asked."""
+    """The conditions under which a system is called."""
 
     k: int = 10
     timeout_s: float | None = 60.0
@@ -50,7 +50,7 @@ class Failure(NamedTuple):
     kind: CaseStatus
     message: str
     tries: int | None = None
-    """How often the system was asked, where that is known."""
+    """How often the system was called, where that is known."""
     unreachable: bool = False
     """Nothing answered: no connection could be made, or it broke off."""
 
@@ -61,7 +61,7 @@ class _Timed(NamedTuple):
 
 
 class Asker:
-    """Asks one system, one case at a time; each thread of a run has its own."""
+    """Calls one system, one case at a time; each thread of a run has its own."""
 
     def __init__(self, system: System, terms: Terms) -> None:
         self._system = system
@@ -125,7 +125,7 @@ class Asker:
         return found if answer is None else replace(found, answer=answer)
 
     def _with_seen(self, case: Case, given: Retrieved) -> Retrieved:
-        """What the system can tell of how it got there; telling it wrong costs nothing but the telling."""
+        """What the system reports about how it got there; an error in the report does not fail the case."""
         try:
             seen = self._system.seen(case, given)
         except Exception as problem:  # noqa: BLE001 - as above

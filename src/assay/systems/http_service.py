@@ -1,4 +1,4 @@
-"""A search service over HTTP as a system: `http:FILE.toml` says where it is and how its JSON is read.
+"""A search service over HTTP as a system: `http:FILE.toml` describes its address and how its JSON is read.
 
     url = "https://search.example.com/v1/search"
     method = "POST"                 # or GET: then [request] is the query string
@@ -18,7 +18,7 @@
     score = "score"
 
 Also in [response]: `text`, `rel_path`, `heading_path`, `chunk_id` within a result, `answer`, `cost` within the reply.
-`open_service` asks a question before the run begins, so that a wrong path or address costs one request.
+`open_service` sends one query before the run begins, so that a wrong path or address costs one request.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")
 TRIED = 5
 """Questions the mapping is tried with until one finds something."""
 TRIED_K = 10
-"""Results asked for while trying."""
+"""Results requested in the trial."""
 DEFAULT_RESPONSE: Mapping[str, str] = {"results": "results", "id": "id", "score": "score"}
 """Where a file has no [response]; the score may then be missing."""
 _NOWHERE = object()
@@ -58,7 +58,7 @@ _RESPONSE = ("results", *_WITHIN, "answer", "cost")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceDescription:
-    """What the file says, with the environment's values left out."""
+    """The content of the file, without values of environment variables."""
 
     url: str
     method: str = "POST"
@@ -70,7 +70,7 @@ class ServiceDescription:
 
 
 class HttpService(System):
-    """Asks a service."""
+    """Sends queries to a service."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class HttpService(System):
         return self._endpoint.asked("", _nest(asked))
 
     def subject(self) -> Mapping[str, Any]:
-        """The description; a header's value stands there as the file has it, with the variable's name."""
+        """The description; a header's value is shown as in the file, with the variable's name."""
         described = self._described
         told = {"method": described.method, "request": dict(described.request), "response": dict(described.response)}
         return {"system": self.name, "kind": "http", "url": described.url, "mapping": content_hash(told)}
@@ -204,7 +204,7 @@ def _try(path: Path, service: HttpService, dataset: Dataset) -> None:
 
 
 def read_description(path: Path) -> ServiceDescription:
-    """What a file says, checked: unknown keys are refused with the nearest names."""
+    """Read and check a file: unknown keys are refused with the nearest names."""
     found = read_toml(path, "the service's description: http:FILE")
     refuse_unknown(path, found, _TOP)
     refuse_unknown(path, found.get("response", {}), _RESPONSE)

@@ -10,7 +10,7 @@ The description file (`mcp:FILE.toml`):
     start_timeout_s = 60
     largest_reply = 8388608             # bytes in one message of the server
 
-    [server]                            # a command that speaks over stdio ...
+    [server]                            # a command that talks over stdio ...
     command = "npx"
     args = ["-y", "@modelcontextprotocol/server-memory"]
     env = { MEMORY_FILE_PATH = "{scratch}/memory.jsonl", API_KEY = "${API_KEY}" }
@@ -19,7 +19,7 @@ The description file (`mcp:FILE.toml`):
     [search]
     tool = "search_nodes"
     arguments = { query = "{query}" }   # {query} and {k} are filled in
-    each_word = false                   # true: one call for every word, for servers that look for the text as it stands
+    each_word = false                   # true: one call a term, for servers that search for the literal text
 
     [results]                           # dotted paths
     list = "entities"                   # the list in the reply; empty: the reply is the list
@@ -111,7 +111,7 @@ class FillCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class McpMapping:
-    """Everything the file says, with the environment's values left out."""
+    """The content of the file, without values of environment variables."""
 
     server: ServerStart
     search: SearchCall
@@ -123,7 +123,7 @@ class McpMapping:
 
 
 def read_mapping(path: Path) -> McpMapping:
-    """What a file says, checked: unknown keys are refused with the nearest names."""
+    """Read and check a file: unknown keys are refused with the nearest names."""
     found = read_toml(path, "the server's mapping: mcp:FILE.toml")
     refuse_unknown(path, found, (*_TABLES, *_LIMITS))
     tables = {name: _table(path, found, name) for name in _TABLES}
@@ -313,7 +313,7 @@ async def _listen(process: Process, told: Told) -> None:
 
 
 async def _stop(process: Process) -> None:
-    """As the protocol asks: close its input, wait a little, then end it with everything it started."""
+    """As the protocol requires: close its input, wait a little, then end it with everything it started."""
     with suppress(*_GONE):
         if process.stdin is not None:
             await process.stdin.aclose()
@@ -339,7 +339,7 @@ async def over_http(
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Cuts off an answer that is too long, and asks the gatekeeper of every request, redirects included."""
+    """Cuts off an answer that is too long, and checks every request with the gatekeeper, redirects included."""
 
     def __init__(self, largest: int, told: Told, gate: Gatekeeper) -> None:
         super().__init__()
@@ -422,7 +422,7 @@ class McpConnection:
         return _parse_content(found)
 
     def close(self) -> None:
-        """End the connection. A server that ends badly has been told of where it mattered."""
+        """End the connection. Errors of a server while it ends are ignored; earlier ones were reported."""
         with suppress(Exception):
             self._stack.close()
 

@@ -2,7 +2,7 @@
 
     open_server(path, dataset)      start or reach it, see that tool and arguments fit, fill it, try the mapping
 
-Whatever does not fit is told before the first question is asked: a tool the server does not have, arguments it does not
+What does not fit is reported before the first query: a tool the server does not have, arguments it does not
 take, a path where its reply has something else. `mcp_mapping` describes the file, `mcp_connection` talks.
 """
 
@@ -41,7 +41,7 @@ def _files(*words: str) -> dict[str, str]:
 
 
 class McpServer(System):
-    """Asks a server that is open."""
+    """Sends queries to an open server."""
 
     def __init__(
         self, connection: McpConnection, mapping: McpMapping, name: str, held: frozenset[str] | None = None
@@ -64,7 +64,7 @@ class McpServer(System):
         return _results(search.tool, reply, self._mapping.results)
 
     def _by_word(self, query: str, k: int) -> Iterator[Any]:
-        """One call a word. A result counts more the fewer others its words find."""
+        """One call for each term. A result counts more the fewer others its terms find."""
         weights: dict[Any, float] = {}
         found: dict[Any, Any] = {}
         for word in dict.fromkeys(
@@ -105,7 +105,7 @@ class McpServer(System):
 
 
 def open_server(path: Path, dataset: Dataset, on_document: OnDocument | None = None, *, gate: Gatekeeper) -> McpServer:
-    """The server that a file describes, holding the dataset's documents if the file says how, tried once."""
+    """Open the server that a file describes, fill it with the dataset's documents if it has `[fill]`, and try it."""
     mapping = read_mapping(path)
     try:
         connection = McpConnection(mapping, gate=gate)

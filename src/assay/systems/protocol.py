@@ -1,4 +1,4 @@
-"""What a system is, and the hashes of its code that tell when it changed.
+"""What a system is, and the hashes of its code that show when it changed.
 
 - Hashes of the source files behind a Python system.
 - The protocol of a system.
@@ -167,11 +167,11 @@ class System(ABC):
         )
 
     def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - for those that know
-        """How it came to the list it gave for a case; asked when the clock has stopped. None: it cannot tell."""
+        """How it made the list it gave for a case; called after the clock has stopped. None where it is not known."""
         return None
 
     def holds(self, document_ids: Collection[str]) -> frozenset[str] | None:  # noqa: ARG002 - for those that know
-        """Which of these documents it has indexed; None: it cannot tell."""
+        """Which of these documents it has indexed; None where it is not known."""
         return None
 
     def close(self) -> None:  # noqa: B027 - most have nothing to give back

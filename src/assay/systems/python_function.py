@@ -1,6 +1,6 @@
 """A Python function as a system: `python:pkg.module:search`, called with the query and k.
 
-It returns whatever `replies` can read. The working folder can be imported from, as with `python -m`. A parameter named
+It returns what `replies` can read. The working folder can be imported from, as with `python -m`. A parameter named
 `case` is given the case itself.
 """
 

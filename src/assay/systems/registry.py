@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # --- Registry and `@system` ---
 
 OnDocument = Callable[[int, int], None]
-"""Told how many documents are taken in, of how many."""
+"""Called with the number of documents stored and their total."""
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
@@ -52,7 +52,7 @@ class SystemRequest:
     """What a system is opened with."""
 
     text: str
-    """The system as it was asked for, such as `my-search:index.bin`."""
+    """The system as named by the user, such as `my-search:index.bin`."""
     target: str
     """What follows the name; empty where nothing does."""
     dataset: Dataset
@@ -68,7 +68,7 @@ class SystemEntry:
     name: str
     summary: str
     example: str
-    """How it is asked for."""
+    """An example of its name."""
     open: Callable[[SystemRequest], System]
     needs_target: bool = False
     """Whether something has to follow the name."""
@@ -82,7 +82,7 @@ def read_system(name: str, thing: object) -> SystemEntry:
 SYSTEMS: Registry[SystemEntry] = Registry(
     "system", group="assay.systems", read=read_system, builtin=("assay.wiring.system_kinds",)
 )
-"""Every kind of system, by the name that stands before the colon."""
+"""Every kind of system, by the name before the colon."""
 
 
 def system(name: str, *, summary: str = "") -> Callable[[Made], Made]:
@@ -165,7 +165,7 @@ class Configuration:
     flags: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """What was asked for, without defaults."""
+        """The given options, without defaults."""
         told = {
             "mode": None if self.mode is Mode.AUTO else self.mode.value,
             "channels": None if self.channels is None else [channel.value for channel in self.channels],
@@ -178,7 +178,7 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SystemSpec:
-    """A system as somebody asked for it."""
+    """A system as the user named it."""
 
     text: str
     kind: str

@@ -36,7 +36,7 @@ _MOST_SHOWN = 120
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The tables of a file; `what` says what the file should be."""
+    """The tables of a file; `what` names what the file should be."""
     try:
         return read_toml_text(read_regular_text(path))
     except FileNotFoundError as problem:
@@ -55,7 +55,7 @@ def refuse_unknown(path: Path, found: Mapping[str, Any], names: Sequence[str]) -
 
 
 def at_path(value: Any, path: str, *, default: Any = _REFUSE, what: str = "the reply") -> Any:
-    """What stands at a dotted path; the empty path is the value itself."""
+    """The value at a dotted path; the empty path is the value itself."""
     passed: list[str] = []
     for name in path.split(".") if path else ():
         if isinstance(value, Mapping) and name in value:
@@ -106,7 +106,7 @@ def headers_for(url: str, headers: Mapping[str, str], environment: Mapping[str, 
 
 
 def fill_template(template: Any, known: Mapping[str, Any]) -> Any:
-    """A template with every `{name}` filled in; one that stands alone keeps its kind: `"{k}"` is a number."""
+    """A template with every `{name}` filled in; a name alone keeps its type: `"{k}"` is a number."""
     if isinstance(template, Mapping):
         return {key: fill_template(value, known) for key, value in template.items()}
     if isinstance(template, list):
@@ -135,7 +135,7 @@ class _Result(NamedTuple):
 
 
 def read_reply(reply: Any) -> Retrieved:
-    """What a reply says. Refuses what cannot be read with `BadValue`."""
+    """Read a reply. Raises `BadValue` for one that cannot be read."""
     if isinstance(reply, Retrieved):
         return reply
     if isinstance(reply, Mapping):
@@ -209,7 +209,7 @@ def _object(result: Mapping[str, Any], place: int) -> _Result:
 
 
 def _passage(result: Mapping[str, Any], document: str) -> RetrievedChunk | None:
-    """A passage where the result says more than an id."""
+    """A passage where the result has more than an id."""
     told = {name: result[name] for name in ("rel_path", "heading_path", "text", "chunk_id") if result.get(name)}
     return RetrievedChunk(**{"rel_path": document, **told}) if told else None
 

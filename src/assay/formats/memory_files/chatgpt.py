@@ -1,7 +1,7 @@
 """ChatGPT's data export: `conversations.json`, alone, in its folder or in the ZIP file as it was sent.
 
-A conversation is a tree of messages, because a question can be asked again. The branch that was shown last becomes one
-memory, every turn under a heading with its role and time, so that a passage that is found says who said it and when.
+A conversation is a tree of messages, because a question can be sent again. The branch that was shown last becomes one
+memory, every turn under a heading with its role and time, so that a passage that is found shows its author and time.
 Messages of tools and of the system, hidden ones and reasoning are left out.
 """
 
@@ -32,7 +32,7 @@ _ROLES = {"user": "User", "assistant": "Assistant"}
 _TEXTS = frozenset({"text", "multimodal_text", "code"})
 _PIECE = 1 << 20
 _LONGEST_END = 66_000
-"""Bytes in which the end of an archive stands: its record and the longest comment."""
+"""Bytes that hold the end of an archive: its record and the longest comment."""
 _HEADING = re.compile(r"^(#{1,4})(?=[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 
@@ -89,7 +89,7 @@ def _open_archive(file: Path, packed: BinaryIO) -> zipfile.ZipFile:
 
 
 def _count_files(packed: BinaryIO) -> int:
-    """How many files an archive says it holds, read from its end; 0 when it does not say."""
+    """The number of files in an archive, read from its end record; 0 where it is not given."""
     size = packed.seek(0, io.SEEK_END)
     packed.seek(max(0, size - _LONGEST_END))
     tail = packed.read(_LONGEST_END)
@@ -168,7 +168,7 @@ def _time(node: Mapping[str, Any]) -> float:
 
 
 def _turn(node: Mapping[str, Any]) -> _Turn | None:
-    """What a person or the model said; None for everything else."""
+    """The message of a person or the model; None for everything else."""
     message = node.get("message")
     if not isinstance(message, dict) or (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
         return None

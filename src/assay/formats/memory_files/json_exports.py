@@ -143,7 +143,7 @@ def _read_mem0_record(place: str, element: Element) -> ImportItem | ImportProble
 
 
 def folder_of(user: str | None) -> str:
-    """The folder of a user's memories; the top folder for a record of nobody."""
+    """The folder of a user's memories; the top folder for a record without a user."""
     if user is None:
         return ""
     return "users/" + (re.sub(r"[\\/:~]+|\.\.+", "_", user).strip("._ ") or "unnamed")[:200]

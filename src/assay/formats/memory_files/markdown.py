@@ -221,6 +221,6 @@ class _Names:
 
 
 def _bare(path: str) -> str:
-    """A path without the suffix of a note, whatever its case."""
+    """A path without the suffix of a note, in upper or lower case."""
     lower = path.lower()
     return next((lower.removesuffix(suffix) for suffix in SUFFIXES if lower.endswith(suffix)), lower)

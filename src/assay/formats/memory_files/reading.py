@@ -31,7 +31,7 @@ TOOL = "assay import"
 
 
 class Element(NamedTuple):
-    """A JSON value, the line it begins in, and how many bytes it stands for."""
+    """A JSON value, the line it begins in, and its size in bytes."""
 
     value: Any
     line: int
@@ -118,7 +118,7 @@ def make_item(
 
 
 def title_of(text: str) -> str:
-    """A title for a text that has none: its first line, cut at a word."""
+    """A title for a text that has none: its first line, cut between two words."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(first) <= TITLE:
         return first
@@ -154,11 +154,11 @@ def labels_of(value: Any, most: int = 50) -> tuple[str, ...]:
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})
 EXPORT_KIND = "assay-memories"
-"""What the first line of Assay's own export says it is."""
+"""The kind named in the first line of Assay's own export."""
 
 
 def detect(path: Path) -> ImportFormat:
-    """The format of a file or folder; refuses what cannot be told."""
+    """The format of a file or folder; raises where it cannot be detected."""
     if not path.exists():
         raise InputError(f"there is no file or folder {path}", remedy="Check the path.")
     found = _of_folder(path) if path.is_dir() else _of_file(path)
