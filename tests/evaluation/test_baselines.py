@@ -101,7 +101,7 @@ def changed(**parts: Any) -> str:
 )
 def test_a_file_that_is_something_else_is_no_baseline(text: str, tmp_path: Path) -> None:
     (tmp_path / "baseline.json").write_text(text, encoding="utf-8")
-    with pytest.raises(NoBaseline, match="is no baseline that can be read"):
+    with pytest.raises(NoBaseline, match="cannot be read as a baseline"):
         load_baseline(tmp_path / "baseline.json")
 
 

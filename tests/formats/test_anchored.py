@@ -111,7 +111,7 @@ def test_another_vault_can_be_named_and_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "a.md").write_text("# A", encoding="utf-8")
     path = written(tmp_path, LINE)
     assert [one.id for one in read_anchored(path, vault=tmp_path / "elsewhere").documents] == ["a.md"]
-    with pytest.raises(InputError, match="is no folder of notes"):
+    with pytest.raises(InputError, match="is not a folder of notes"):
         read_anchored(path, vault=tmp_path / "nowhere")
 
 

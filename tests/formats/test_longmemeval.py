@@ -99,7 +99,7 @@ def test_any_documents_can_be_somebodys_sessions(tmp_path: Path) -> None:
         ({"answer_session_ids": ["gone"]}, "no session 'gone'"),
         ({"haystack_sessions": [DOG, [{"role": "user"}]]}, "no role or no content"),
         ({"haystack_sessions": [DOG, "x"]}, "session 'flowers' is a text"),
-        ({"haystack_dates": ["yesterday", ""]}, "'yesterday' is no date"),
+        ({"haystack_dates": ["yesterday", ""]}, "'yesterday' is not a date"),
         ({"question": None}, "query"),
     ],
 )

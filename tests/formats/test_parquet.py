@@ -62,7 +62,7 @@ def test_a_table_of_cases_is_known_by_its_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rows", "message"),
     [
-        ("qrels", [{"query-id": "q1", "corpus-id": "a", "score": "high"}], "is no judgment"),
+        ("qrels", [{"query-id": "q1", "corpus-id": "a", "score": "high"}], "is not a judgment"),
         ("qrels", [{"query-id": "q9", "corpus-id": "a", "score": 1}], "judges 1 queries that"),
         ("qrels", [{"query-id": "q1", "corpus-id": "a", "score": one} for one in (0, 1)], "judges 'a' 0 and 1"),
         ("corpus", [{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], "line 2: id 'a' was given on line 1"),

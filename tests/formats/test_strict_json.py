@@ -63,7 +63,7 @@ def test_a_gzipped_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ('{"a": [1,\n {"b": 1, "b": 2}]}', 2, "has the key 'b' twice"),
         ('{"a":\n NaN}', 2, "holds NaN, which is not JSON"),
         ('{"a": [\n-Infinity]}', 2, "holds -Infinity"),
-        ('{"a":\n\n 1e999}', 3, "holds 1e999, which is no finite number"),
+        ('{"a":\n\n 1e999}', 3, "holds 1e999, which is not a finite number"),
         ('{"a": 1,}', 1, "Illegal trailing comma at column 9"),
         ('{"a": [1,\n]}', 2, "Illegal trailing comma"),
         ('{"a": 1\n "b": 2}', 2, "Expecting ',' or '}'"),

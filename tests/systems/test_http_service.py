@@ -156,10 +156,10 @@ def test_a_service_that_fails_fails_its_case_with_a_reason(
     ("text", "said"),
     [
         ("urll = 'http://x'", "Did you mean 'url'"),
-        ("url = 'ftp://x'", "is no http address"),
+        ("url = 'ftp://x'", "is not an HTTP URL"),
         ("url = 'http://x'\nmethod = 'PUT'", "neither GET nor POST"),
         ("url = 'http://x'\ntimeout_s = 0", "not above 0"),
-        ("url = 'http://x'\nrequest = 3", "a table is no table"),
+        ("url = 'http://x'\nrequest = 3", "a table has another type"),
         ("url = 'http://x'\n[headers]\na = 3", "a header is not text"),
         ("url = 'http://x'\n[response]\nid = 3", "a path of [response] is not text"),
         ("url = 'http://x'\n[response]\nscores = 'x'", "Did you mean 'score'"),

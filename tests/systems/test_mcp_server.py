@@ -204,17 +204,17 @@ def test_a_server_that_never_says_a_word_is_left_in_time(tmp_path: Path) -> None
     [
         ({"server": {}}, "either a command or a url"),
         ({"server": {"command": "x", "url": "http://localhost"}}, "either a command or a url"),
-        ({"server": {"url": "ftp://x"}}, "no http address"),
-        ({"server": {"command": "x", "args": "y"}}, "args is no list"),
+        ({"server": {"url": "ftp://x"}}, "is not an HTTP URL"),
+        ({"server": {"command": "x", "args": "y"}}, "args is not a list"),
         ({"server": {"command": "x", "env": {"A": 1}}}, "more than texts"),
         ({"server": {"comand": "x"}}, "has the key 'comand'"),
         ({"search": {}}, r"\[search\] has no tool"),
-        ({"results": {"pattern": "("}}, "no regular expression"),
+        ({"results": {"pattern": "("}}, "not a regular expression"),
         ({"results": {"pattern": "x"}}, "a group 'id'"),
         ({"fill": {"tool": "remember"}}, "no table document"),
-        ({"fill": {**FILL, "batch": 0}}, "batch is no whole number"),
+        ({"fill": {**FILL, "batch": 0}}, "batch is not a whole number"),
         ({"timeout_s": -1}, "a limit is not above 0"),
-        ({"fill": "remember"}, "fill is no table"),
+        ({"fill": "remember"}, "fill is not a table"),
     ],
 )
 def test_a_file_that_says_it_wrong_is_refused(tmp_path: Path, tables: dict[str, Any], message: str) -> None:

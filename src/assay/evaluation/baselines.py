@@ -104,7 +104,7 @@ def load_baseline(path: Path) -> Baseline:
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as problem:
         reason = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
         raise NoBaseline(
-            f"{path} is no baseline that can be read: {reason}",
+            f"{path} cannot be read as a baseline: {reason}",
             remedy="Take it from version control again, or bless a run anew with `assay baseline bless`.",
         ) from problem
 

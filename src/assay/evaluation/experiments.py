@@ -418,7 +418,7 @@ def _read_list(found: Any) -> list[dict[str, Any]]:
     known = found if isinstance(found, dict) else {}
     if known.get("version") != VERSION or not isinstance(known.get("experiments"), list):
         raise BadValue(
-            f"it is no list of experiments of version {VERSION}", remedy="It is written by `assay experiment run`."
+            f"it is not a list of experiments of version {VERSION}", remedy="It is written by `assay experiment run`."
         )
     listed: list[dict[str, Any]] = known["experiments"]
     return listed

@@ -342,7 +342,7 @@ class BuildOptions:
         if self.size < 1 or self.to_label < 0:
             raise BadValue(f"{self.size} cases, {self.to_label} to label", remedy="Ask for one case or more.")
         if self.unjudged is not None and not 0 <= self.unjudged <= 3:
-            raise BadValue(f"unjudged {self.unjudged} is no grade", remedy="Give a grade from 0 to 3.")
+            raise BadValue(f"unjudged {self.unjudged} is not a grade", remedy="Give a grade from 0 to 3.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

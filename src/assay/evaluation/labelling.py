@@ -227,7 +227,7 @@ class LabelJournal:
             return _label(whole)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise MalformedFile(
-                f"{self.path}, line {number:,} is no label: {problem}",
+                f"{self.path}, line {number:,} is not a label: {problem}",
                 remedy="Take the line out, or name another file.",
             ) from problem
 

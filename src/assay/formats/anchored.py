@@ -86,7 +86,7 @@ def _is_hidden(path: Path) -> bool:
 def read_notes(root: Path) -> Iterator[Document]:
     """Every note of a vault, in the order of their paths."""
     if not root.is_dir():
-        raise InputError(f"{root} is no folder of notes", remedy="Name the folder that holds the vault.")
+        raise InputError(f"{root} is not a folder of notes", remedy="Name the folder that holds the vault.")
     for path in list_notes(root).taken:
         yield read_note(path, root)
 

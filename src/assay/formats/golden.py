@@ -119,7 +119,7 @@ def _text(keys: Keys, folder: Path) -> Any:
         return content
     place = inside(folder, file) if isinstance(file, str) else None
     if place is None:
-        raise BadValue(f"content_file {file!r} is no file beside it", remedy="Name a file below the golden file.")
+        raise BadValue(f"content_file {file!r} is not a file beside it", remedy="Name a file below the golden file.")
     return read_content(place)
 
 
@@ -461,7 +461,9 @@ def _parts(top: Placed, found: dict[str, Placed], key: str, refuse: Refuse) -> I
 def _lines_of(named: Placed, refuse: Refuse) -> Iterator[Placed]:
     place = inside(named.path.parent, named.value) if isinstance(named.value, str) else None
     if place is None:
-        refuse(named.refused(f"{named.value!r} is no file beside it", "Name a file in the golden file's own folder."))
+        refuse(
+            named.refused(f"{named.value!r} is not a file beside it", "Name a file in the folder of the golden file.")
+        )
         return
     yield from read_lines(place, refuse)
 

@@ -90,7 +90,7 @@ def a_moment(value: Any, what: str) -> datetime:
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError) as problem:
-        raise BadValue(f"{what} {value!r} is no date or time", remedy="Write it as 2026-01-31T12:00:00Z.") from problem
+        raise BadValue(f"{what} {value!r} is not a date or time", remedy="Write 2026-01-31T12:00:00Z.") from problem
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
@@ -251,7 +251,7 @@ def _constant(name: str) -> float:
 def _real(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _NotStrict(f"holds {text[:40]}, which is no finite number", remedy="Give a number below 1.8e308.")
+        raise _NotStrict(f"holds {text[:40]}, which is not a finite number", remedy="Give a number below 1.8e308.")
     return number
 
 

@@ -274,7 +274,7 @@ def _expect(stored: Mapping[str, Any], kind: str, *names: str) -> None:
     missing = [name for name in names if name not in stored]
     if stored.get("kind") != kind or missing:
         raise BadValue(
-            f"a stored test of kind {stored.get('kind')!r} lacking {missing} is no {kind}",
+            f"a stored test of kind {stored.get('kind')!r} lacking {missing} is not a {kind}",
             remedy="Give the object that as_json wrote.",
         )
 

@@ -216,7 +216,10 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
     url, method = found.get("url"), found.get("method", "POST")
     numbers = [found.get(name, 1) for name in ("timeout_s", "attempts")]
     wrong = (
-        (not isinstance(url, str) or not url.startswith(("http://", "https://")), f"url {url!r} is no http address"),
+        (
+            not isinstance(url, str) or not url.startswith(("http://", "https://")),
+            f"url {url!r} is not an HTTP URL",
+        ),
         (method not in ("GET", "POST"), f"method {method!r} is neither GET nor POST"),
         (
             not all(isinstance(number, (int, float)) and number > 0 for number in numbers),
@@ -224,7 +227,7 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
         ),
         (
             not all(isinstance(found.get(t, {}), dict) for t in ("headers", "request", "response")),
-            "a table is no table",
+            "a table has another type",
         ),
         (not _all_text(found.get("headers")), "a header is not text"),
         (not _all_text(found.get("response")), "a path of [response] is not text"),

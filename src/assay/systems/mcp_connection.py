@@ -148,7 +148,7 @@ def read_mapping(path: Path) -> McpMapping:
 def _table(path: Path, found: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = found.get(name, {})
     if not isinstance(table, dict):
-        raise UnknownSystem(f"{path}: {name} is no table", remedy=f"Write it below a line [{name}].")
+        raise UnknownSystem(f"{path}: {name} is not a table", remedy=f"Write it below a line [{name}].")
     return table
 
 
@@ -158,18 +158,18 @@ def _check(path: Path, found: Mapping[str, Any], tables: Mapping[str, Mapping[st
     url = server.get("url", "")
     wrong = (
         (bool(server.get("command")) == bool(url), "[server] needs either a command or a url"),
-        (not _texts(server.get("args", [])), "args is no list of texts"),
+        (not _texts(server.get("args", [])), "args is not a list of texts"),
         (not _texts(list(_values(server, "env") + _values(server, "headers"))), "env or headers hold more than texts"),
-        (url != "" and not str(url).startswith(("http://", "https://")), f"url {url!r} is no http address"),
+        (url != "" and not str(url).startswith(("http://", "https://")), f"url {url!r} is not an HTTP URL"),
         (not _is_name(search.get("tool")), "[search] has no tool"),
-        (not isinstance(search.get("arguments", {}), dict), "the arguments of [search] are no table"),
+        (not isinstance(search.get("arguments", {}), dict), "the arguments of [search] are not a table"),
         (not isinstance(search.get("each_word", False), bool), "each_word is neither true nor false"),
         (not _texts(list(results.values())), "a path of [results] is not text"),
         (bool(fill) and not _is_name(fill.get("tool")), "[fill] has no tool"),
         (bool(fill) and not isinstance(fill.get("document"), dict), "[fill] has no table document"),
-        (not _above_zero(fill.get("batch", 1), int), "batch is no whole number above 0"),
+        (not _above_zero(fill.get("batch", 1), int), "batch is not a whole number above 0"),
         (not all(_above_zero(limit, int, float) for limit in limits), "a limit is not above 0"),
-        (not _is_pattern(results.get("pattern", "(?P<id>)")), "pattern is no regular expression with a group 'id'"),
+        (not _is_pattern(results.get("pattern", "(?P<id>)")), "pattern is not a regular expression with a group 'id'"),
     )
     for is_so, what in wrong:
         if is_so:

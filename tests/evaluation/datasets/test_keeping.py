@@ -85,7 +85,7 @@ def test_what_is_not_known_is_told_with_near_names(tmp_path: Path, registry: Reg
     with pytest.raises(InputError, match="holds no dataset"):
         load_dataset(tmp_path)
     (tmp_path / "a.xls").touch()
-    with pytest.raises(InputError, match="is no dataset that Assay can tell"):
+    with pytest.raises(InputError, match="does not recognise the format"):
         load_dataset(tmp_path / "a.xls")
     with pytest.raises(InputError, match="format 'csv' is not known"):
         load_dataset(tmp_path / "a.xls", source=Source(format="csv"))
@@ -129,7 +129,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, registry: Registry) -> N
     for name, problem in (("../up", "name '../up'"), ("a/b", "name 'a/b'"), (".hidden", "name '.hidden'")):
         with pytest.raises(BadValue, match=problem):
             import_dataset(place, registry, clock=FixedClock(), name=name)
-    with pytest.raises(BadValue, match="version 'one' is no semantic version"):
+    with pytest.raises(BadValue, match="version 'one' is not a semantic version"):
         import_dataset(place, registry, clock=FixedClock(), version="one")
     with pytest.raises(InputError, match="is not there"):
         import_dataset(tmp_path / "nowhere", registry, clock=FixedClock())
@@ -204,7 +204,7 @@ def test_another_seed_gives_another_split() -> None:
 
 @pytest.mark.parametrize("shares", [{}, {"a": 1.0}, {"a": 0.5, "b": 0.4}, {"a": 1.5, "b": -0.5}, {"a": 1, "b": 0}])
 def test_shares_that_are_no_split_are_refused(shares: dict[str, float]) -> None:
-    with pytest.raises(BadValue, match="are no split"):
+    with pytest.raises(BadValue, match="are not a split"):
         split_dataset(graded(), shares)
 
 

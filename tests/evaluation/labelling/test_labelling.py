@@ -102,7 +102,7 @@ def test_a_torn_line_is_passed_over_and_swallows_nothing(tmp_path: Path) -> None
 @pytest.mark.parametrize("line", ['{"case": "q"}', '{"case": "q", "document": "d", "annotator": "a", "at": "x"}', "[]"])
 def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "labels.jsonl").write_text(f"{line}\n", encoding="utf-8")
-    with pytest.raises(MalformedFile, match=r"line 1 is no label"):
+    with pytest.raises(MalformedFile, match=r"line 1 is not a label"):
         journal(tmp_path).labels()
 
 

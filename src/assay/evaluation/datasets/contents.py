@@ -151,5 +151,6 @@ def _check(shares: Mapping[str, float]) -> None:
     if len(shares) < 2 or min(shares.values()) <= 0 or not math.isclose(total, 1.0, abs_tol=1e-9):
         shown = ", ".join(f"{name}={share:g}" for name, share in shares.items())
         raise BadValue(
-            f"the shares {shown or '(none)'} are no split", remedy="Give two or more shares above 0 that add up to 1."
+            f"the shares {shown or '(none)'} are not a split",
+            remedy="Give two or more shares above 0 with the sum 1.",
         )

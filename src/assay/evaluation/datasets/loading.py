@@ -111,7 +111,7 @@ def format_at(path: Path, source: Source) -> str:
     if ending.endswith((".jsonl", ".ndjson", ".json")):
         return _detect_by_keys(path, whole=ending.endswith(".json"))
     raise InputError(
-        f"{path} is no dataset that Assay can tell by its name",
+        f"Assay does not recognise the format of {path}",
         remedy="Give a .json, .jsonl, .csv or .parquet file, a BEIR or TREC folder, or topics with --qrels.",
     )
 

@@ -141,7 +141,7 @@ def _check_names(dataset: Dataset) -> None:
             remedy="Give --name with up to 100 letters, digits or . _ - that begins with a letter or digit.",
         )
     if not _VERSION.fullmatch(dataset.version):
-        raise BadValue(f"version {dataset.version!r} is no semantic version", remedy="Give --version such as 1.2.0.")
+        raise BadValue(f"version {dataset.version!r} is not a semantic version", remedy="Give --version such as 1.2.0.")
 
 
 def _card_of(dataset: Dataset, origin: str, clock: Clock, place: Path) -> Imported:

@@ -320,7 +320,7 @@ class RunFolder:
                 yield read_case(json.loads(line))
             except (ValueError, TypeError, KeyError, AssayError) as problem:
                 raise MalformedFile(
-                    f"{self.cases}, line {number:,} is no case of a run: {problem}",
+                    f"{self.cases}, line {number:,} is not a case of a run: {problem}",
                     remedy="Take the line out and resume: the case is asked again.",
                 ) from problem
 
