@@ -27,6 +27,7 @@ MAPPED = (
     "online",
     "presentation",
     "research",
+    "server/pages",
     "statistics",
     "systems",
 )

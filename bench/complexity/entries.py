@@ -65,7 +65,7 @@ from assay.research.planner import RulePlanner
 from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.server.idempotency import named
 from assay.server.limits import check_json
-from assay.server.pages.rendering import environment
+from assay.server.pages.page import environment
 from assay.server.security.callers import keep_own_cookies, shown_by
 from assay.server.security.csrf import shown_in
 from assay.storage.erasing import Marks

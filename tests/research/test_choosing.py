@@ -19,7 +19,7 @@ from assay.research.options import CheckpointOptions, FailAction, ResearchOption
 from assay.research.rating import find_citations
 from assay.research.record import plan_in
 from assay.research.search import FoundPassages
-from assay.server.pages.ask import told_of
+from assay.server.pages.answers import told_of
 from assay.storage import Store
 
 BOTH = tuple(Passage(number=number, text=f"Passage {number}.", memory_id=f"m_{number}") for number in (1, 2))

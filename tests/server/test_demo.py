@@ -10,7 +10,7 @@ from tests.server.serving import OWN, reaching
 from assay import wiring
 from assay.errors import InputError
 from assay.server import demo
-from assay.server.pages.rendering import MENU
+from assay.server.pages.page import MENU
 from assay.server.services import Services
 from assay.settings import load_settings
 

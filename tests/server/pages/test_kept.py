@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from assay.server.pages.kept import LastFew
+from assay.server.pages.page import LastFew
 
 
 def test_a_value_is_made_once_and_the_oldest_gives_way() -> None:

@@ -1,9 +1,17 @@
-"""The dashboard: pages that the server renders, with small scripts of their own, alive without any other machine.
+"""The dashboard: pages that the server renders, with small scripts of their own, without any other machine.
 
-`viewing` says how a page is declared, `rendering` how it is made from `templates`, `assets` serves the files beside
-it, `asking_for` reads filters from an address, `kept` is the last few values that took long, `wrong` the page of what
-was refused before any page saw it. Charts, style sheet and the wording of numbers are those of `assay.presentation`.
-Every other module is one page: what it asks the use-cases, and what its template shows.
+Charts, style sheet and the wording of numbers are those of `assay.presentation`.
+
+- `page`: how a page is declared, rendered from `templates` and answered; the page of an error.
+- `filters`: filters of an address, read into values.
+- `assets`: the files beside the pages.
+- `answers`: ask a question, its answer, and all answered questions.
+- `memory`: list, search and show memories.
+- `analysis`: overview, patterns and prompts.
+- `runs`: finished runs, comparisons and reports.
+- `experiments`: changes that can be switched, and their tests.
+- `labelling`: label candidates one by one.
+- `administration`: audit log, sign-ins and settings.
 """
 
 from __future__ import annotations
@@ -16,52 +24,37 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, answer
-from assay.server.pages import (
-    ask,
-    assets,
-    audit,
-    experiments,
-    explorer,
-    labelling,
-    memory,
-    overview,
-    patterns,
-    prompts,
-    runs,
-    settings_page,
-    sign_ins,
-    wrong,
-)
-from assay.server.pages.kept import LastFew
+from assay.server.pages import administration, analysis, answers, assets, experiments, labelling, memory, page, runs
+from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
 
 __all__ = ["add_pages"]
 
 PAGES = (
-    ask,
-    memory,
-    overview,
-    explorer,
-    patterns,
-    prompts,
-    runs,
-    experiments,
-    labelling,
-    audit,
-    sign_ins,
-    settings_page,
+    answers.ask_pages,
+    memory.pages,
+    analysis.overview_pages,
+    answers.explorer_pages,
+    analysis.pattern_pages,
+    analysis.prompt_pages,
+    runs.pages,
+    experiments.pages,
+    labelling.pages,
+    administration.audit_pages,
+    administration.sign_in_pages,
+    administration.settings_pages,
 )
 
 
 def add_pages(app: FastAPI) -> None:
     """Let the application show every page, and the files that pages need."""
-    for module in PAGES:
-        module.pages.add_to(app)
-    ask.add_events(app)
+    for pages in PAGES:
+        pages.add_to(app)
+    answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
-    setattr(app.state, PAGE, partial(wrong.shown, app))
+    setattr(app.state, PAGE, partial(page.shown, app))
     app.add_api_route(assets.FOLDER + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None)
 
 

@@ -15,7 +15,7 @@ from assay.flags import percent_of
 from assay.presentation import charts
 from assay.records import AbTestStatus
 from assay.records.flags import VoteKind
-from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.pages.page import Page, Pages, View, go_to
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs

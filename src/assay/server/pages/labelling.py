@@ -17,7 +17,7 @@ from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
 from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, agreement, tasks_of
 from assay.records.scope import name_of
-from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.pages.page import Page, Pages, View, go_to
 
 pages = Pages("label")
 _SEED = 0

@@ -11,8 +11,8 @@ from assay.access import acts
 from assay.memory.showing import show
 from assay.presentation import charts
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
-from assay.server.pages import asking_for
-from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
+from assay.server.pages import filters
+from assay.server.pages.page import Page, Pages, View, go_to, vote_word
 from assay.storage import Work
 
 pages = Pages("memory")
@@ -29,7 +29,7 @@ _NOT_A_SIEVE = ("folder-choice", "boost")
 def browse(view: View) -> Page:
     """Everything, by folder; or what a search finds, with why."""
     words, folder = view.asked("q"), view.asked("folder") or None
-    tier = asking_for.one_of(view.query, "tier", Tier)
+    tier = filters.one_of(view.query, "tier", Tier)
     folders = view.engine.folders(view.scope)
     context: dict[str, Any] = {
         "words": words, "folder": folder or "", "tier": tier or "", "folders": folders, "tiers": list(Tier),
@@ -88,7 +88,7 @@ def one_memory(view: View) -> Page:
             "evidence": work.learned_terms.evidence(memory_id=memory_id),
             "tally": work.learning.tally(memory_id),
             "audit": work.audit.entries(target=memory_id, limit=AUDITED),
-            "whole": asking_for.yes(view.query, "whole") or False,
+            "whole": filters.yes(view.query, "whole") or False,
             "said": view.asked("said"),
         }
     return Page(template="memory_one.html", context=context)

@@ -20,9 +20,8 @@ from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.presentation import charts
-from assay.server.pages import asking_for
-from assay.server.pages.kept import LastFew
-from assay.server.pages.viewing import Page, Pages, View, go_to
+from assay.server.pages import filters
+from assay.server.pages.page import LastFew, Page, Pages, View, go_to
 
 if TYPE_CHECKING:
     from assay.evaluation.running.files import RunFolder
@@ -55,7 +54,7 @@ class Line(NamedTuple):
 def listed(view: View) -> Page:
     """Every run, or those of a dataset, the newest first, page by page."""
     dataset = view.asked("dataset")
-    begin = asking_for.whole(view.query, "begin", most=_MANY) or 0
+    begin = filters.whole(view.query, "begin", most=_MANY) or 0
     datasets = _datasets(reversed(view.shelf.runs()))
     fitting = [run for run, name in datasets if dataset in ("", name)]
     lines = [line for line in map(_line, fitting[begin : begin + NEWEST]) if line is not None]
@@ -152,7 +151,7 @@ def _verdict(found: Compared) -> str:
 def one_run(view: View) -> Page:
     """One run: verdict, numbers, where evidence was lost, every query."""
     report = _report(view)
-    begin = asking_for.whole(view.query, "begin", most=_MANY) or 0
+    begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.asked("words").casefold(), view.asked("only")
     fitting = [
         one

@@ -1,4 +1,4 @@
-"""Filters as they stand in an address, read into values that use-cases know; a sentence says what cannot be read."""
+"""Filters of an address read into values; an error names what cannot be read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`/`: ask a question and watch it being answered; `/answers/ID`: the answer, with what it rests on and its scores.
+"""Pages of questions and their answers: ask, watch, and look at earlier ones.
 
-A form begins a question and leads to `/ask/TICKET`, where the stages fill in by server-sent events. When it is
-answered, the page takes over what `/ask/TICKET/answer` gives, and the address becomes that of the kept answer.
+- `/` and `/answers/ID`: ask a question, and the answer with its scores.
+- `/evaluation/queries`: every answered question, and one of them step by step.
 """
 
 from __future__ import annotations
@@ -17,20 +17,29 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, NotReady
+from assay.presentation import charts
+from assay.records.research import Dimension
 from assay.records.research_log import ResearchAnswer, StoredResearch
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import answer as told
 from assay.server.live import LiveQuestions
-from assay.server.pages.viewing import Page, Pages, View, go_to, vote_word
+from assay.server.pages import filters
+from assay.server.pages.memory import search_to_explain, steps_of
+from assay.server.pages.page import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import as_sent
 from assay.verbs import Caller
 from assay.verbs import research as research_verbs
 
-pages = Pages("ask")
+# --- `/` and `/answers/ID`: ask a question, and the answer with its scores ---
+#
+# A form begins a question and leads to `/ask/TICKET`, where the stages fill in by server-sent events. When it is
+# answered, the page takes over what `/ask/TICKET/answer` gives, and the address becomes that of the kept answer.
+
+ask_pages = Pages("ask")
 RECENT = 6
 EVENTS = "/ask/{ticket}/events"
 
@@ -44,7 +53,7 @@ def _live(view: View) -> LiveQuestions:
     return services_of(view.request).live
 
 
-@pages.get("/", acts.ANSWER_READ)
+@ask_pages.get("/", acts.ANSWER_READ)
 def front(view: View) -> Page:
     """The question, and what was asked last."""
     with view.engine.store.reading(view.scope) as work:
@@ -53,7 +62,7 @@ def front(view: View) -> Page:
     return Page(template="ask.html", context={"recent": recent, "memories": memories, "question": view.asked("q")})
 
 
-@pages.post("/ask", acts.ANSWER_ASK)
+@ask_pages.post("/ask", acts.ANSWER_ASK)
 def ask(view: View) -> Response:
     """Begin to answer."""
     question = view.filled("question").strip()
@@ -61,7 +70,7 @@ def ask(view: View) -> Response:
     return _answer_live(view, question, lambda caller: research_verbs.ASK.call(caller, request))
 
 
-@pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
+@ask_pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
 def retry(view: View) -> Response:
     """Search wider for an earlier question and answer it anew."""
     log_id = view.path["log_id"]
@@ -77,7 +86,7 @@ def _answer_live(view: View, question: str, answer: Callable[[Caller], ResearchA
     return go_to(f"/ask/{live.ticket}")
 
 
-@pages.get("/ask/{ticket}", acts.ANSWER_READ)
+@ask_pages.get("/ask/{ticket}", acts.ANSWER_READ)
 def watch(view: View) -> Page | Response:
     """A question on its way; one that has arrived is shown at its own address."""
     live = _live(view).get(view.scope, view.path["ticket"])
@@ -86,7 +95,7 @@ def watch(view: View) -> Page | Response:
     return Page(template="ask_live.html", context={"live": live})
 
 
-@pages.get("/ask/{ticket}/answer", acts.ANSWER_READ)
+@ask_pages.get("/ask/{ticket}/answer", acts.ANSWER_READ)
 def arrived(view: View) -> Page:
     """What the page takes over when a question is answered."""
     live = _live(view).get(view.scope, view.path["ticket"])
@@ -97,13 +106,13 @@ def arrived(view: View) -> Page:
     return Page(template="answer_part.html", context=_shown(view, live.log_id))
 
 
-@pages.get("/answers/{log_id}", acts.ANSWER_READ)
+@ask_pages.get("/answers/{log_id}", acts.ANSWER_READ)
 def answered(view: View) -> Page:
     """A kept answer."""
     return Page(template="answer.html", context=_shown(view, view.path["log_id"]))
 
 
-@pages.post("/answers/{log_id}/rating", acts.ANSWER_RATE)
+@ask_pages.post("/answers/{log_id}/rating", acts.ANSWER_RATE)
 def rated(view: View) -> Response:
     """Say that an answer was useful, or that it was not."""
     log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
@@ -172,3 +181,54 @@ async def _events(request: Request, ticket: str) -> Response:
     given = request.headers.get("last-event-id", "")
     after = int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
     return services.streams.respond(live.feed, last, after=after, numbered=True)
+
+
+# --- `/evaluation/queries`: every answered question, and one of them step by step ---
+
+explorer_pages = Pages("queries")
+LISTED = 50
+_MOST_ID = 2**62
+
+
+@explorer_pages.get("/evaluation/queries", acts.ANSWER_READ)
+def listed(view: View) -> Page:
+    """The newest first."""
+    chosen = filters.time_range(view.query, view.clock.now(), default="all")
+    wanted = filters.research_filter(view.query, chosen)
+    after = filters.whole(view.query, "after", most=_MOST_ID)
+    with view.engine.store.reading(view.scope) as work:
+        page = work.research.page(wanted, after=after, limit=LISTED)
+        ever = bool(page.sessions) or bool(work.research.page(limit=1).sessions)
+    return Page(
+        template="queries.html",
+        context={
+            "sessions": page.sessions,
+            "next": None if page.after is None else view.with_query(after=page.after),
+            "first": view.with_query(after=None) if after is not None else None,
+            "chosen": chosen,
+            "ranges": filters.RANGES,
+            "dimensions": [one.value for one in Dimension],
+            "given": {name: view.asked(name) for name in _FILTERS},
+            "filtered": any(view.asked(name) for name in (*_FILTERS, "range", "from", "to")),
+            "ever": ever,
+        },
+    )
+
+
+_FILTERS = ("text", "least", "most", "passed", "failure", "dimension", "escalated", "iterations", "severe", "prompt")
+
+
+@explorer_pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)
+def explained(view: View) -> Page:
+    """One search, explained: what every step did, and where each score comes from."""
+    words = view.asked("q")
+    found = search_to_explain(view, words) if words else None
+    steps = None if found is None else charts.steps(steps_of(found))
+    return Page(template="explain.html", context={"words": words, "found": found, "steps": steps})
+
+
+@explorer_pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)
+def one_question(view: View) -> Page:
+    """One question: plan attempts, passages, answer, and every score with who gave it."""
+    found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
+    return Page(template="query.html", context={"session": found.session, **told_of(found)})

@@ -1,0 +1,150 @@
+"""Pages for administrators: audit log, sign-ins, and settings.
+
+- `/evaluation/audit`: the audit log, and whether it is intact.
+- `/evaluation/sign-ins`: signed-in browsers, and ending their sessions.
+- `/evaluation/settings`: how answers are evaluated, and where each setting comes from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from assay.access import acts, auditing
+from assay.access.auditing import AuditFilter
+from assay.hashing import canonical_json
+from assay.records.access import Access
+from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
+from assay.server.pages import filters
+from assay.server.pages.page import Page, Pages, View, go_to
+from assay.server.services import grant_of
+from assay.settings import KNOWN, fit_to_show
+from assay.wiring.research import evaluated_how, research_options
+
+# --- `/evaluation/audit`: the audit log, and whether it is intact ---
+
+audit_pages = Pages("audit")
+LISTED = 50
+FAR = 2**63 - 1
+
+
+@audit_pages.get("/evaluation/audit", acts.AUDIT_READ)
+def log(view: View) -> Page:
+    """The entries that fit, newest first; an operator may see those of every tenant."""
+    chosen = filters.time_range(view.query, view.clock.now(), default="all")
+    wanted = AuditFilter(
+        action=view.asked("action") or None,
+        actor=view.asked("actor") or None,
+        target=view.asked("target") or None,
+        since=chosen.since,
+        until=chosen.until,
+    )
+    operates = grant_of(view.request).access.includes(Access.OPERATOR)
+    everyone = operates and bool(filters.yes(view.query, "all_tenants"))
+    before = filters.whole(view.query, "before", most=FAR) or 0
+    store = view.engine.store
+    rows = auditing.list_entries(store, view.scope, wanted, before=before, limit=LISTED, all_tenants=everyone)
+    return Page(
+        template="audit.html",
+        context={
+            "entries": [(entry, _said(entry.detail)) for entry in rows.entries],
+            "chains": auditing.check_chains(store, view.scope, all_tenants=everyone).chains,
+            "wanted": {name: view.asked(name) for name in ("action", "actor", "target")},
+            "range": chosen,
+            "ranges": filters.RANGES,
+            "operates": operates,
+            "everyone": everyone,
+            "filtered": wanted != AuditFilter(),
+            "next": None if rows.next_before is None else view.with_query(before=rows.next_before),
+            "first": view.with_query(before="") if before else None,
+        },
+    )
+
+
+def _said(detail: object) -> str:
+    return canonical_json(detail) if detail else ""
+
+
+# --- `/evaluation/sign-ins`: signed-in browsers, and ending their sessions ---
+
+sign_in_pages = Pages("sign-ins")
+ADDRESS = "/evaluation/sign-ins"
+
+
+@sign_in_pages.get(ADDRESS, acts.TOKEN_READ)
+def listed(view: View) -> Page:
+    """Every sign-in, newest first; those that are over stay for a month."""
+    found = view.services.sign_ins.all(view.scope)
+    return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.asked("said")})
+
+
+@sign_in_pages.post(ADDRESS + "/{session_id}/end", acts.TOKEN_CHANGE)
+def end(view: View) -> Response:
+    """Let a sign-in open nothing from now on."""
+    view.services.sign_ins.end(view.scope, view.path["session_id"])
+    return go_to(f"{ADDRESS}?said=ended")
+
+
+# --- `/evaluation/settings`: how answers are evaluated, and where each setting comes from ---
+#
+# Settings are read when the server starts. They stay in the file and the environment: this page says what is in force
+# and which lines would change it. How answers are evaluated concerns every tenant; paths, addresses and the other
+# settings of the server are shown to an operator alone.
+
+settings_pages = Pages("settings")
+
+
+@settings_pages.get("/evaluation/settings", acts.SETTINGS_READ)
+def shown(view: View) -> Page:
+    """What is in force."""
+    options = research_options(view.settings)
+    checkpoints = [
+        {
+            "name": one.value,
+            "options": options.checkpoints[one],
+            "threshold": options.panel.thresholds[one],
+            "again": _again(one, options),
+            "dimensions": [
+                {
+                    "name": dimension.value,
+                    "weight": options.panel.weights[dimension.value],
+                    "bar": options.panel.bars.get(dimension.value),
+                    "owner": OWNERS[dimension].value,
+                }
+                for dimension in DIMENSIONS[one]
+            ],
+        }
+        for one in Checkpoint
+    ]
+    return Page(
+        template="settings.html",
+        context={
+            "checkpoints": checkpoints,
+            "options": options,
+            "how": evaluated_how(view.settings),
+            "models": bool(view.settings.model_url),
+            "known": _known(view),
+        },
+    )
+
+
+def _again(checkpoint: Checkpoint, options: Any) -> str:
+    """What a checkpoint that does not pass leads to."""
+    if checkpoint is Checkpoint.PLAN:
+        return f"a new plan, up to {options.max_attempts}" if options.iterate else "nothing"
+    if checkpoint is Checkpoint.ANSWER:
+        return "a new answer, once" if options.regenerate else "nothing"
+    return "a warning to the user"
+
+
+def _known(view: View) -> list[tuple[Any, str]] | None:
+    """Every setting with its value; None for a caller who is not an operator."""
+    if not view.grant.allows(acts.SETTINGS_READ_ALL.policy):
+        return None
+    return [(known, _value(view.settings, known)) for known in KNOWN]
+
+
+def _value(settings: Any, one: Any) -> str:
+    """As it may be shown: a store's address without its password."""
+    return fit_to_show(getattr(settings, one.name))

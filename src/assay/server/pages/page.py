@@ -1,0 +1,404 @@
+"""How a page is declared, rendered and answered, and the page of an error.
+
+- The last few values that took long to compute.
+- From a template and values to a page.
+- The page of an error.
+- Declaring pages.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment
+from starlette.datastructures import UploadFile
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope as HttpScope
+
+from assay.access import Act, Grant
+from assay.clock import Clock
+from assay.errors import AssayError, BadValue
+from assay.gateway.hosts import SAFE, authority
+from assay.memory.engine import Engine
+from assay.presentation import templates
+from assay.presentation.templates import STYLE, read_shared
+from assay.records import Scope
+from assay.records.learning import Validated
+from assay.server.errors import Refused, status_of
+from assay.server.pages.assets import address_of
+from assay.server.routing import act_of, with_act
+from assay.server.security.csrf import token_of
+from assay.server.security.guard import LOGIN
+from assay.server.security.login import inside
+from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
+from assay.settings import Settings
+from assay.verbs import Caller, Surface, Verb
+
+if TYPE_CHECKING:
+    from assay.evaluation.shelf import Shelf
+
+
+# --- The last few values that took long to compute ---
+
+KEPT = 16
+"""Values that one page keeps."""
+
+T = TypeVar("T")
+
+
+class LastFew(Generic[T]):
+    """Values by what they were made from. One is made at a time: whoever wants the same waits and finds it."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._kept: dict[Hashable, T] = {}
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def find(self, key: Hashable) -> T | None:
+        """The value, if it is still there."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def of(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value, made if need be."""
+        with self._making:
+            known = self.find(key)
+            if known is not None:
+                return known
+            made = make()
+            with self._lock:
+                self._kept[key] = made
+                while len(self._kept) > self._most:
+                    del self._kept[next(iter(self._kept))]
+            return made
+
+
+# --- From a template and values to a page ---
+#
+# `render` makes a response; the environment is that of `assay.presentation`. Navigation shows the pages in `MENU` that
+# the application has; `asset` gives the address of a file with its version in it, so that browsers may keep it for
+# ever.
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Entry(NamedTuple):
+    """One line of the navigation."""
+
+    name: str
+    """What templates call it."""
+    address: str
+    title: str
+    group: str = ""
+
+
+MENU: tuple[Entry, ...] = (
+    Entry("ask", "/", "Ask"),
+    Entry("memory", "/memory", "Memory"),
+    Entry("overview", "/evaluation", "Overview", "Answers"),
+    Entry("queries", "/evaluation/queries", "Questions", "Answers"),
+    Entry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
+    Entry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
+    Entry("runs", "/evaluation/runs", "Runs", "Retrieval"),
+    Entry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
+    Entry("label", "/evaluation/label", "Label", "Retrieval"),
+    Entry("audit", "/evaluation/audit", "Audit log", "Setup"),
+    Entry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
+    Entry("settings", "/evaluation/settings", "Settings", "Setup"),
+)
+"""Every page of the navigation, in order."""
+
+
+@cache
+def environment() -> Environment:
+    """The templates of the pages."""
+    return templates.environment(_TEMPLATES, asset=address_of)
+
+
+def render(
+    request: Request, template: str, context: Mapping[str, Any] | None = None, *, here: str = "", status: int = 200
+) -> HTMLResponse:
+    """A page. `here` names the entry of the navigation that is lit."""
+    frame = {
+        "request": request,
+        "here": here,
+        "menu": served(request),
+        "csrf_token": token_of(request),
+        "signed_in": request.scope.get(SIGNED_IN, False),
+        "now": request.app.state.services.clock.now(),
+        "place": request.app.state.services.settings.tenant,
+    }
+    text = environment().get_template(template).render(**frame, **(context or {}))
+    return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+def served(request: Request) -> list[Entry]:
+    """The entries whose page the application has and the caller may see."""
+    grant: Grant | None = request.scope.get(GRANT)
+    paths = {route.path for route in request.app.routes if isinstance(route, Route) and _is_for(grant, route)}
+    return [entry for entry in MENU if entry.address in paths]
+
+
+def _is_for(grant: Grant | None, route: Route) -> bool:
+    act = act_of(route.endpoint)
+    return "GET" in (route.methods or ()) and (grant is None or (act is not None and grant.allows(act.policy)))
+
+
+# --- The page of an error ---
+#
+# With the frame of every page where its files will load: for somebody the server knows, who does not ask too often.
+# All others get one without it, that needs no second request and says nothing of what is inside.
+
+TITLES = {
+    400: "That cannot be read",
+    401: "Not signed in",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not in this way",
+    409: "Not now",
+    413: "Too large",
+    415: "That cannot be read",
+    421: "Another server",
+    422: "That cannot be read",
+    429: "Too fast",
+    500: "That did not work",
+    501: "Not installed",
+    503: "Not now",
+}
+STALE = "stale_form"
+TOO_FAST = 429
+
+
+def shown(app: FastAPI, scope: HttpScope, problem: AssayError | Refused) -> Response:
+    """The page of an error that no page told of itself."""
+    request = Request({**scope, "app": app})
+    status = status_of(problem)
+    context = said_of(problem, *_way_back(request, problem, status))
+    if scope.get(GRANT) is not None and status != TOO_FAST:
+        return render(request, "error.html", context, status=status)
+    text = environment().get_template("error_alone.html").render(**context, style=read_shared(STYLE))
+    return HTMLResponse(text, status_code=status)
+
+
+def said_of(problem: AssayError | Refused, back: str, back_says: str) -> dict[str, Any]:
+    """What the template of errors shows."""
+    status = status_of(problem)
+    message = problem.message[:1].upper() + problem.message[1:]
+    return {
+        "title": "The form is too old" if problem.code == STALE else TITLES.get(status, "That did not work"),
+        "message": message if message.endswith(".") else f"{message}.",
+        "remedy": problem.remedy,
+        "back": back,
+        "back_says": back_says,
+    }
+
+
+def _way_back(request: Request, problem: AssayError | Refused, status: int) -> tuple[str, str]:
+    """Where to go on: the page again if only its time was wrong, else where the browser came from, else the start."""
+    came_from = _came_from(request)
+    if status == 401:
+        return f"{LOGIN}?next={quote(came_from or '/')}", "Sign in"
+    if problem.code == STALE and came_from:
+        return came_from, "Load the page again"
+    if status in (TOO_FAST, 503) and request.method in SAFE:
+        return inside(_here(request)), "Try again"
+    if came_from and came_from != _here(request):
+        return came_from, "Back"
+    return "/", "To the first page"
+
+
+def _here(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _came_from(request: Request) -> str:
+    """The page of this server that led here; empty when it was another's, or is not said."""
+    said, host = request.headers.get("referer", ""), request.headers.get("host", "")
+    if not said or authority(said) != authority(f"//{host}"):
+        return ""
+    parts = urlsplit(said)
+    return inside(parts.path + (f"?{parts.query}" if parts.query else ""))
+
+
+# --- Declaring pages ---
+#
+# The function runs off the event loop, and so does its template. What is wrong in an address or a form is told on a
+# page with the same frame as every other, never as a traceback and never as JSON.
+
+SEE_OTHER = 303
+_log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One look at a page: who looks, at what, and what the address or form says."""
+
+    request: Request
+    services: Services
+    scope: Scope
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> Engine:
+        """The memory."""
+        return self.services.engine
+
+    @property
+    def settings(self) -> Settings:
+        """What the server was started with."""
+        return self.services.settings
+
+    @property
+    def grant(self) -> Grant:
+        """What the caller may do."""
+        return grant_of(self.request)
+
+    @property
+    def clock(self) -> Clock:
+        """What time it is."""
+        return self.services.clock
+
+    @property
+    def shelf(self) -> Shelf:
+        """The runs, datasets and labels that whoever looks may see."""
+        return self.services.shelf(self.scope)
+
+    @property
+    def caller(self) -> Caller:
+        """Whoever looks, as verbs know them."""
+        return Caller(
+            opened=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
+        )
+
+    def call(self, verb: Verb[Any, R], **given: Any) -> R:
+        """Call a verb for whoever looks: pages show the results that every surface gives."""
+        return verb.call(self.caller, verb.make(given))
+
+    def asked(self, name: str) -> str:
+        """A value of the address; empty: not given."""
+        return self.query.get(name, "").strip()
+
+    def filled(self, name: str) -> str:
+        """A value of the form that must be there."""
+        value = self.form.get(name, "")
+        if not value.strip():
+            raise BadValue(f"{name} is empty", remedy="Go back and fill it in.")
+        return value
+
+    def with_query(self, **changed: Any) -> str:
+        """This page's address with some values changed; None takes one out."""
+        merged = {**self.query, **{name: value for name, value in changed.items() if value is not None}}
+        kept = {name: value for name, value in merged.items() if changed.get(name, "") is not None and value != ""}
+        return self.request.url.path + (f"?{urlencode(kept)}" if kept else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """What a page shows."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+Viewer = Callable[[View], Page | Response]
+
+
+class Pages:
+    """The addresses of one entry of the navigation."""
+
+    def __init__(self, here: str) -> None:
+        self.here = here
+        self._routes: list[tuple[str, str, Act, Viewer]] = []
+
+    def get(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
+        """An address that shows something."""
+        return self._on("GET", path, act)
+
+    def post(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
+        """An address that a form is sent to."""
+        return self._on("POST", path, act)
+
+    def _on(self, method: str, path: str, act: Act) -> Callable[[Viewer], Viewer]:
+        def register(viewer: Viewer) -> Viewer:
+            self._routes.append((method, path, act, viewer))
+            return viewer
+
+        return register
+
+    def add_to(self, app: FastAPI) -> None:
+        """Let the application answer them."""
+        for method, path, act, viewer in self._routes:
+            endpoint = with_act(act)(_answering(viewer, self.here))
+            app.add_api_route(path, endpoint, methods=[method], include_in_schema=False, response_model=None)
+
+
+def _answering(viewer: Viewer, here: str) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        form = {} if request.method == "GET" else await _form(request)
+        return await services_of(request).run(functools.partial(_answer, viewer, here, request, form), Lane.PAGES)
+
+    answer.__name__ = f"page_{viewer.__module__.rpartition('.')[2]}_{viewer.__name__}"
+    return answer
+
+
+async def _form(request: Request) -> dict[str, str]:
+    filled = await request.form()
+    return {name: value for name, value in filled.items() if not isinstance(value, UploadFile)}
+
+
+def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]) -> Response:
+    try:
+        shown = viewer(
+            View(
+                request=request,
+                services=services_of(request),
+                scope=scope_of(request),
+                path=request.path_params,
+                query=dict(request.query_params),
+                form=form,
+            )
+        )
+        return (
+            shown
+            if isinstance(shown, Response)
+            else render(request, shown.template, shown.context, here=here, status=shown.status)
+        )
+    except AssayError as problem:
+        return _told(request, here, problem)
+
+
+def _told(request: Request, here: str, problem: AssayError) -> Response:
+    status, path = status_of(problem), request.url.path
+    if status >= 500:
+        _log.warning("page %s (%s): %s", path, request.scope.get(REQUEST_ID, ""), problem.message)
+    way = (path, "Without filters") if request.query_params else (path.rpartition("/")[0] or "/", "Back")
+    return render(request, "error.html", said_of(problem, *way), here=here, status=status)
+
+
+def vote_word(votes: Iterable[Validated], *, useful: bool) -> str:
+    """Return what a page says of a person's vote: `useful` or `useless`, or `uncounted` where it changed nothing."""
+    if not any(vote.counted for vote in votes):
+        return "uncounted"
+    return "useful" if useful else "useless"
+
+
+def go_to(address: str) -> Response:
+    """After a form: the browser asks for this page, and reloading it sends nothing twice."""
+    return RedirectResponse(address, status_code=SEE_OTHER)
