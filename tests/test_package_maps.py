@@ -27,6 +27,7 @@ MAPPED = (
     "online",
     "presentation",
     "research",
+    "server",
     "server/pages",
     "statistics",
     "systems",

@@ -69,11 +69,10 @@ MAY_LISTEN = {
     "gateway/serving.py": {"socket"},
     "mcp/http.py": {"socket"},
     "server/serving.py": {"socket"},
-    "server/workers.py": {"socket"},
     "testing/fault_server.py": {"socket"},
 }
 """These take connections and open none."""
-MAY_ASK_SIBLINGS = {"server/peers.py": {"socket"}}
+MAY_ASK_SIBLINGS = {"server/streaming.py": {"socket"}}
 """Serving processes that ask each other over Unix sockets, which never leave this machine; a test below holds it."""
 MAY_REACH_THE_STORE = {"storage/checkpoints/postgres.py": {"psycopg"}}
 """The store's own address is a configured one."""

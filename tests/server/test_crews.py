@@ -10,7 +10,7 @@ import pytest
 from tests.server.serving import BOUND_S
 
 from assay.errors import ServerBusy
-from assay.server.crews import Crew
+from assay.server.services import Crew
 
 
 def raised(problem: BaseException) -> None:

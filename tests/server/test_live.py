@@ -14,7 +14,7 @@ from assay.errors import InputError, RecordNotFound, ServerBusy
 from assay.records import IdFactory
 from assay.records.research_log import TracedAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
-from assay.server.live import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions
+from assay.server.streaming import AT_ONCE, REMEMBERED, LiveQuestion, LiveQuestions
 from assay.testing import FixedClock
 
 BOUND_S = 30.0

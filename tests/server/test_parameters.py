@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from tests.server.serving import reaching, services_at
 
 from assay.server.application import application
-from assay.server.parameters import parameters_of
+from assay.server.routing import parameters_of
 from assay.server.services import Services
 
 

@@ -16,9 +16,8 @@ from tests.server.serving import BOUND_S, FOREIGN, OWN, served, services_at
 from assay.errors import InputError, RecordNotFound
 from assay.records.research_log import ResearchAnswer
 from assay.research.events import EventKind, Listen, StageEvent, StageName
-from assay.server.live import LOST, LiveQuestion
-from assay.server.peers import Peers
 from assay.server.services import Services
+from assay.server.streaming import LOST, LiveQuestion, Peers
 from assay.testing import FixedClock
 
 

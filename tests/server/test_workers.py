@@ -9,7 +9,7 @@ import threading
 import pytest
 from tests.server.serving import BOUND_S
 
-from assay.server.workers import cores_for, keep_to
+from assay.server.serving import cores_for, keep_to
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot keep to a core")
 

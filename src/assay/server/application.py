@@ -1,13 +1,14 @@
-"""The application put together: routes, pages, errors, and the guard in front of all of them.
+"""The application: routes, pages, errors, and the guard in front of them; its start and end.
 
-`build` gives what a server serves. Nothing is reachable that the guard has not let through: it wraps the whole
-application, and whatever is added later without a policy is refused.
+- Start and end of the server.
+- Building the application.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from contextlib import AbstractAsyncContextManager
+import logging
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -18,19 +19,56 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.access import Access, Grant, acts
+from assay.errors import AssayError
 from assay.gateway.front import Front
 from assay.server import errors
 from assay.server.idempotency import Repeats
-from assay.server.lifespan import lifespan
-from assay.server.parameters import refuse_unknown_parameters
 from assay.server.routers import RESOURCES
-from assay.server.routing import SECURITY_SCHEMES, with_act
+from assay.server.routing import SECURITY_SCHEMES, refuse_unknown_parameters, with_act
 from assay.server.security.callers import Callers
 from assay.server.security.csrf import Csrf
 from assay.server.security.guard import LOGIN, Gates, Guard
 from assay.server.security.login import add_login
 from assay.server.security.policies import Table
 from assay.server.services import Services
+
+# --- Start and end of the server ---
+
+FINISH_S = 20.0
+"""How long work whose caller has gone may go on after the server was told to stop."""
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Around the time in which the application serves."""
+    services: Services = app.state.services
+    async with AsyncExitStack() as held:
+        if services.live.peers is not None:
+            await held.enter_async_context(services.live.peers.answering(partial(services.live.tell, services.streams)))
+        for enter in services.alongside:
+            await held.enter_async_context(enter())
+        yield
+    left = await services.finish(FINISH_S)
+    services.interrupted += [("", "streamed work")] * left
+    if services.interrupted:
+        await services.run(partial(record_interrupted, services))
+
+
+def record_interrupted(services: Services) -> None:
+    """Write each request that was cut off to the audit log of the server's own tenant."""
+    try:
+        with services.engine.store.writing(services.own_scope) as work:
+            for request_id, what in services.interrupted:
+                work.audit.append("server.interrupted", request_id, {"request": what})
+    except AssayError:
+        _log.exception("%d interrupted requests could not be written down", len(services.interrupted))
+
+
+# --- Building the application ---
+#
+# `build` gives what a server serves. Nothing is reachable that the guard has not let through: it wraps the whole
+# application, and whatever is added later without a policy is refused.
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
 """The addresses that need no token, all of them."""

@@ -1,35 +1,92 @@
-"""How a route is declared: method, path, act, and a function; a plain one runs off the event loop.
+"""How a route is declared: method, path, act, and a function.
 
-A `Resource` collects the routes of one subject. There is no way to add one without an act, and the guard refuses
-what has none. The function takes `asked` (who calls, and the services) and whatever FastAPI reads from path, query and
-body; it returns a pydantic value, which is written in the same thread. One that takes nothing but a body is called
-without FastAPI when the body is sound (`Straight`): half the time that the event loop has for a request.
+- Query parameters.
+- Fields that requests share.
+- Routes.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
 from assay.access import Act, Grant, Policy
 from assay.access.policies import PUBLIC
+from assay.errors import BadValue
 from assay.memory.engine import Engine
 from assay.records import Scope
-from assay.server.errors import documented
-from assay.server.parameters import refuse_unknown_parameters
+from assay.server.errors import API, SHOWN, documented
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 from assay.verbs import Caller, Surface
+from assay.verbs.fields import NAME, Id, Moment, SessionId, Share, YesNo
 from assay.verbs.verb import ShownOnce
 
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
+
+__all__ = [
+    "Id",
+    "IdInPath",
+    "Moment",
+    "SessionId",
+    "Share",
+    "YesNo",
+]
+
+
+# --- Query parameters ---
+#
+# A mistyped filter that is passed over answers with everything, which looks like a filter that matched everything.
+# Addresses outside `/api/` are exempt: probes and browsers add parameters of their own.
+
+MOST_NAMED = 5
+"""Unknown names that one error repeats."""
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Raise `BadValue` when the query string of an API request names a parameter the route does not have."""
+    if not request.scope["query_string"] or not request.scope["path"].startswith(API):
+        return
+    known = parameters_of(request.scope["route"])
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if not unknown:
+        return
+    named = ", ".join(ascii(name[:SHOWN]) for name in unknown[:MOST_NAMED])
+    takes = f"This address takes {', '.join(known)}." if known else "This address takes no query parameters."
+    raise BadValue(f"there is no query parameter {named}", remedy=takes)
+
+
+def parameters_of(route: APIRoute) -> tuple[str, ...]:
+    """Return the names of a route's query parameters, those of its dependencies too."""
+    return tuple(dict.fromkeys(_names(route.dependant)))
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _names(inner)
+
+
+# --- Fields that requests share ---
+
+IdInPath = Annotated[str, Path(min_length=1, max_length=128, pattern=NAME)]
+
+
+# --- Routes ---
+#
+# A `Resource` collects the routes of one subject. There is no way to add one without an act, and the guard refuses
+# what has none. The function takes `asked` (who calls, and the services) and whatever FastAPI reads from path, query
+# and body; it returns a pydantic value, which is written in the same thread. One that takes nothing but a body is
+# called without FastAPI when the body is sound (`Straight`): half the time that the event loop has for a request.
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
 """What any route may answer."""

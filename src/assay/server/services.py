@@ -1,28 +1,32 @@
-"""What every route and page works with: the engine and what hangs on it, and the one way off the event loop.
+"""What every route and page works with: the engine, worker threads, and the server's own metrics.
 
-Pages find it at `request.app.state.services`; the caller's grant is `request.scope[GRANT]`. A call waits for a free
-thread; when too many wait already it is refused at once.
+- Worker threads of one lane.
+- Metrics of the server in Prometheus format.
+- Services of a request.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import Context, copy_context
 from enum import StrEnum
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from assay import wiring
 from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
+from assay.cpu_budget import CpuBudget, limited
+from assay.errors import ServerBusy
 from assay.gateway.rates import Failures
 from assay.records import Scope
-from assay.server.crews import Crew
-from assay.server.live import LiveQuestions
-from assay.server.metrics import ServerMetrics
-from assay.server.peers import Peers
-from assay.server.streaming import EventStreams
+from assay.server.streaming import EventStreams, LiveQuestions, Peers
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,6 +34,150 @@ if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
     from assay.memory.engine import Engine
     from assay.settings import Settings
+
+
+# --- Worker threads of one lane ---
+#
+# So a call crosses from the event loop to a thread once, and its answer back once; the loop has no part in whose turn
+# it is. Threads are there when there is something to do: another begins when all are busy, one ends when nothing came
+# for a while, and none keeps the process from ending.
+
+IDLE_S = 10.0
+"""A thread ends when nothing came for so long."""
+
+CallResult = TypeVar("CallResult")
+
+
+class _Call(NamedTuple):
+    """What is to be done, and whoever waits for it."""
+
+    work: Callable[[], Any]
+    answer: asyncio.Future[Any]
+    context: Context
+    cpu_s: float | None
+
+    def perform(self) -> None:
+        """Do it in this thread, unless nobody waits any more."""
+        if self.answer.cancelled():
+            return
+        try:
+            done = partial(_answer, self.answer, self.context.run(self._limited))
+        except BaseException as problem:  # noqa: BLE001 - whoever waits for it is told
+            done = partial(_fail, self.answer, problem)
+        # A loop that has ended takes no answers.
+        with suppress(RuntimeError):
+            self.answer.get_loop().call_soon_threadsafe(done)
+
+    def _limited(self) -> Any:
+        if self.cpu_s is None:
+            return self.work()
+        with limited(CpuBudget(self.cpu_s)):
+            return self.work()
+
+
+class Crew:
+    """So many threads at most, and so many calls that may wait for them."""
+
+    def __init__(self, threads: int, waiting: int, *, idle_s: float = IDLE_S, cpu_s: float | None = None) -> None:
+        """`cpu_s`: seconds of processor time that each call may use."""
+        self._most = threads
+        self._waiting = waiting
+        self._idle_s = idle_s
+        self._cpu_s = cpu_s
+        self._calls: SimpleQueue[_Call] = SimpleQueue()
+        self._open = 0
+        """Calls that are waiting or being worked on."""
+        self._threads = 0
+        self._lock = threading.Lock()
+
+    @property
+    def threads(self) -> int:
+        """How many are there now."""
+        return self._threads
+
+    async def run(self, work: Callable[[], CallResult]) -> CallResult:
+        """Do something off the event loop."""
+        if self._open >= self._most + self._waiting:
+            raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
+        answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
+        self._open += 1
+        try:
+            self._calls.put(_Call(work, answer, copy_context(), self._cpu_s))
+            self._have_enough()
+            return await answer
+        finally:
+            self._open -= 1
+
+    def _have_enough(self) -> None:
+        with self._lock:
+            if self._threads < min(self._open, self._most):
+                self._threads += 1
+                threading.Thread(target=self._work, name="assay-lane", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                self._calls.get(timeout=self._idle_s).perform()
+            except Empty:
+                if self._leaves():
+                    return
+
+    def _leaves(self) -> bool:
+        """Whether a thread that waited in vain may end: not when a call came just now."""
+        with self._lock:
+            leaves = self._calls.empty()
+            self._threads -= leaves
+            return leaves
+
+
+def _answer(waiting: asyncio.Future[CallResult], result: CallResult) -> None:
+    if not waiting.done():
+        waiting.set_result(result)
+
+
+def _fail(waiting: asyncio.Future[Any], problem: BaseException) -> None:
+    if not waiting.done():
+        # No future takes a StopIteration.
+        waiting.set_exception(RuntimeError(repr(problem)) if isinstance(problem, StopIteration) else problem)
+
+
+# --- Metrics of the server in Prometheus format ---
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class ServerMetrics:
+    """One server's numbers. Labels are declared paths and codes of errors, so their number is bounded."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.requests = Counter(
+            "assay_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
+        )
+        self.seconds = Histogram(
+            "assay_request_seconds", "How long an answer took.", ("route",), buckets=SECONDS, registry=self.registry
+        )
+        self.refused = Counter("assay_refused", "Requests the guard refused.", ("code",), registry=self.registry)
+        self.under_way = Gauge("assay_requests_under_way", "Requests being answered.", registry=self.registry)
+        self.log_dropped = Gauge("assay_query_log_dropped", "Searches the log had no room for.", registry=self.registry)
+
+        self.shadow = Gauge(
+            "assay_shadow_searches",
+            "Searches of this process by what became of their shadow: seen, sampled, dropped, compared, failed.",
+            ("what",),
+            registry=self.registry,
+        )
+
+    def told(self) -> bytes:
+        """Everything, as Prometheus reads it."""
+        return generate_latest(self.registry)
+
+
+# --- Services of a request ---
+#
+# Pages find it at `request.app.state.services`; the caller's grant is `request.scope[GRANT]`. A call waits for a free
+# thread; when too many wait already it is refused at once.
 
 GRANT = "assay.grant"
 """Where the guard leaves the caller's grant in the request's scope."""

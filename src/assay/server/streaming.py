@@ -1,27 +1,40 @@
-"""The one event stream of the server: events of a piece of work as server-sent events.
+"""Event streams: events of a piece of work, live questions, and reading those of other processes.
 
-`EventFeed` is the bounded queue between the work and its readers. Work adds events from any thread and never waits;
-every reader is woken by the event itself, nothing polls. `EventStreams` turns a feed into a response and ends all
-streams of the server when it stops. `stream_work` runs work that reports its own steps.
-
-A reader that cannot keep up misses the oldest events and is told how many (`dropped`). A connection that takes nothing
-at all is closed by the gateway (`server.stalled_s`), and one whose client has gone ends at once.
+- Server-sent events.
+- Live questions of other serving processes.
+- Live questions of this process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import socket
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from assay.errors import AssayError, ServerBusy
+from assay.errors import AssayError, RecordNotFound, ServerBusy
+from assay.records import IdFactory, Scope
+from assay.records.research_log import ResearchAnswer
+from assay.research.events import Listen, StageEvent
+
+# --- Server-sent events ---
+#
+# `EventFeed` is the bounded queue between the work and its readers. Work adds events from any thread and never waits;
+# every reader is woken by the event itself, nothing polls. `EventStreams` turns a feed into a response and ends all
+# streams of the server when it stops. `stream_work` runs work that reports its own steps.
+#
+# A reader that cannot keep up misses the oldest events and is told how many (`dropped`). A connection that takes
+# nothing at all is closed by the gateway (`server.stalled_s`), and one whose client has gone ends at once.
 
 EVENTS_KEPT = 256
 """Events of one feed that are kept. A question has about a dozen for each attempt."""
@@ -239,3 +252,202 @@ async def _do(services: Background, work: Work, feed: EventFeed, request_id: str
 
 def _error(problem: AssayError, request_id: str) -> dict[str, Any]:
     return {"error": {**problem.as_json()["error"], "request_id": request_id}}
+
+
+# --- Live questions of other serving processes ---
+#
+# With `--workers N` a browser's connections end in any of N processes, and a question lives in the one that answers
+# it. Each process listens at a Unix socket, in a folder that only this user can open. A process that is asked about
+# another's question connects there and gets one JSON line for each thing that happens, when it happens: nothing polls,
+# and nothing passes through the store.
+
+Line = dict[str, Any]
+AnswerPeer = Callable[[str, str], AsyncIterator[Line]]
+"""What a process tells of a question, by tenant and ticket; nothing: it does not know it."""
+ANSWER_S = 5.0
+"""Seconds in which a process must say whether it knows a question."""
+
+
+class Peers:
+    """This process, by its number, among those that serve together."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder = folder
+        self.number = number
+
+    def _door(self, number: int) -> Path:
+        return self._folder / f"{number}.sock"
+
+    @asynccontextmanager
+    async def answering(self, tell: AnswerPeer) -> AsyncIterator[None]:
+        """Answer the other processes for as long as this lasts."""
+        door = self._door(self.number)
+        # A process that died left its socket behind; this one takes its place.
+        door.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(partial(_answer, tell), door)
+        try:
+            yield
+        finally:
+            server.close()
+            door.unlink(missing_ok=True)
+
+    def ask(self, number: int, tenant: str, ticket: str) -> Iterator[Line]:
+        """Yield what another process tells of a question, as it tells it; nothing where it cannot be reached."""
+        with suppress(OSError, ValueError), closing(socket.socket(socket.AF_UNIX)) as connection:
+            connection.settimeout(ANSWER_S)
+            connection.connect(str(self._door(number)))
+            connection.sendall(_written({"tenant": tenant, "ticket": ticket}))
+            with connection.makefile("rb") as lines:
+                for place, line in enumerate(lines):
+                    if place == 0:
+                        # Minutes may pass between two events; a process that ends closes the connection.
+                        connection.settimeout(None)
+                    yield json.loads(line)
+
+
+async def _answer(tell: AnswerPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    # A peer that has gone, or speaks otherwise, is not waited for.
+    with suppress(OSError, ValueError, TimeoutError):
+        asked = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S))
+        async for line in tell(asked["tenant"], asked["ticket"]):
+            writer.write(_written(line))
+            await writer.drain()
+    writer.close()
+
+
+def _written(line: Line) -> bytes:
+    return json.dumps(line, allow_nan=False, default=str).encode() + b"\n"
+
+
+# --- Live questions of this process ---
+#
+# A browser that lost the stream, or came late, is told from the event it has not seen; one that never came back costs
+# nothing. Only so many run at once, and only so many are remembered. The events of a question are an `EventFeed`
+# (`streaming`). A question that another serving process answers is followed there (`peers`) and copied as it goes on.
+
+AT_ONCE = 4
+"""Questions that are answered at the same time."""
+REMEMBERED = 200
+"""Questions whose events are kept, the newest."""
+LOST = "The process that answered this question ended before the answer was there. Ask again."
+_log = logging.getLogger(__name__)
+
+Answering = Callable[[Listen], ResearchAnswer]
+
+
+@dataclass(slots=True)
+class LiveQuestion:
+    """One question on its way."""
+
+    ticket: str
+    scope: Scope
+    question: str
+    feed: EventFeed = field(default_factory=EventFeed)
+    """What has happened so far."""
+    log_id: str = ""
+    """Under which it is kept; empty until it is answered."""
+    problem: str = ""
+    """Why it ended without an answer."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was answered, or given up."""
+        return self.feed.closed
+
+
+class LiveQuestions:
+    """The questions of one server; `peers`: the other processes that serve beside this one."""
+
+    def __init__(self, ids: IdFactory, peers: Peers | None = None) -> None:
+        self._ids = ids
+        self.peers = peers
+        self._known: dict[str, LiveQuestion] = {}
+        self._copies: dict[str, LiveQuestion] = {}
+        self._lock = threading.Lock()
+
+    def start(self, scope: Scope, question: str, answering: Answering) -> LiveQuestion:
+        """Begin to answer; returns at once."""
+        with self._lock:
+            if sum(not live.ended for live in self._known.values()) >= AT_ONCE:
+                raise ServerBusy(f"{AT_ONCE} questions are being answered", remedy="Ask again in a few seconds.")
+            # The number at its end says which process answers it.
+            place = "" if self.peers is None else f"-{self.peers.number}"
+            live = LiveQuestion(ticket=f"{self._ids.new('ask')}{place}", scope=scope, question=question)
+            _remember(self._known, live)
+        threading.Thread(target=self._answer, args=(live, answering), name="assay-ask", daemon=True).start()
+        return live
+
+    def get(self, scope: Scope, ticket: str) -> LiveQuestion:
+        """Return a question that the caller may see; one of another process may have to be asked for there."""
+        found = self._known.get(ticket) or self._copies.get(ticket) or self._copied(scope, ticket)
+        if found is None or found.scope.tenant != scope.tenant:
+            raise RecordNotFound(
+                "this question is not being answered any more",
+                remedy="The server was started again since, or it was long ago: it is in the list of questions.",
+            )
+        return found
+
+    async def tell(self, streams: EventStreams, tenant: str, ticket: str) -> AsyncIterator[Line]:
+        """Tell another process of a question: what it is, each event, and how it ended."""
+        live = self._known.get(ticket)
+        if live is None or live.scope.tenant != tenant:
+            return
+        yield {"question": live.question, "ended": live.ended}
+        async for event in live.feed.read(0, streams):
+            yield event._asdict()
+        if live.ended:
+            yield {"log_id": live.log_id, "problem": live.problem}
+
+    def _copied(self, scope: Scope, ticket: str) -> LiveQuestion | None:
+        """Return a copy of a question that another process answers, which goes on as the question does."""
+        number = ticket.rpartition("-")[2]
+        if self.peers is None or not (number.isascii() and number.isdigit()) or int(number) == self.peers.number:
+            return None
+        lines = self.peers.ask(int(number), scope.tenant, ticket)
+        first = next(lines, None)
+        if first is None:
+            return None
+        copy = LiveQuestion(ticket=ticket, scope=scope, question=first["question"])
+        with self._lock:
+            _remember(self._copies, copy)
+        if first["ended"]:
+            _copy(copy, lines)
+        else:
+            threading.Thread(target=_copy, args=(copy, lines), name="assay-copy", daemon=True).start()
+        return copy
+
+    @staticmethod
+    def _answer(live: LiveQuestion, answering: Answering) -> None:
+        def listen(event: StageEvent) -> None:
+            live.feed.add("stage", event.as_json())
+
+        try:
+            answer = answering(listen)
+            live.log_id = answer.log_id if answer.kept else ""
+            live.problem = "" if answer.kept else "The answer could not be kept; see the notices in the server's log."
+        except AssayError as problem:
+            live.problem = f"{problem.message}. {problem.remedy}"
+        except Exception:  # noqa: BLE001 - the page is told instead of left waiting
+            _log.exception("question %s failed", live.ticket)
+            live.problem = "Assay itself failed; the server's log says more."
+        finally:
+            live.feed.close()
+
+
+def _remember(questions: dict[str, LiveQuestion], live: LiveQuestion) -> None:
+    """Keep a question; of those that have ended, the oldest go."""
+    for old in [key for key, known in questions.items() if known.ended][: len(questions) + 1 - REMEMBERED]:
+        del questions[old]
+    questions[live.ticket] = live
+
+
+def _copy(copy: LiveQuestion, lines: Iterator[Line]) -> None:
+    """Let a copy go on as its question does, to the end."""
+    problem = LOST
+    for line in lines:
+        if "place" in line:
+            copy.feed.add(line["name"], line["data"], place=line["place"])
+        else:
+            copy.log_id, problem = line["log_id"], line["problem"]
+    copy.problem = problem
+    copy.feed.close()

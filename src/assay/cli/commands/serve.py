@@ -90,22 +90,22 @@ class _Where(NamedTuple):
 
 
 def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
-    from assay.server import serving, workers  # noqa: PLC0415 - the extra "serve"
+    from assay.server import serving  # noqa: PLC0415 - the extra "serve"
 
     # Behind a proxy everybody seems to be on this machine.
     open_here = is_loopback(where.host) and not where.require_token and not settings.server_trusted_proxies
     names = (where.host, *where.names)
     mount = mcp_mount(names) if where.mcp else None
-    how = workers.Serving(settings=settings, open_here=open_here, names=names, mount=mount)
+    how = serving.Serving(settings=settings, open_here=open_here, names=names, mount=mount)
     with ExitStack() as held:
         at = [held.enter_context(one) for one in serving.listen_together(where.host, where.port, where.workers)]
         access = "open to this machine" if open_here else "a token is needed"
         also = " and MCP at /mcp" if where.mcp else ""
         told = f"Serving at {serving.address_of(at[0])}{also} ({access}); end it with Ctrl-C."
         if where.workers == 1:
-            workers.serve_here(how, at[0], lambda: surface.note(told))
+            serving.serve_here(how, at[0], lambda: surface.note(told))
         else:
-            workers.serve_together(how, at, lambda: surface.note(told))
+            serving.serve_together(how, at, lambda: surface.note(told))
 
 
 def mcp_mount(names: tuple[str, ...]) -> Mount:

@@ -24,13 +24,12 @@ from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import answer as told
-from assay.server.live import LiveQuestions
 from assay.server.pages import filters
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, View, go_to, vote_word
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
-from assay.server.streaming import as_sent
+from assay.server.streaming import LiveQuestions, as_sent
 from assay.verbs import Caller
 from assay.verbs import research as research_verbs
 

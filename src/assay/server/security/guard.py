@@ -27,13 +27,12 @@ from assay.gateway.refusal import Refused
 from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
 from assay.server.idempotency import Listening, Named, Repeats
-from assay.server.metrics import ServerMetrics
 from assay.server.routing import Asking
 from assay.server.security import csrf, headers
 from assay.server.security.callers import Caller, Callers, is_secure, keep_own_cookies, shown_by
 from assay.server.security.csrf import CSRF, Csrf
 from assay.server.security.policies import PUBLIC, Found, Table
-from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Services
+from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
 
 LOGIN = "/login"
 QUICKLY_READ = 65_536
