@@ -435,12 +435,12 @@ MCP_SAVE = Walk(
         Step("assay.mcp.server", "_Answers.call_tool", "Finds the tool by its name; the protocol is the library's."),
         Step("assay.access.policies", "Grant.allows", "Says whether the caller may use it, by the act of the verb."),
         Step(
-            "assay.mcp.host",
+            "assay.mcp.server",
             "Host.perform",
             "In a worker thread, with a limit on processor time: reads the arguments and calls the tool.",
             called_by="_Answers.call_tool",
         ),
-        Step("assay.mcp.tool", "Tool.read", "Checks the arguments: the request without what no agent gives."),
+        Step("assay.mcp.tools", "Tool.read", "Checks the arguments: the request without what no agent gives."),
         Step(
             "assay.mcp.tools",
             "_call.call",

@@ -25,8 +25,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.access import Access, Grant
-from assay.mcp.tool import Calling
-from assay.mcp.tools import BY_NAME
+from assay.mcp.tools import BY_NAME, Calling
 from assay.records import Channel, Draft, EdgeKind, Mode, SaveOutcome, Scope, Tier
 from assay.records.research_log import ResearchSession
 from assay.server.application import application

@@ -24,6 +24,7 @@ MAPPED = (
     "metrics",
     "memory/saving",
     "memory/searching",
+    "mcp",
     "online",
     "presentation",
     "research",

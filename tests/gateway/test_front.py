@@ -18,8 +18,7 @@ from tests.server.serving import HERE, bearer, reaching, served, services_at
 from assay.cli.commands.serve import mcp_mount
 from assay.gateway.bodies import LONGEST_BODY
 from assay.mcp import http
-from assay.mcp.host import Host
-from assay.mcp.server import build_server
+from assay.mcp.server import Host, build_server
 from assay.records.access import Access
 from assay.server.services import Services
 from assay.testing import FixedClock

@@ -15,10 +15,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from assay import wiring
+from assay.access import Access, Authoriser, Everybody, Grant
 from assay.mcp import http
-from assay.mcp.host import Host
-from assay.mcp.policies import Access, Authoriser, Everybody, Grant
-from assay.mcp.server import build_server
+from assay.mcp.server import Host, build_server
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.settings import Settings, load_settings

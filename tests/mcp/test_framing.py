@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.mcp.framing import TAG, framed, neutral
+from assay.mcp.tools import TAG, framed, neutral
 
 PIECES = st.sampled_from(
     [

@@ -14,11 +14,10 @@ import pytest
 from pydantic import BaseModel
 from tests.mcp.serving import ADMIN, BOUND_S, host_at, settings_at
 
+from assay.access import Access
 from assay.errors import ServerBusy
-from assay.mcp.host import THREADS, WAITING, Host
-from assay.mcp.policies import Access
-from assay.mcp.tool import Calling
-from assay.mcp.tools import BY_NAME
+from assay.mcp.server import THREADS, WAITING, Host
+from assay.mcp.tools import BY_NAME, Calling
 
 
 class Done(BaseModel):

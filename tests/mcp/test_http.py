@@ -12,9 +12,9 @@ import pytest
 from tests.mcp.journey import journey
 from tests.mcp.serving import ADMIN, LESSON, OPERATOR, SCOPE, connected, refused, serving_http, told
 
+from assay.access import Access, Everybody, Grant, OneToken
 from assay.errors import SettingError
 from assay.mcp import http
-from assay.mcp.policies import Access, Everybody, Grant, OneToken
 from assay.mcp.server import GRANT
 from assay.mcp.sessions import Sessions
 from assay.records import Scope

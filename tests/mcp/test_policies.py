@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.mcp.serving import ADMIN, SCOPE
 
-from assay.access import policies
-from assay.mcp import prompts
-from assay.mcp.policies import Access, Everybody, Grant, OneToken, Policy
-from assay.mcp.tool import Tool
-from assay.mcp.tools import TOOLS
+from assay.access import Access, Everybody, Grant, OneToken, Policy, policies
+from assay.mcp import server
+from assay.mcp.tools import TOOLS, Tool
 
 NAMES = {
     "memory_search": "read",
@@ -44,7 +42,7 @@ def test_every_tool_has_its_known_name_and_the_policy_that_was_decided_for_it() 
 
 def test_every_policy_in_use_is_one_of_the_known_ones() -> None:
     known = [one for one in vars(policies).values() if isinstance(one, Policy)]
-    in_use = [*(tool.policy for tool in TOOLS), *(act.policy for _, act in prompts.PROMPTS.values())]
+    in_use = [*(tool.policy for tool in TOOLS), *(act.policy for _, act in server.PROMPTS.values())]
     assert all(any(one is policy for policy in known) for one in in_use)
 
 

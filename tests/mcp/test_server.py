@@ -16,11 +16,9 @@ from tests.mcp.serving import ADMIN, LESSON, OPERATOR, SCOPE, asking, host_at, r
 from tests.memory.engines import engine_at, settings_of
 from tests.storage.homes import Home
 
-from assay.mcp.framing import NOTICE
-from assay.mcp.host import Host
-from assay.mcp.policies import Access, Grant
-from assay.mcp.server import build_server
-from assay.mcp.tools import BY_NAME
+from assay.access import Access, Grant
+from assay.mcp.server import Host, build_server
+from assay.mcp.tools import BY_NAME, NOTICE
 from assay.records import Draft, Scope, Tier
 from assay.testing import note
 from mcp import Client

@@ -10,8 +10,8 @@ import pytest
 from tests.cli.telling import Run, runner
 from tests.mcp.serving import SCOPE, asking, engine_at, refused, told
 
+from assay.access import Access, Grant
 from assay.evaluation.datasets import export_dataset
-from assay.mcp.policies import Access, Grant
 from assay.records import Scope
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.datasets import Grade as Judged

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it ships no types
 
 from assay.errors import BadValue
-from assay.mcp.tool import Tool
-from assay.mcp.tools import BY_NAME, TOOLS
+from assay.mcp.tools import BY_NAME, TOOLS, Tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -34,9 +34,7 @@ from tests.server.serving import services_at
 from assay.access import Access, Act, Grant, acts
 from assay.access.policies import PUBLIC
 from assay.mcp import http
-from assay.mcp.host import Host
-from assay.mcp.resources import HEALTH, MEMORY
-from assay.mcp.server import build_server
+from assay.mcp.server import HEALTH, MEMORY, Host, build_server
 from assay.mcp.tools import TOOLS
 from assay.records import Scope
 from assay.server.application import application, build

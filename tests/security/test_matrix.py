@@ -21,7 +21,7 @@ from tests.security.matrix import ROLES, Report, _Matrix, callers_of, measure, r
 from assay.access import ACTS, Access, acts
 from assay.access.acts import COMMAND_LINE_ONLY
 from assay.access.policies import PUBLIC
-from assay.mcp import prompts
+from assay.mcp import server
 from assay.mcp.tools import TOOLS
 from assay.records import Scope
 from assay.server.application import build
@@ -86,7 +86,7 @@ def test_every_route_and_tool_names_an_act_of_the_table(services: Services) -> N
     nameless = [f"{method} {route.path}" for route, method in routes_of(services) if act_of(route.endpoint) is None]
     assert nameless == []
     named = [act_of(route.endpoint) for route, _ in routes_of(services)]
-    named += [*(tool.act for tool in TOOLS), *(act for _, act in prompts.PROMPTS.values())]
+    named += [*(tool.act for tool in TOOLS), *(act for _, act in server.PROMPTS.values())]
     # The very act of the table, not one that looks like it: so it has the same policy everywhere.
     assert [act for act in named if act is None or ACTS.get(act.name) is not act] == []
 

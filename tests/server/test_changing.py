@@ -13,9 +13,8 @@ from tests.server.serving import OWN, bearer, reaching, served, services_at
 import assay
 from assay.access import Grant
 from assay.errors import NotAllowed, RecordNotFound
-from assay.mcp.host import Host
-from assay.mcp.tool import Calling
-from assay.mcp.tools import BY_NAME
+from assay.mcp.server import Host
+from assay.mcp.tools import BY_NAME, Calling
 from assay.memory.engine import Engine
 from assay.records import Draft, ForgottenMemory, MemoryFilter, MemoryStatus, Scope, SearchRequest
 from assay.records.access import Access

@@ -17,9 +17,8 @@ from assay.access import Access, Grant
 from assay.errors import NothingMeasured
 from assay.evaluation.datasets.checks import GENERATED
 from assay.evaluation.results import load_run
-from assay.mcp.host import Host
-from assay.mcp.tool import Calling
-from assay.mcp.tools import BY_NAME
+from assay.mcp.server import Host
+from assay.mcp.tools import BY_NAME, Calling
 from assay.records import SearchRequest
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.run_results import CaveatKind, caveats_about

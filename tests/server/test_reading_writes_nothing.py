@@ -17,8 +17,7 @@ from tests.server.serving import OWN, bearer, reaching
 from tests.storage.homes import raw
 
 from assay.access import Access, Grant
-from assay.mcp.host import Host
-from assay.mcp.server import build_server
+from assay.mcp.server import Host, build_server
 from assay.mcp.tools import TOOLS
 from assay.records import Scope
 from assay.server.application import application

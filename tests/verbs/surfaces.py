@@ -30,8 +30,7 @@ from assay import wiring
 from assay.access import Access, Grant
 from assay.cli.main import main
 from assay.errors import AssayError
-from assay.mcp.host import Host
-from assay.mcp.server import build_server
+from assay.mcp.server import Host, build_server
 from assay.records import Scope
 from assay.records.access import TOKEN_SHAPE
 from assay.server.application import build

@@ -26,6 +26,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from assay.access import Authoriser, Grant
 from assay.clock import Clock, SystemClock
 from assay.gateway import serving
 from assay.gateway.bodies import LONGEST_BODY, replayed
@@ -33,7 +34,6 @@ from assay.gateway.front import Arrival, Front, Shown, bearer_token, decode_head
 from assay.gateway.hosts import Headers, is_loopback
 from assay.gateway.refusal import Refused
 from assay.gateway.serving import listen, need_token
-from assay.mcp.policies import Authoriser, Grant
 from assay.mcp.server import GRANT
 from assay.mcp.sessions import SESSIONS, Session, Sessions
 from assay.settings import Settings

@@ -1,7 +1,9 @@
-"""The protocol: which tools, resources and prompts a caller sees, and how a call becomes an answer or an error.
+"""The protocol: tools, resources and prompts that a caller sees, and how a call is answered.
 
-Tools that a caller may not use are not listed and not known. What goes wrong inside a tool is told in its result, with
-the same code, message and remedy as everywhere; a name that does not exist is an error of the protocol.
+- Prompts that a user can choose.
+- Resources: `health://` and `memory://ID`.
+- Where calls run.
+- The server.
 """
 
 from __future__ import annotations
@@ -9,22 +11,216 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 import mcp_types as types
+from anyio import from_thread, to_thread
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, TextContent
 
-from assay.errors import AssayError
-from assay.mcp import prompts, resources
-from assay.mcp.framing import framed
-from assay.mcp.host import Host
-from assay.mcp.policies import Grant
-from assay.mcp.tool import Tool
-from assay.mcp.tools import BY_NAME, TOOLS
+from assay.access import Access, Act, Grant, acts
+from assay.cpu_budget import CpuBudget, limited
+from assay.errors import AssayError, BadValue, RecordNotFound, ServerBusy
+from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, framed, neutral
+from assay.memory.rights import check_readable
+from assay.records import MemoryStatus, Scope
+from assay.verbs import health
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.settings import Settings
+
+
+# --- Prompts that a user can choose ---
+
+LONGEST_TOPIC = 1_000
+
+SAVE = Prompt(
+    name="save_what_we_learnt",
+    title="Save what we learnt",
+    description="Keep the decisions, facts and lessons of this conversation in the memory.",
+    arguments=[PromptArgument(name="topic", description="Only what concerns this.", required=False)],
+)
+PROMPTS: Mapping[str, tuple[Prompt, Act]] = {SAVE.name: (SAVE, acts.MEMORY_SAVE)}
+"""Each prompt with the act it leads to."""
+
+_TEXT = """\
+Look back over this conversation{about} and save what will matter later.
+
+1. List the decisions (with their reasons), facts about this project, and lessons from mistakes. Leave out what is \
+obvious, temporary, or written down elsewhere. Never save passwords, keys or personal data.
+2. For each, call memory_search first. If the memory has it already and it is still right, leave it. If it was wrong \
+or misleading, call memory_validate with was_useful false.
+3. Save each new item with memory_save: one item a memory, a title that says the point, a body that stands alone \
+(what, why, since when), and a few trigger phrases in the words somebody would use when they need it.
+4. Where one item led to another, join them with memory_causal_link.
+5. Tell me in a short list what was stored, merged or turned away, and why."""
+
+
+def filled(name: str, given: Mapping[str, str]) -> GetPromptResult:
+    """A prompt with its arguments in place."""
+    unknown = sorted(set(given) - {"topic"})
+    if unknown:
+        raise BadValue(f"{name} has no argument {unknown[0]!r}", remedy="It takes topic.")
+    topic = given.get("topic", "").strip()
+    if len(topic) > LONGEST_TOPIC:
+        raise BadValue(
+            f"topic has {len(topic):,} characters, over {LONGEST_TOPIC:,}", remedy="Say in a line what it is about."
+        )
+    text = _TEXT.format(about=f", as far as it concerns {topic}," if topic else "")
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=SAVE.description, messages=[message])
+
+
+# --- Resources: `health://` and `memory://ID` ---
+
+HEALTH = "health://"
+MEMORY = "memory://"
+PAGE = 100
+"""Memories listed at a time."""
+LONGEST = 1_000_000
+"""Characters of a memory that a resource gives; the rest is for memory_load."""
+
+TEMPLATES = (
+    ResourceTemplate(
+        uri_template=f"{MEMORY}{{id}}",
+        name="memory",
+        title="A memory",
+        description="One memory as text, by its id.",
+        mime_type="text/markdown",
+    ),
+)
+_HEALTH = Resource(
+    uri=HEALTH,
+    name="health",
+    title="Health of the memory",
+    description="Whether every way of searching finds what it must.",
+    mime_type="application/json",
+)
+
+
+def listed(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resource], str | None]:
+    """One page of resources, in the order of the memories' ids, and where the next begins."""
+    with engine.store.reading(scope) as work:
+        page = work.memories.page(after=after or "", limit=PAGE + 1)
+    shown = [
+        Resource(uri=f"{MEMORY}{one.id}", name=one.id, title=neutral(one.title), mime_type="text/markdown")
+        for one in page[:PAGE]
+        if one.status is not MemoryStatus.FORGOTTEN
+    ]
+    return ([] if after else [_HEALTH]) + shown, page[PAGE - 1].id if len(page) > PAGE else None
+
+
+def read(engine: Engine, scope: Scope, uri: str) -> tuple[str, str]:
+    """The media type and text of a resource."""
+    if uri == HEALTH:
+        return "application/json", health.HEALTH.write(health.check_engine(engine, scope)).decode()
+    if not uri.startswith(MEMORY):
+        raise RecordNotFound(f"there is no resource {uri!r}", remedy=f"Read {HEALTH} or {MEMORY}ID.")
+    with engine.store.reading(scope) as work:
+        memory = work.memories.get(uri.removeprefix(MEMORY))
+    check_readable(memory)
+    more = "" if len(memory.body) <= LONGEST else "\n\n(it goes on; read the rest with memory_load)"
+    return "text/markdown", framed(f"# {memory.title}\n\n{memory.body[:LONGEST]}{more}", what=MEMORY)
+
+
+# --- Where calls run ---
+#
+# A call waits for a free thread; when too many wait already, it is refused at once. A caller that goes away stops its
+# own work at the next progress step; whatever a use-case writes in one transaction is written whole or not at all.
+
+THREADS = 8
+"""Calls worked on at once: as many as the store keeps connections for reading."""
+WAITING = 64
+"""Calls that may wait for a thread."""
+
+CallResult = TypeVar("CallResult")
+Report = Callable[[float, float | None, str | None], Coroutine[Any, Any, None]]
+"""Sends progress to the caller."""
+
+
+class Host:
+    """A memory in the service of clients."""
+
+    def __init__(self, engine: Engine, settings: Settings, *, read_only: bool = False, threads: int = THREADS) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.read_only = read_only
+        self._limiter = anyio.CapacityLimiter(threads)
+        self._measuring = threading.Lock()
+
+    def capped(self, grant: Grant) -> Grant:
+        """What is left of a grant here: a read-only host lets nobody write."""
+        return grant._replace(access=Access.READ) if self.read_only else grant
+
+    async def run(self, work: Callable[[], CallResult]) -> CallResult:
+        """Do something off the event loop."""
+        if self._limiter.statistics().tasks_waiting >= WAITING:
+            raise ServerBusy(f"{WAITING} calls are waiting already", remedy="Call again in a few seconds.")
+        return await to_thread.run_sync(self._hold, work, self.settings.server_request_cpu_s, limiter=self._limiter)
+
+    @staticmethod
+    def _hold(work: Callable[[], CallResult], cpu_s: float) -> CallResult:
+        """Do something with so much processor time at most."""
+        with limited(CpuBudget(cpu_s)):
+            return work()
+
+    def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Any:
+        """One call, in a thread of the limiter."""
+        arguments = tool.read(given)
+        calling = Calling(
+            engine=self.engine,
+            settings=self.settings,
+            grant=grant,
+            read_only=self.capped(grant).access is Access.READ,
+            progress=_progress(report),
+        )
+        if not tool.policy.takes_long:
+            return tool.call(calling, arguments)
+        return self._measure(tool, calling, arguments)
+
+    def _measure(self, tool: Tool[Any, Any], calling: Calling, arguments: Any) -> Any:
+        """One evaluation at a time: two at once would distort each other's times, and block everybody else."""
+        if not self._measuring.acquire(blocking=False):
+            raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
+        try:
+            with limited(CpuBudget(self.settings.server_long_request_cpu_s)):
+                return tool.call(calling, arguments)
+        finally:
+            self._measuring.release()
+
+
+def _progress(report: Report) -> Progress:
+    """Tells the caller about each percent, and stops the work when the caller has gone.
+
+    What is told only ever grows, as the protocol wants it: a second count goes on where the first one ended.
+    """
+    before, last, told = 0.0, 0.0, -1
+
+    def progress(done: float, of: float | None, what: str) -> None:
+        nonlocal before, last, told
+        from_thread.check_cancelled()
+        if done < last:
+            before, told = before + last, -1
+        last = done
+        percent = int(done * 100 // of) if of else int(done)
+        if percent != told:
+            told = percent
+            from_thread.run(report, before + done, None if of is None else before + of, what)
+
+    return progress
+
+
+# --- The server ---
+#
+# Tools that a caller may not use are not listed and not known. What goes wrong inside a tool is told in its result,
+# with the same code, message and remedy as everywhere; a name that does not exist is an error of the protocol.
 
 GRANT = "assay.grant"
 """Where the HTTP side leaves the caller's grant."""
@@ -101,7 +297,7 @@ class _Answers:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         after = None if params is None else params.cursor
-        page = partial(resources.listed, self._host.engine, self._grant(context).scope, after)
+        page = partial(listed, self._host.engine, self._grant(context).scope, after)
         found, following = await self._protected(page)
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
@@ -110,15 +306,13 @@ class _Answers:
     ) -> types.ListResourceTemplatesResult:
         _no_cursor(params)
         self._grant(context)
-        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        kind, text = await self._protected(
-            partial(resources.read, self._host.engine, self._grant(context).scope, uri), uri=uri
-        )
+        kind, text = await self._protected(partial(read, self._host.engine, self._grant(context).scope, uri), uri=uri)
         contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -127,16 +321,16 @@ class _Answers:
     ) -> types.ListPromptsResult:
         _no_cursor(params)
         grant = self._grant(context)
-        shown = [prompt for prompt, act in prompts.PROMPTS.values() if grant.allows(act.policy)]
+        shown = [prompt for prompt, act in PROMPTS.values() if grant.allows(act.policy)]
         return types.ListPromptsResult(prompts=shown)
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         grant = self._grant(context)
-        known = [name for name, (_, act) in prompts.PROMPTS.items() if grant.allows(act.policy)]
+        known = [name for name, (_, act) in PROMPTS.items() if grant.allows(act.policy)]
         if params.name not in known:
             raise _unknown("prompt", params.name, known)
         try:
-            return prompts.filled(params.name, params.arguments or {})
+            return filled(params.name, params.arguments or {})
         except AssayError as problem:
             raise _protocol_error(problem) from problem
 

@@ -18,7 +18,7 @@ from assay.errors import InputError
 from assay.extras import need_extra
 
 if TYPE_CHECKING:
-    from assay.mcp.host import Host
+    from assay.mcp.server import Host
 
 TOKEN = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 DEFAULT_PORT = 8765
@@ -92,7 +92,7 @@ def _over_http(surface: Surface, address: str, port: int, names: list[str], *, r
 @contextmanager
 def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant]]:
     """The memory at work, given back also when the process is told to end."""
-    from assay.mcp.host import Host  # noqa: PLC0415 - the extra "mcp"
+    from assay.mcp.server import Host  # noqa: PLC0415 - the extra "mcp"
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with wiring.serving(surface.settings, create=not read_only) as engine:

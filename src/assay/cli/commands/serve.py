@@ -111,8 +111,7 @@ def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
 def mcp_mount(names: tuple[str, ...]) -> Mount:
     """What serves MCP within the server of the API, to the same callers."""
     from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
-    from assay.mcp.host import Host  # noqa: PLC0415 - the same
-    from assay.mcp.server import build_server  # noqa: PLC0415 - the same
+    from assay.mcp.server import Host, build_server  # noqa: PLC0415 - the same
 
     def mount(services: Services, front: Front, local: Grant | None) -> Mounted:
         authoriser = services.stored_tokens.or_else(None if local is None else Everybody(local))
