@@ -139,8 +139,8 @@ SAVE = Walk(
     (
         Step("assay.cli.main", "main", "Reads the command line and loads the module of the one command that is named."),
         Step(
-            "assay.cli.commands.save",
-            "register.save",
+            "assay.cli.commands.memories",
+            "register_save.save",
             "Reads the text from a file, standard input or `--text`; hands the options on as fields.",
         ),
         Step(

@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,6 @@ from assay.cli.group import COMMANDS, LazyCommands, load_command
 from assay.cli.main import app
 
 ENTRIES = [entry for entries in COMMANDS.values() for entry in entries]
-PARTS = {"dataset_building", "tune_fusion"}
-"""Files of `cli/commands` that other commands consist of."""
 
 
 def loaded_by(*arguments: str, **environment: str) -> tuple[str, list[str]]:
@@ -46,10 +45,18 @@ def test_the_list_says_what_the_command_says_of_itself(entry: Any) -> None:
     assert entry.help == " ".join(paragraph.split())
 
 
-def test_every_file_of_commands_is_listed_once() -> None:
-    listed = [entry.module or entry.name for entry in ENTRIES]
+def test_every_command_is_listed_once_and_every_file_has_commands() -> None:
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
     files = {path.stem for path in Path(str(commands.__file__)).parent.glob("*.py")} - {"__init__"}
-    assert sorted(listed) == sorted(files - PARTS)
+    assert {entry.module or entry.name for entry in ENTRIES} == files
+
+
+@pytest.mark.parametrize("module", sorted({entry.module or entry.name for entry in ENTRIES}))
+def test_a_file_of_commands_registers_those_that_are_listed_with_it(module: str) -> None:
+    registered = typer.Typer()
+    import_module(f"assay.cli.commands.{module}").register(registered)
+    listed = {entry.name for entry in ENTRIES if module == (entry.module or entry.name)}
+    assert set(typer.main.get_group(registered).commands) == listed
 
 
 def test_help_shows_every_command_in_its_panel_and_loads_none() -> None:

@@ -22,54 +22,85 @@ class Entry(NamedTuple):
     help: str
     """The first paragraph of the command's own help; a test compares them."""
     module: str = ""
-    """The file below `cli/commands`, where it is not named like the command."""
+    """The module below `cli/commands`, where it is not named like the command."""
 
 
 COMMANDS: Mapping[str, tuple[Entry, ...]] = {
     "Memory": (
         Entry(
-            "save", "Keep a memory: masked, scored, compared with what is like it, then stored, merged or turned away."
+            "save",
+            "Keep a memory: masked, scored, compared with what is like it, then stored, merged or turned away.",
+            module="memories",
         ),
         Entry(
             "update",
             "Change a memory: a new version takes its place and keeps what is not given. Undo: assay restore OLD-ID.",
+            module="memories",
         ),
         Entry("search", "Find memories: a ranked list, what every result was found by, and how its score was made."),
         Entry(
             "ask",
             'Answer a question from the memory, with citations or an honest "not answered", and score every step.',
         ),
-        Entry("list", "List memories, newest first: id, status, tier, folder, date and title.", module="list_"),
-        Entry("show", "Show a memory with its chunks, edges, versions and the decisions that led to it."),
-        Entry("ingest", "Take in documents: new and changed ones only, in batches that survive an interruption."),
+        Entry("list", "List memories, newest first: id, status, tier, folder, date and title.", module="memories"),
+        Entry(
+            "show",
+            "Show a memory with its chunks, edges, versions and the decisions that led to it.",
+            module="memories",
+        ),
+        Entry(
+            "ingest",
+            "Take in documents: new and changed ones only, in batches that survive an interruption.",
+            module="documents",
+        ),
         Entry(
             "import",
             "Import memories from mem0, MCP server-memory, ChatGPT, Obsidian, Markdown, JSONL or an Assay export.",
-            module="import_",
+            module="documents",
         ),
-        Entry("export", "Export memories: as JSONL with every version, state, edge and date, or as Markdown notes."),
-        Entry("link", "Join two memories: the first caused, enabled, supports, ... the second."),
-        Entry("why", "Show what caused, enabled or supports a memory, and what stands behind that in turn."),
+        Entry(
+            "export",
+            "Export memories: as JSONL with every version, state, edge and date, or as Markdown notes.",
+            module="documents",
+        ),
+        Entry("link", "Join two memories: the first caused, enabled, supports, ... the second.", module="memories"),
+        Entry(
+            "why",
+            "Show what caused, enabled or supports a memory, and what stands behind that in turn.",
+            module="memories",
+        ),
         Entry(
             "restore",
             "Bring back a forgotten, quarantined or superseded memory, or take a merge apart; later saves stay.",
+            module="memories",
         ),
         Entry(
-            "health", "Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."
+            "health",
+            "Ask every channel for something it must find, and show indexes, gate, learning, tests and drift.",
+            module="setup",
         ),
         Entry("flag", "Switch features on and off, and see where each value comes from."),
-        Entry("index", "Look after the derived indexes."),
+        Entry("index", "Look after the derived indexes.", module="setup"),
         Entry("tune", "Measure what a setting should be."),
-        Entry("session", "Look at sessions: searches, reads, verdicts, tasks."),
-        Entry("task", "Say what is known before a task and after it."),
+        Entry("session", "Look at sessions: searches, reads, verdicts, tasks.", module="sessions"),
+        Entry("task", "Say what is known before a task and after it.", module="sessions"),
     ),
     "Feedback and learning": (
         Entry(
             "validate",
             "Say that a memory was useful (+0.10 confidence) or was not (-0.05); often enough, it rises a tier.",
+            module="search",
         ),
-        Entry("rate", "Say that an answer was useful or was not: it counts for the memories that it cites."),
-        Entry("observe", "Tell what an agent read or wrote in a session; what that says of its searches is recorded."),
+        Entry(
+            "rate",
+            "Say that an answer was useful or was not: it counts for the memories that it cites.",
+            module="search",
+        ),
+        Entry(
+            "observe",
+            "Tell what an agent read or wrote in a session; what that says of its searches is recorded.",
+            module="search",
+        ),
         Entry("learn", "See, approve and take back what was learned from use."),
     ),
     "Evaluation": (
@@ -87,7 +118,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("judge", "Judge answers, and find out how far the judge can be trusted."),
         Entry("experiment", "Try a change against what is in force, and keep what came of it."),
         Entry("label", "Label question by question in the terminal; goes on where it was stopped."),
-        Entry("simulate", "Try a policy on simulated users."),
+        Entry("simulate", "Try a policy on simulated users.", module="experiment"),
     ),
     "Live trials": (
         Entry("shadow", "See what a flag would change, without showing it to anybody."),
@@ -99,25 +130,41 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
     ),
     "Setup, maintenance and serving": (
         Entry("demo", "Evaluate two configurations on the hotel dataset: compare, gate, explain, and write a report."),
-        Entry("init", "Make the store (or bring an older one up to date) and say where it is."),
-        Entry("config", "Show every setting with its value and its origin."),
+        Entry("init", "Make the store (or bring an older one up to date) and say where it is.", module="setup"),
+        Entry("config", "Show every setting with its value and its origin.", module="setup"),
         Entry(
             "trust",
             "Show what a settings file asks for (addresses, key variables, programs), and approve it after asking.",
+            module="setup",
         ),
-        Entry("doctor", "Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."),
+        Entry(
+            "doctor",
+            "Look at SQLite, disk, store, embedder and optional parts, and say what each finding means.",
+            module="setup",
+        ),
         Entry("checkpoint", "Copy the whole store, and bring it back."),
-        Entry("retention", "Keep the log small: archive old searches, bring them back."),
+        Entry("retention", "Keep the log small: archive old searches, bring them back.", module="erasure"),
         Entry(
             "forget",
             "Erase for good: rows, words, vectors, logs, archives and index files; then search the files for it.",
+            module="erasure",
         ),
-        Entry("rescan", "Look for secrets in everything that is stored, by the rules of this version."),
-        Entry("serve", "Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM)."),
-        Entry("token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them."),
-        Entry("audit", "List the audit log, newest first, and check that no entry was changed or removed."),
         Entry(
-            "mcp", "Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http."
+            "rescan", "Look for secrets in everything that is stored, by the rules of this version.", module="erasure"
+        ),
+        Entry("serve", "Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM).", module="serving"),
+        Entry(
+            "token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", module="access"
+        ),
+        Entry(
+            "audit",
+            "List the audit log, newest first, and check that no entry was changed or removed.",
+            module="access",
+        ),
+        Entry(
+            "mcp",
+            "Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http.",
+            module="serving",
         ),
         Entry("version", "Show the version of Assay and of what it stands on."),
     ),

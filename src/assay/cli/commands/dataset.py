@@ -1,19 +1,22 @@
-"""`assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted."""
+"""`assay dataset`: import, check, split, build and write golden datasets.
+
+- `assay dataset build` and `assay dataset generate`: datasets from the query log, and from a user's documents.
+- `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from assay import wiring
-from assay.cli.commands import dataset_building
 from assay.cli.dataset_tables import (
     checked_json,
     checked_lines,
@@ -26,7 +29,7 @@ from assay.cli.dataset_tables import (
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
-from assay.errors import BadValue, NothingMeasured
+from assay.errors import BadValue, InputError, NothingMeasured
 from assay.evaluation.datasets import (
     Checked,
     Source,
@@ -42,10 +45,177 @@ from assay.evaluation.datasets import (
 from assay.evaluation.datasets import show as overview
 from assay.evaluation.datasets.contents import list_datasets
 from assay.evaluation.datasets.loading import find_losses
+from assay.evaluation.labelling import FILE_NAME, write_tasks
+from assay.evaluation.question_generation import Generated, GenerateOptions, generate
 from assay.formats.grid import grid
 from assay.records.access import FileKind
 from assay.records.datasets import Dataset
+from assay.records.fields import one_of
 from assay.verbs import datasets as dataset_verbs
+from assay.wiring.models import has_model, open_model
+
+if TYPE_CHECKING:
+    from assay.evaluation.harvesting import Built
+
+
+# --- `assay dataset build` and `assay dataset generate`: datasets from the query log, and from a user's documents
+
+BuildToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The folder to write.")]
+BuildPathArgument = Annotated[Path, typer.Argument(metavar="PATH", help="A document, or a folder of them.")]
+FromLogOption = Annotated[bool, typer.Option("--from-log", help="From the questions of the store's query log.")]
+BuildNameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to call it; default: as TO is.")
+]
+SizeOption = Annotated[int, typer.Option("--size", metavar="N", help="Questions at most.")]
+ByOption = Annotated[str, typer.Option("--by", metavar="HOW", help="newest, frequent or random, within each intent.")]
+LabelOption = Annotated[int, typer.Option("--to-label", metavar="N", help="Questions to be labelled by hand.")]
+UnjudgedOption = Annotated[
+    int | None, typer.Option("--unjudged", metavar="GRADE", help="A grade for what nobody judged; default: none.")
+]
+BuildSeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn.")]
+PerOption = Annotated[int, typer.Option("--per-document", metavar="N", help="Questions from one document at most.")]
+BuiltinOption = Annotated[bool, typer.Option("--builtin", help="Ask no model, also where one is configured.")]
+MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Questions in all at most.")]
+
+
+def register_build(group: typer.Typer) -> None:
+    """Add the commands to their group."""
+    _register_build(group)
+
+    @command(group, "generate")
+    def generate(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        path: BuildPathArgument,
+        to: BuildToArgument,
+        name: BuildNameOption = None,
+        per_document: PerOption = 3,
+        most: MostOption = 100,
+        builtin: BuiltinOption = False,
+    ) -> None:
+        """Make questions with gold anchors from documents; none counts until somebody has labelled it."""
+        _refuse_what_is_there(to)
+        options = GenerateOptions(name=name or _named(to), per_document=per_document, most=most)
+        found = _generated(surface, path, options, builtin=builtin)
+        export_dataset(found.dataset, to, kind="anchored")
+        surface.result(_generated_json(found, to), "\n".join(_generated_lines(found, to)))
+
+
+def _register_build(group: typer.Typer) -> None:
+    @command(group, "build")
+    def build(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        to: BuildToArgument,
+        from_log: FromLogOption = False,
+        name: BuildNameOption = None,
+        size: SizeOption = 200,
+        by: ByOption = "newest",
+        to_label: LabelOption = 50,
+        unjudged: UnjudgedOption = None,
+        seed: BuildSeedOption = 0,
+    ) -> None:
+        """Make a dataset of what was asked in use, with weak labels, and pick questions to label by hand."""
+        from assay.evaluation.harvesting import BuildOptions, By  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.harvesting import build as build_it  # noqa: PLC0415 - the extra "memory"
+
+        if not from_log:
+            raise InputError("it is not said what to build from", remedy="Give --from-log.")
+        _refuse_what_is_there(to)
+        options = BuildOptions(
+            name=name or _named(to),
+            size=size,
+            by=one_of(By)(by, "by"),
+            to_label=to_label,
+            unjudged=unjudged,
+            seed=seed,
+        )
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            found = build_it(engine, surface.scope, options)
+        export_dataset(found.dataset, to, private=True)
+        if found.tasks:
+            write_tasks(to / FILE_NAME, found.tasks)
+        surface.result(_built_json(found, to), "\n".join(_built_lines(found, to)))
+
+
+def _generated(surface: Surface, path: Path, options: GenerateOptions, *, builtin: bool) -> Generated:
+    if builtin or not has_model(surface.settings):
+        return generate(path, options)
+    # The store keeps what the model replied and cost.
+    with wiring.open_store(surface.settings) as store:
+        return generate(path, options, model=open_model(surface.settings, store, surface.scope))
+
+
+def _refuse_what_is_there(to: Path) -> None:
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise InputError(f"{to} is there already", remedy="Name a folder that is not there, or is empty.")
+
+
+def _named(to: Path) -> str:
+    return to.resolve().name
+
+
+def _built_json(found: Built, to: Path) -> dict[str, Any]:
+    return {
+        "path": str(to),
+        "harvested": found.harvested,
+        "cases": len(found.dataset.cases),
+        "graded": found.graded,
+        "grades": _sources(found),
+        "documents": len(found.dataset.documents),
+        "to_label": {"questions": len({one.case_id for one in found.tasks}), "pairs": len(found.tasks)},
+        "notes": list(found.notes),
+    }
+
+
+def _sources(found: Built) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for case in found.dataset.cases:
+        for one in case.grades:
+            counts[one.source.value] = counts.get(one.source.value, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _built_lines(found: Built, to: Path) -> Iterator[str]:
+    told = _built_json(found, to)
+    yield f"{told['cases']:,} of {found.harvested:,} questions, {told['documents']:,} documents: {to}"
+    sources = ", ".join(f"{count:,} {source}" for source, count in told["grades"].items())
+    yield f"{found.graded:,} questions have a grade from use ({sources or 'none'})."
+    if found.tasks:
+        pairs = told["to_label"]
+        yield f"{pairs['questions']:,} questions, {pairs['pairs']:,} candidates are to be labelled: assay label {to}"
+    yield from found.notes
+
+
+def _generated_json(found: Generated, to: Path) -> dict[str, Any]:
+    return {
+        "path": str(to),
+        "cases": len(found.dataset.cases),
+        "documents": len(found.dataset.documents),
+        "source": found.source,
+        "parts": found.parts,
+        "thrown_away": found.thrown_away,
+        "taken": dict(found.taken),
+        "skipped": dict(found.skipped),
+    }
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+
+
+def _generated_lines(found: Generated, to: Path) -> Iterator[str]:
+    cases, documents = len(found.dataset.cases), len(found.dataset.documents)
+    yield f"{cases:,} questions from {documents:,} documents, by {found.source.replace(':', ' ')}: {to}"
+    for case in found.dataset.cases[:5]:
+        yield f"  {case.query}"
+    yield f"Documents read: {_kinds(found.taken)}."
+    if found.skipped:
+        yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
+    if found.thrown_away:
+        yield f"{found.thrown_away:,} replies could not be used: none came, or what was quoted does not stand there."
+    yield f"None of them counts until somebody has looked at it: assay label {to}"
+
+
+# --- `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted
 
 NOT_USABLE = 2
 """The exit code of a check that found errors, and of whatever has no cases."""
@@ -53,10 +223,10 @@ NOT_USABLE = 2
 NameArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="A name (hotel, docs, docs@1.0.0) or a path; see `assay dataset list`.")
 ]
-PathArgument = Annotated[
+DatasetPathArgument = Annotated[
     Path, typer.Argument(metavar="PATH", help="A file or folder in one of the formats of --format.")
 ]
-ToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The file or folder to write.")]
+DatasetToArgument = Annotated[Path, typer.Argument(metavar="TO", help="The file or folder to write.")]
 FormatOption = Annotated[
     str | None,
     typer.Option(
@@ -82,7 +252,9 @@ VaultOption = Annotated[
 QrelsOption = Annotated[
     Path | None, typer.Option("--qrels", metavar="FILE", help="The judgments, where PATH is a file of topics.")
 ]
-NameOption = Annotated[str | None, typer.Option("--name", metavar="NAME", help="What to call it; default: its own.")]
+DatasetNameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to call it; default: its own.")
+]
 VersionOption = Annotated[str | None, typer.Option("--version", metavar="1.2.0", help="Which version this is.")]
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Give up what this version was.")]
 EncodeOption = Annotated[bool, typer.Option("--encode-ids", help="Write blanks in the ids of TREC files as %20.")]
@@ -100,7 +272,7 @@ FixedOption = Annotated[
 PartOption = Annotated[
     list[str], typer.Option("--part", metavar="NAME=SHARE", help="A part and its share; at least two, adding up to 1.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of the shuffling.")]
+DatasetSeedOption = Annotated[int, typer.Option("--seed", help="Of the shuffling.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -109,15 +281,15 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="dataset")
     _register_files(group)
     _register_looks(group)
-    dataset_building.register(group)
+    register_build(group)
 
 
 def _register_files(group: typer.Typer) -> None:
     @command(group, "import")
     def import_(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
-        path: PathArgument,
-        name: NameOption = None,
+        path: DatasetPathArgument,
+        name: DatasetNameOption = None,
         version: VersionOption = None,
         kind: FormatOption = None,
         split: SplitOption = None,
@@ -147,7 +319,7 @@ def _register_files(group: typer.Typer) -> None:
     def export(  # noqa: PLR0917 - the same
         surface: Surface,
         name: NameArgument,
-        to: ToArgument,
+        to: DatasetToArgument,
         kind: WriteOption = "golden",
         split: SplitOption = None,
         encode_ids: EncodeOption = False,
@@ -172,9 +344,9 @@ def _register_files(group: typer.Typer) -> None:
     def split(
         surface: Surface,
         name: NameArgument,
-        to: ToArgument,
+        to: DatasetToArgument,
         part: PartOption = ["dev=0.5", "test=0.5"],  # noqa: B006 - typer reads the default, nobody changes it
-        seed: SeedOption = 0,
+        seed: DatasetSeedOption = 0,
     ) -> None:
         """Share the cases of a dataset out, category by category; each part is a golden file with all documents."""
         parts = split_dataset(_loaded(surface, name), _shares(part), seed=seed)

@@ -1,14 +1,21 @@
-"""`assay experiment run|list|show`: one change against what is in force, and the book of all that were tried."""
+"""Commands that try a change: experiment and simulate.
+
+- `assay experiment run|list|show`: one change against what is in force, and the book of all that were tried.
+- `assay simulate feedback`: what learning from use would do over many rounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay import wiring
+from assay.cli.plain import plain
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
@@ -20,12 +27,21 @@ from assay.evaluation.gating import GateOptions
 from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
+from assay.extras import need_extra
 from assay.formats.grid import grid
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.datasets import Dataset
 from assay.systems.protocol import System
 
-DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")]
+if TYPE_CHECKING:
+    from assay.evaluation.simulation import Drift, Judged, RoundNumbers, Simulated, Verdict
+
+
+# --- `assay experiment run|list|show`: one change against what is in force, and the book of all that were tried ---
+
+ExperimentDatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A dataset's name or path, such as hotel.")
+]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="An experiment's id, or latest.")]
 SetOption = Annotated[
     list[str],
@@ -42,7 +58,7 @@ FileOption = Annotated[Path, typer.Option("--file", metavar="FILE", help="Where 
 _FILE = Path("experiments.json")
 
 
-def register(app: typer.Typer) -> None:
+def register_experiment(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(help="Try a change against what is in force, and keep what came of it.", no_args_is_help=True)
     app.add_typer(group, name="experiment")
@@ -62,14 +78,14 @@ def register(app: typer.Typer) -> None:
         book = _book(file)
         found = book.get(wanted)
         tried = book.tries()[found.id]
-        surface.result(_as_json(found, tried), "\n".join(_lines(found, tried)))
+        surface.result(_as_json(found, tried), "\n".join(_format_experiment(found, tried)))
 
 
 def _register_run(group: typer.Typer) -> None:
     @command(group, "run")
     def run(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
-        dataset: DatasetArgument,
+        dataset: ExperimentDatasetArgument,
         changes: SetOption = [],  # noqa: B006 - typer reads the default, nobody changes it
         base: BaseOption = "assay",
         description: DescriptionOption = "",
@@ -99,7 +115,7 @@ def _register_run(group: typer.Typer) -> None:
         found = _performed(surface, plan, runs, book.earlier(plan.series))
         book.add(found)
         tried = book.tries()[found.id]
-        surface.result(_as_json(found, tried), "\n".join(_lines(found, tried)))
+        surface.result(_as_json(found, tried), "\n".join(_format_experiment(found, tried)))
         surface.note(f"Written to {file}")
         raise typer.Exit(EXIT_CODES[found.verdict])
 
@@ -157,7 +173,7 @@ def _rows(known: list[Experiment], tries: Mapping[str, Try]) -> Iterator[tuple[s
         )
 
 
-def _lines(one: Experiment, tried: Try) -> Iterator[str]:
+def _format_experiment(one: Experiment, tried: Try) -> Iterator[str]:
     yield f"{one.verdict.value}  {one.reason}"
     yield f"{tried.sentence.capitalize()}, over {one.dataset} with this control. It was held to p <= {one.alpha:.2g}."
     yield ""
@@ -188,3 +204,102 @@ def _numbers(one: Experiment) -> Iterator[tuple[str, ...]]:
             number(found.get("p_adjusted")),
             score,
         )
+
+
+# --- `assay simulate feedback`: what learning from use would do over many rounds ---
+
+EXITS = {"held": 0, "grown": 1, "unclear": 2}
+EVERY = 5
+"""Rounds between two that are shown."""
+
+SimulateDatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A name or path, such as agent-memory.")
+]
+RoundsOption = Annotated[int, typer.Option("--rounds", min=5, max=1_000, help="Days that are simulated.")]
+SearchesOption = Annotated[int, typer.Option("--searches", min=1, max=10_000, help="Searches on each of them.")]
+RepeatsOption = Annotated[
+    int, typer.Option("--repeats", min=1, max=100, help="Simulations, each from a seed of its own, judged together.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Where chance begins.")]
+VotesOption = Annotated[float, typer.Option("--votes", min=0.0, max=1.0, help="Of what is read, the share voted on.")]
+UnsafeOption = Annotated[bool, typer.Option("--unsafe", help="Without safeguards, to see what they are for.")]
+
+
+def register_simulate(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Try a policy on simulated users.", no_args_is_help=True)
+    app.add_typer(group, name="simulate")
+
+    @command(group, "feedback")
+    def feedback(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        dataset: SimulateDatasetArgument,
+        rounds: RoundsOption = 50,
+        searches: SearchesOption = 40,
+        repeats: RepeatsOption = 1,
+        seed: SeedOption = 1,
+        votes: VotesOption = 0.05,
+        unsafe: UnsafeOption = False,
+    ) -> None:
+        """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
+        need_extra("memory")
+        from assay.evaluation.simulation import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the extra "memory"
+
+        found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
+        options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))
+        done = []
+        for own in range(seed, seed + repeats):
+            with wiring.open_simulation(found, unsafe=unsafe) as place:
+                surface.note(f"seed {own}\n{_HEAD}")
+                done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))
+        judged = judge(done)
+        said = {str(verdict): judged.those(verdict) for verdict in Verdict}
+        told = {**plain(judged), **said, "verdict": str(judged.verdict), "unsafe": unsafe}
+        surface.result(told, "\n".join(_format_simulate(judged, unsafe=unsafe)))
+        raise typer.Exit(EXITS[judged.verdict])
+
+
+_HEAD = "round    gini (change)   entrenchment (change)   stale (change)   ndcg@10 change   terms"
+
+
+def _show(surface: Surface, one: RoundNumbers) -> None:
+    if one.number % EVERY == 0:
+        surface.note(
+            f"{one.number:>5}   {one.gini:.3f} ({one.gini_change:+.3f})          {one.entrenchment:.3f} "
+            f"({one.entrenchment_change:+.3f})   {one.stale_served:.3f} ({one.stale_change:+.3f})"
+            f"           {one.ndcg_change:+.3f}   {one.terms:>5}"
+        )
+
+
+def _format_simulate(judged: Judged, *, unsafe: bool) -> Iterator[str]:
+    for one in judged.simulations:
+        yield from _told(one, unsafe=unsafe)
+    last = max(1, len(judged.simulations[0].rounds) // 5)
+    of = "" if len(judged.simulations) == 1 else f" of each of {len(judged.simulations)} simulations"
+    yield f"the last {last} rounds{of} against a memory that learned nothing"
+    head = ("number", "control", "now", "change", "at least", "at most", "")
+    yield from grid([head, *(_drift(drift, judged.verdict_of(drift)) for drift in judged.drifts)], indent="  ")
+    yield f"{judged.changed:,} of {judged.searches:,} searches there gave another list than without learning"
+    if not any(simulated.moved for simulated in judged.simulations):
+        yield "Nothing was learned that could move a result, so this says nothing about learning."
+        yield "Give more --rounds, --searches or --votes."
+
+
+def _told(one: Simulated, *, unsafe: bool) -> Iterator[str]:
+    votes = f"{one.votes:,} votes ({one.counted:,} counted)"
+    yield f"seed {one.seed}: {one.reads:,} reads, {votes}, {one.learned:,} terms learned"
+    begun = "never applied" if one.applied_from is None else f"applied from round {one.applied_from} on"
+    yield f"  learned triggers were {begun}{'; no safeguard was on' if unsafe else ''}"
+    if one.stopped:
+        yield f"  the kill switch stopped learning: {one.stopped}"
+
+
+def _drift(one: Drift, verdict: Verdict) -> tuple[str, ...]:
+    numbers = (f"{one.control:.3f}", f"{one.now:.3f}", f"{one.change:+.3f}", f"{one.low:+.3f}", f"{one.high:+.3f}")
+    return one.name, *numbers, verdict
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    register_experiment(app)
+    register_simulate(app)

@@ -1,26 +1,193 @@
-"""`assay tune thresholds`: where an embedder's similarities begin to mean something. `fusion` is in `tune_fusion`."""
+"""`assay tune`: measure what a setting should be.
+
+- `assay tune fusion`: other weights and methods, tried on logged channel lists, confirmed by a run.
+- `assay tune thresholds`: where an embedder's similarities begin to mean something. `fusion` is in `tune_fusion`.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from assay import wiring
-from assay.cli.commands import tune_fusion
 from assay.cli.plain import plain
+from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
-from assay.errors import MalformedFile
+from assay.clock import SystemClock
+from assay.errors import BadValue, MalformedFile
+from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.datasets.bundled import load_scenarios
+from assay.evaluation.experiments import Performed, Plan, perform
+from assay.evaluation.gating import GateOptions
+from assay.evaluation.run_metrics import default_metrics
+from assay.evaluation.running.files import DEFAULT_RUNS
+from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.runner import Running
 from assay.extras import need_extra
 from assay.formats.grid import grid
+from assay.metrics.spec import MetricSpec
+from assay.records import Channel, FusionMethod
+from assay.records.fields import one_of
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:
+    from assay.evaluation.tuning import Space, Tuned
     from assay.memory.saving.thresholds import Cut, LabelledPair, ThresholdReport
+
+
+# --- `assay tune fusion`: other weights and methods, tried on logged channel lists, confirmed by a run ---
+
+DatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A dataset with grades, such as hotel or agent-memory.")
+]
+SystemOption = Annotated[str, typer.Option("--system", "-s", metavar="SPEC", help="What is tuned: assay[:...].")]
+MetricOption = Annotated[str, typer.Option("--metric", "-m", metavar="NAME", help="What has to gain, with a cutoff.")]
+CountOption = Annotated[int, typer.Option("--configurations", "-n", metavar="N", help="How many are tried.")]
+MethodOption = Annotated[
+    list[str], typer.Option("--method", metavar="NAME", help="convex or rrf; default: both. May be given twice.")
+]
+RangeOption = Annotated[
+    list[str],
+    typer.Option("--range", metavar="CHANNEL=LOW:HIGH", help="From where to where a weight is tried."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn, and of the folds.")]
+LostOption = Annotated[int, typer.Option("--allow-lost", metavar="N", min=0, help="Cases that may be lost.")]
+ReplayOption = Annotated[bool, typer.Option("--replay-only", help="Do not confirm the choice by a run.")]
+ACCEPTED, KEEP = 0, 2
+FINDING = "recall@5"
+"""By which the gate tells whether a case is found."""
+
+
+def register_fusion(group: typer.Typer) -> None:
+    """Add the command to its group."""
+
+    @command(group, "fusion")
+    def fusion(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        dataset: DatasetArgument,
+        system: SystemOption = "assay",
+        metric: MetricOption = "ndcg@10",
+        configurations: CountOption = 2_000,
+        method: MethodOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        ranges: RangeOption = [],  # noqa: B006 - the same
+        allow_lost: LostOption = 0,
+        seed: SeedOption = 0,
+        replay_only: ReplayOption = False,
+        runs: RunsOption = None,
+    ) -> None:
+        """Find better fusion weights from logged searches; exit 0 a better one was confirmed, 2 keep what you have."""
+        scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
+        asked = _Asked(scored=scored, system=system, metric=metric, lost=allow_lost, seed=seed)
+        tuned = _tuned(asked, _space(configurations, method, ranges))
+        confirmed = None if tuned.keep or replay_only else _confirmed(surface, asked, tuned, runs)
+        told = {**tuned.as_json(), "confirmed": None if confirmed is None else confirmed.experiment.as_json()}
+        surface.result(told, "\n".join(_format_fusion(tuned, confirmed, replay_only=replay_only)))
+        accepted = confirmed is not None and confirmed.experiment.verdict == "ACCEPTED"
+        raise typer.Exit(ACCEPTED if accepted or (replay_only and not tuned.keep) else KEEP)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    scored: ForScoring
+    system: str
+    metric: str
+    lost: int
+    seed: int
+
+
+def _space(count: int, methods: list[str], ranges: list[str]) -> Space:
+    from assay.evaluation.tuning import Space  # noqa: PLC0415 - the extra "memory"
+
+    given: dict[str, Any] = (
+        {} if not methods else {"methods": tuple(one_of(FusionMethod)(m, "method") for m in methods)}
+    )
+    return Space(count=count, ranges=dict(map(_range, ranges)), **given)
+
+
+def _range(text: str) -> tuple[Channel, tuple[float, float]]:
+    name, _, limits = text.partition("=")
+    low, _, high = limits.partition(":")
+    channel = one_of(Channel)(name.strip(), "range")
+    try:
+        return channel, (float(low), float(high or low))
+    except ValueError as problem:
+        raise BadValue(f"--range {text!r} cannot be read", remedy="Give it as --range bm25=0.1:0.6.") from problem
+
+
+def _tuned(asked: _Asked, space: Space) -> Tuned:
+    from assay.evaluation.tuning import Replay, gather, space_of, tune  # noqa: PLC0415 - the extra "memory"
+
+    spec, dataset, rng = MetricSpec.parse(asked.metric), asked.scored.dataset, np.random.default_rng(asked.seed)
+    tunable = wiring.open_tunable(asked.system, dataset)
+    with closing(tunable.system) as system:
+        logged = gather(system, dataset.cases, k=max(10, spec.cutoff or 0))
+    replay, finding = (
+        Replay(logged, one, level=dataset.relevance_level, aggregated=tunable.aggregated)
+        for one in (spec, MetricSpec.parse(FINDING))
+    )
+    choices = space_of(tunable.incumbent, space, rng)
+    return tune(replay, choices, rng, finding=finding, may_lose=asked.lost)
+
+
+def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
+    """The engine itself with and without the choice, before the gate."""
+    dataset, spec = asked.scored.dataset, MetricSpec.parse(asked.metric)
+    plan = Plan(
+        dataset=dataset,
+        changes=tuned.chosen.settings(tuned.incumbent),
+        description=f"tune fusion by {spec}",
+        base=asked.system,
+        metric=str(spec),
+        options=RunOptions(
+            metrics=tuple(dict.fromkeys([*default_metrics(dataset), spec])),
+            instrument=asked.scored.instrument,
+        ),
+        # Weights cost no time: what the clock says of two runs of the same work is noise.
+        gate=GateOptions(floors=surface.settings.floors, lost=asked.lost, latency_rise=math.inf),
+    )
+    place = runs or surface.settings.runs_folder or DEFAULT_RUNS
+    return perform(plan, wiring.open_system, Running(runs=place, clock=SystemClock()))
+
+
+def _format_fusion(tuned: Tuned, confirmed: Performed | None, *, replay_only: bool) -> Iterator[str]:
+    yield tuned.sentence
+    yield ""
+    before, after = f"{tuned.before:.4f}", f"{tuned.after:.4f}"
+    rows = [("in force", before, str(tuned.incumbent)), ("best", after, str(tuned.chosen))]
+    yield f"Replayed over {tuned.cases:,} cases, {tuned.metric}:"
+    yield from grid(rows, indent="  ")
+    yield ""
+    yield "What each channel is worth, as in force (Shapley values; they add up):"
+    channels = [(c.channel.value, f"{c.value:.4f}", f"{c.alone:.4f}", f"{c.without:.4f}") for c in tuned.channels]
+    yield from grid([("channel", "value", "alone", "without it"), *channels], indent="  ")
+    if not tuned.keep:
+        yield ""
+        yield from _found(tuned, confirmed, replay_only=replay_only)
+
+
+def _found(tuned: Tuned, confirmed: Performed | None, *, replay_only: bool) -> Iterator[str]:
+    if replay_only or confirmed is None:
+        yield "Not confirmed by a run yet. In assay.toml:"
+    else:
+        one = confirmed.experiment
+        yield f"Confirmed by runs of the engine: {one.verdict}. {one.reason}"
+        if one.verdict != "ACCEPTED":
+            yield "Keep what you have: the gate would not accept it."
+            return
+        yield "In assay.toml:"
+    yield ""
+    yield from tuned.chosen.toml(tuned.incumbent)
+
+
+# --- `assay tune thresholds`: where an embedder's similarities begin to mean something. `fusion` is in `tune_fusion`
 
 PairsOption = Annotated[
     Path | None,
@@ -34,7 +201,7 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(help="Measure what a setting should be.", no_args_is_help=True)
     app.add_typer(group, name="tune")
-    tune_fusion.register(group)
+    register_fusion(group)
 
     @command(group, "thresholds")
     def thresholds(surface: Surface, pairs: PairsOption = None) -> None:
@@ -43,7 +210,7 @@ def register(app: typer.Typer) -> None:
         from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - the extra "memory"
 
         found = measure_thresholds(_pairs(pairs), wiring.configured_embedder(surface.settings))
-        surface.result(plain(found), "\n".join(_lines(found)))
+        surface.result(plain(found), "\n".join(_format_tune(found)))
 
 
 def _pairs(file: Path | None) -> list[LabelledPair]:
@@ -70,7 +237,7 @@ def _read(file: Path) -> Iterator[LabelledPair]:
             ) from problem
 
 
-def _lines(found: ThresholdReport) -> Iterator[str]:
+def _format_tune(found: ThresholdReport) -> Iterator[str]:
     yield f"{found.model}: similarity of labelled pairs"
     head = ("label", "pairs", "lowest", "quarter", "median", "three quarters", "highest")
     rows = [

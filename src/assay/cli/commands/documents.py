@@ -1,0 +1,321 @@
+"""Commands that read and write files of memories: ingest, import, export.
+
+- `assay ingest`: take files and folders into the memory.
+- `assay import`: take in memories that another tool, or Assay itself, has exported.
+- `assay export`: write the memories to a file that loses nothing, or to a folder of Markdown notes.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from assay import wiring
+from assay.cli.options import print_json
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+from assay.records.saving import ExportFormat, ImportFormat
+
+if TYPE_CHECKING:
+    from assay.memory.engine import Engine
+    from assay.memory.importing import ImportReport
+    from assay.memory.ingesting import IngestReport, Step
+    from assay.memory.ingesting.run import OnFile
+
+
+# --- `assay ingest`: take files and folders into the memory ---
+
+FAULTS_SHOWN = 20
+HEARTBEAT_S = 5.0
+"""Seconds between two lines about a long run under --watch."""
+INGEST_INCOMPLETE = 2
+"""The exit code under --strict when something could not be taken."""
+
+PathsArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders; JSONL too.")]
+RootOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="What paths are kept relative to. Default: this folder.")
+]
+GlobOption = Annotated[
+    list[str], typer.Option("--glob", metavar="PATTERN", help="Take what matches, such as '*.md'; may repeat.")
+]
+LinksOption = Annotated[
+    bool, typer.Option("--follow-links", help="Follow links out of a named folder, anywhere inside the root.")
+]
+IngestGateOption = Annotated[bool, typer.Option("--gate", help="Compare each document with the memory, as a save is.")]
+PruneOption = Annotated[bool, typer.Option("--prune", help="Supersede what the disk no longer has.")]
+IngestStrictOption = Annotated[bool, typer.Option("--strict", help="Exit 2 when anything could not be taken.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Go on taking in what changes, until Ctrl-C.")]
+IntervalOption = Annotated[float, typer.Option(metavar="SECONDS", help="How often --watch looks.", min=0.1)]
+
+
+def register_ingest(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "ingest")
+    def ingest(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        paths: PathsArgument,
+        root: RootOption = None,
+        glob: GlobOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        follow_links: LinksOption = False,
+        gate: IngestGateOption = False,
+        prune: PruneOption = False,
+        strict: IngestStrictOption = False,
+        watch: WatchOption = False,
+        interval: IntervalOption = 2.0,
+    ) -> None:
+        """Take in documents: new and changed ones only, in batches that survive an interruption."""
+        how: dict[str, Any] = {"root": root, "globs": glob, "follow_links": follow_links, "gate": gate, "prune": prune}
+        with wiring.open_engine(surface.settings) as engine:
+            if watch:
+                _watch(surface, engine, paths, interval, how)
+                return
+            with _telling_what_is_kept() as keep, _ingest_progress(surface) as show:
+                report = engine.ingest(surface.scope, paths, **how, on_file=_both(keep, show))
+        surface.result(report.as_json(), "\n".join(_format_ingest(report)))
+        if strict and report.faults:
+            raise typer.Exit(INGEST_INCOMPLETE)
+
+
+def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float, how: dict[str, Any]) -> None:
+    from assay.memory.ingesting.watch import watch  # noqa: PLC0415 - the extra "memory"
+
+    def tell(report: IngestReport) -> None:
+        if surface.common.json:
+            print_json(report.as_json())
+        else:
+            surface.console.print("\n".join(_format_ingest(report)), soft_wrap=True)
+
+    def wait() -> bool:
+        return threading.Event().wait(interval)
+
+    silent = surface.common.json or surface.common.quiet
+    if not silent:
+        names = ", ".join(map(str, paths))
+        sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
+    beat = None if silent else _heartbeat(time.monotonic)
+    with _telling_what_is_kept() as keep:
+        on_file = _both(keep, beat)
+        watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, on_file=on_file, **how)
+
+
+def _both(first: OnFile, second: OnFile | None) -> OnFile:
+    def on_file(step: Step) -> None:
+        first(step)
+        if second is not None:
+            second(step)
+
+    return on_file
+
+
+@contextmanager
+def _telling_what_is_kept() -> Iterator[OnFile]:
+    """Tell whoever interrupts a run what of it is durable."""
+    last: list[Step] = []
+
+    def keep(step: Step) -> None:
+        last[:] = [step]
+
+    try:
+        yield keep
+    except KeyboardInterrupt:
+        kept = f"Kept: {describe(last[0])}" if last else "Nothing was kept yet"
+        sys.stderr.write(f"\n{kept}. The same command goes on from there.\n")
+        raise
+
+
+def describe(step: Step) -> str:
+    """Return how far a run is, in words."""
+    return (
+        f"{step.documents:,} documents in {step.chunks:,} chunks; {step.files:,} of {step.of_files:,} files are done,"
+        f" {step.size / 1e6:.1f} of {step.of_size / 1e6:.1f} MB"
+    )
+
+
+def _heartbeat(now: Callable[[], float]) -> OnFile:
+    """Write a line about a long run every few seconds."""
+    told = now()
+
+    def beat(step: Step) -> None:
+        nonlocal told
+        if now() - told >= HEARTBEAT_S:
+            told = now()
+            sys.stderr.write(f"{describe(step)}\n")
+
+    return beat
+
+
+@contextmanager
+def _ingest_progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
+    """A bar of what is durable, with the time left, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task("taking in", total=None)
+
+        def on_file(step: Step) -> None:
+            said = f"{step.files}/{step.of_files} files, {step.chunks:,} chunks"
+            bar.update(task, completed=step.size, total=step.of_size, description=said)
+
+        yield on_file
+
+
+def _format_ingest(report: IngestReport) -> Iterator[str]:
+    fates = ", ".join(f"{count:,} {fate}" for fate, count in report.fates.items()) or "nothing to take"
+    yield f"{report.files:,} files, {report.documents:,} documents: {fates}"
+    if report.chunk_tokens is not None:
+        spread = report.chunk_tokens
+        yield f"{report.chunks:,} chunks, tokens {spread.shortest} to {spread.longest}, median {spread.median}"
+    for reason, count in report.chunks_skipped.items():
+        yield f"{count:,} chunks not embedded: {reason}"
+    if report.masked:
+        yield f"{report.masked:,} secrets masked"
+    if report.skipped:
+        yield "passed over: " + ", ".join(f"{count:,} {reason}" for reason, count in report.reasons.items())
+    yield from (f"  {one}" for one in report.faults[:FAULTS_SHOWN])
+    if len(report.faults) > FAULTS_SHOWN:
+        yield f"  and {len(report.faults) - FAULTS_SHOWN:,} more; --json has them all"
+    yield from _gone(report)
+    yield from grid([("seconds", *(f"{name} {value:.2f}" for name, value in report.seconds.items()))])
+
+
+def _gone(report: IngestReport) -> Iterator[str]:
+    if report.pruned:
+        yield f"{len(report.pruned):,} no longer on disk, superseded: {_few(report.pruned)}"
+    elif report.missing:
+        yield f"{len(report.missing):,} no longer on disk, kept (supersede them: --prune): {_few(report.missing)}"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
+# --- `assay import`: take in memories that another tool, or Assay itself, has exported ---
+
+PROBLEMS_SHOWN = 20
+IMPORT_INCOMPLETE = 2
+"""The exit code under --strict when something was not imported whole."""
+
+ImportPathArgument = Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="What was exported.")]
+ImportFormatOption = Annotated[ImportFormat, typer.Option("--format", help="Which tool wrote it; auto finds out.")]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only this user's memories (mem0).")]
+FolderOption = Annotated[str, typer.Option("--folder", metavar="FOLDER", help="Put everything below this folder.")]
+SourceOption = Annotated[
+    str | None,
+    typer.Option("--source", metavar="NAME", help="What the file is known by next time. Default: its own name."),
+]
+ImportGateOption = Annotated[bool, typer.Option("--gate", help="Compare each memory with what is there, as a save is.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
+ImportStrictOption = Annotated[bool, typer.Option("--strict", help="Exit 2 when anything was not imported whole.")]
+
+
+def register_import(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "import")
+    def import_(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        path: ImportPathArgument,
+        format: ImportFormatOption = ImportFormat.AUTO,  # noqa: A002 - the option's own word
+        user: UserOption = None,
+        folder: FolderOption = "",
+        source: SourceOption = None,
+        gate: ImportGateOption = False,
+        dry_run: DryRunOption = False,
+        strict: ImportStrictOption = False,
+    ) -> None:
+        """Import memories from mem0, MCP server-memory, ChatGPT, Obsidian, Markdown, JSONL or an Assay export.
+
+        The same file again changes nothing, so an interrupted import is simply run again.
+        """
+        with wiring.open_engine(surface.settings) as engine:
+            from assay.memory.importing import ImportOptions, as_json  # noqa: PLC0415 - the extra "memory"
+
+            options = ImportOptions(user=user, folder=folder, gate=gate, dry_run=dry_run)
+            with _import_progress(surface) as on_progress:
+                report = engine.import_memories(
+                    surface.scope, path, format=format, source=source, options=options, on_progress=on_progress
+                )
+        surface.result(as_json(report), "\n".join(_format_import(report)))
+        if strict and report.problems:
+            raise typer.Exit(IMPORT_INCOMPLETE)
+
+
+@contextmanager
+def _import_progress(surface: Surface) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar with the time left, on a terminal; silence elsewhere."""
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task("importing", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _format_import(report: ImportReport) -> Iterator[str]:
+    counts = ", ".join(f"{count:,} {fate}" for fate, count in report.counts.items()) or "nothing to import"
+    would = "would be: " if report.dry_run else ""
+    yield f"{report.format}, {report.total:,} {'memory' if report.total == 1 else 'memories'}: {would}{counts}"
+    if report.edges:
+        yield (
+            f"{report.edges:,} edges made of links and relations"
+            if report.format != "assay"
+            else (f"{report.edges:,} edges restored")
+        )
+    if report.users:
+        yield "users: " + ", ".join(f"{user} {count:,}" for user, count in report.users.items())
+    if report.masked:
+        yield f"{report.masked:,} secrets masked"
+    for name, reasons in (("skipped", report.skipped), ("imported without a part", report.incomplete)):
+        if reasons:
+            yield f"{name}: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+    yield from (f"  {problem}" for problem in report.problems[:PROBLEMS_SHOWN])
+    if len(report.problems) > PROBLEMS_SHOWN:
+        yield f"  and {len(report.problems) - PROBLEMS_SHOWN:,} more; --json has them all"
+    yield from report.notes
+
+
+# --- `assay export`: write the memories to a file that loses nothing, or to a folder of Markdown notes ---
+
+ExportPathArgument = Annotated[
+    Path, typer.Argument(metavar="PATH", help="The file to write; with markdown, a new folder.")
+]
+ExportFormatOption = Annotated[
+    ExportFormat, typer.Option("--format", help="jsonl: everything, to import again. markdown: current notes, to read.")
+]
+
+
+def register_export(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "export")
+    def export(surface: Surface, path: ExportPathArgument, format: ExportFormatOption = ExportFormat.JSONL) -> None:  # noqa: A002 - the option's own word
+        """Export memories: as JSONL with every version, state, edge and date, or as Markdown notes.
+
+        What is written is complete, or nothing is; only its owner can read it. `assay import` reads both.
+        """
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            done = engine.export_memories(surface.scope, path, format=format)
+        states = ", ".join(f"{count:,} {status}" for status, count in done.by_status.items()) or "none"
+        text = f"wrote {done.memories:,} memories ({states}) and {done.edges:,} edges to {done.path}"
+        surface.result(plain(done), text)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    register_ingest(app)
+    register_import(app)
+    register_export(app)

@@ -1,0 +1,204 @@
+"""Commands for sessions of an agent: session and task.
+
+- `assay session list|show`: what happened in a session, and its numbers.
+- `assay task preflight|postflight`: what an agent knows before a task and after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from assay.cli.surface import Surface, command
+from assay.formats.grid import grid
+from assay.records import (
+    RecentSessions,
+    SessionMemory,
+    SessionSummary,
+    SessionTotals,
+    SummarisedQuery,
+    TaskEnded,
+    TaskRecord,
+)
+from assay.verbs import sessions as session_verbs
+
+# --- `assay session list|show`: what happened in a session, and its numbers ---
+
+SessionArgument = Annotated[str, typer.Argument(metavar="ID", help="The session, as searches named it.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Sessions on a page, 1 to 200.")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
+]
+VERDICTS = {True: "useful", False: "not useful", None: ""}
+
+
+def register_session(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Look at sessions: searches, reads, verdicts, tasks.", no_args_is_help=True)
+    app.add_typer(group, name="session")
+
+    @command(group, "list")
+    def list_recent(surface: Surface, limit: LimitOption = 20, cursor: CursorOption = None) -> None:
+        """List the sessions with the newest searches first."""
+        page = surface.call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
+        surface.show(session_verbs.LIST_SESSIONS, page, "\n".join(_page_lines(page)))
+
+    @command(group, "show")
+    def show(surface: Surface, session_id: SessionArgument) -> None:
+        """Show a session's searches with what was read and judged after each, its tasks and its numbers."""
+        found = surface.call(session_verbs.SHOW_SESSION, session_id=session_id)
+        surface.show(session_verbs.SHOW_SESSION, found, "\n".join(_format_session(found)))
+
+
+def _page_lines(page: RecentSessions) -> Iterator[str]:
+    if not page.sessions:
+        yield 'No sessions yet. Give a search one: assay search "..." --session NAME'
+        return
+    rows = [
+        (session.session_id, f"{session.searches:,}", f"{session.last_at:%Y-%m-%d %H:%M}") for session in page.sessions
+    ]
+    yield from grid([("session", "searches", "last"), *rows])
+    if page.next_cursor is not None:
+        yield f"More: add --cursor {page.next_cursor}"
+
+
+def _format_session(found: SessionSummary) -> Iterator[str]:
+    yield f"{found.session_id}, since {found.began_at:%Y-%m-%d %H:%M}"
+    yield from ("", *grid(list(_totals(found.totals)), indent="  "))
+    if found.queries:
+        yield from ("", "searches", *grid([_query(one) for one in found.queries], indent="  "))
+    if found.memories:
+        yield from ("", "memories", *grid([memory_row(one) for one in found.memories], indent="  "))
+    if found.tasks:
+        yield from ("", "tasks", *grid([_task(one) for one in found.tasks], indent="  "))
+
+
+def _totals(totals: SessionTotals) -> Iterator[tuple[str, str]]:
+    yield "searches", f"{totals.total_searches:,}"
+    yield "memories given", f"{totals.memories_given:,}, of which {totals.total_memories_accessed:,} were read"
+    again = "no searches" if totals.re_search_rate is None else f"{totals.re_search_rate:.0%} of the searches"
+    yield "asked again", again
+    yield "held back", f"{totals.held_back:,} results it had already: {totals.tokens_saved:,} tokens saved"
+    yield "MRR", "no search was judged" if totals.avg_mrr is None else f"{totals.avg_mrr:.3f} over the judged searches"
+    yield "minutes", f"{totals.session_duration_minutes:.1f}"
+
+
+def _query(one: SummarisedQuery) -> tuple[str, str, str]:
+    marks = [f"{len(one.result_ids)} results"]
+    marks += [f"{len(one.selected_ids)} read"] if one.selected_ids else []
+    marks += [f"{memory_id} {VERDICTS[useful]}" for memory_id, useful in one.validated]
+    marks += ["asked again"] if one.searched_again else []
+    query = one.query if len(one.query) <= 60 else one.query[:57] + "..."
+    return f"{one.asked_at:%H:%M}", " ".join(query.split()), ", ".join(marks)
+
+
+def memory_row(one: SessionMemory) -> tuple[str, str, str, str]:
+    """A memory as a session met it."""
+    title = "(no longer there)" if one.title is None else one.title
+    return one.memory_id, title[:50], "read" if one.read else f"shown {one.shown}x", VERDICTS[one.useful]
+
+
+def _task(task: TaskRecord) -> tuple[str, str, str]:
+    outcome = task.outcome
+    ended = "not ended" if outcome is None else f"learning {outcome.learning_index:+.2f}"
+    return task.task_id, ended, task.goal[:60]
+
+
+# --- `assay task preflight|postflight`: what an agent knows before a task and after it ---
+
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="A name for the task, such as fix-login.")]
+KnowledgeOption = Annotated[float, typer.Option("--knowledge", help="How much of what it needs is known, 0 to 1.")]
+UncertaintyOption = Annotated[float, typer.Option("--uncertainty", help="How unsure that knowledge is, 0 to 1.")]
+ContextOption = Annotated[float, typer.Option("--context", help="How much of the surroundings is in view, 0 to 1.")]
+SessionOption = Annotated[str | None, typer.Option("--session", help="The session whose searches belong to it.")]
+FolderOption = Annotated[str, typer.Option("--folder", help="Where it belongs, such as specs/login.")]
+GoalOption = Annotated[str, typer.Option("--goal", help="What is to be done.")]
+ResultOption = Annotated[str, typer.Option("--result", help="How it ended.")]
+UsefulOption = Annotated[list[str], typer.Option("--useful", metavar="ID", help="A memory that helped; may repeat.")]
+NotUsefulOption = Annotated[
+    list[str], typer.Option("--not-useful", metavar="ID", help="A memory that did not; may repeat.")
+]
+
+
+def register_task(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Say what is known before a task and after it.", no_args_is_help=True)
+    app.add_typer(group, name="task")
+
+    @command(group, "preflight")
+    def preflight(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        task: TaskArgument,
+        knowledge: KnowledgeOption,
+        uncertainty: UncertaintyOption,
+        in_view: ContextOption,
+        session: SessionOption = None,
+        folder: FolderOption = "",
+        goal: GoalOption = "",
+    ) -> None:
+        """Begin a task; may be said again until it has ended."""
+        begun = surface.call(
+            session_verbs.PREFLIGHT,
+            create=True,
+            task_id=task,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=in_view,
+            session_id=session,
+            folder=folder,
+            goal=goal,
+        )
+        told = f"began {begun.task_id}. At its end: assay task postflight {begun.task_id} ..."
+        surface.show(session_verbs.PREFLIGHT, begun, told)
+
+    @command(group, "postflight")
+    def postflight(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        task: TaskArgument,
+        knowledge: KnowledgeOption,
+        uncertainty: UncertaintyOption,
+        in_view: ContextOption,
+        session: SessionOption = None,
+        result: ResultOption = "",
+        useful: UsefulOption = [],  # noqa: B006 - typer reads the default, nobody changes it
+        not_useful: NotUsefulOption = [],  # noqa: B006 - the same
+    ) -> None:
+        """End a task: what it changed, and which memories still wait for a verdict."""
+        ended = surface.call(
+            session_verbs.POSTFLIGHT,
+            task_id=task,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=in_view,
+            session_id=session,
+            result=result,
+            useful=useful,
+            not_useful=not_useful,
+        )
+        surface.show(session_verbs.POSTFLIGHT, ended, "\n".join(_format_task(ended)))
+
+
+def _format_task(ended: TaskEnded) -> Iterator[str]:
+    outcome = ended.outcome
+    yield f"ended {ended.task.task_id} after {outcome.duration_minutes:.1f} minutes"
+    facts = [
+        ("knowledge", f"{outcome.knowledge_delta:+.2f}"),
+        ("uncertainty", f"{-outcome.uncertainty_reduction:+.2f}"),
+        ("context", f"{outcome.context_gain:+.2f}"),
+        ("learning index", f"{outcome.learning_index:+.2f}"),
+    ]
+    yield from grid(facts, indent="  ")
+    if ended.validated:
+        yield f"{ended.validated} verdicts kept"
+    if ended.to_validate:
+        yield from ("read in this session and not judged yet:",)
+        yield from grid([memory_row(one)[:2] for one in ended.to_validate], indent="  ")
+        yield f"Judge them in one go: assay task postflight {ended.task.task_id} ... --useful ID --not-useful ID"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    register_session(app)
+    register_task(app)

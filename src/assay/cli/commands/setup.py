@@ -1,0 +1,364 @@
+"""Commands for setting up and checking an installation: init, config, trust, doctor, health, index.
+
+- `assay init`: make the store and a settings file to go with it.
+- `assay config`: every setting, its value, and where the value came from.
+- `assay trust`: approve what a project's settings file says of addresses, keys and programs.
+- `assay doctor`: what stands between this machine and a working Assay, and what may leave the machine.
+- `assay health`: whether the memory works, channel by channel.
+- `assay index status|compact|reembed|delete`: the derived indexes, which can be made again at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from assay import wiring
+from assay.cli.plain import plain
+from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
+from assay.doctor import Finding, examine, examine_egress
+from assay.errors import CheckpointFailed, InputError, SettingError, StorageError
+from assay.formats.grid import grid
+from assay.records.memory_list import HealthReport
+from assay.settings import (
+    FILE_NAME,
+    KNOWN,
+    ApprovedFile,
+    ApprovedFiles,
+    LoadedSettings,
+    find_file,
+    fit_to_show,
+    read_requests,
+    users_file,
+)
+from assay.verbs import health as verb
+
+if TYPE_CHECKING:
+    from assay.memory.reembedding import ModelState
+    from assay.storage import Store
+
+
+# --- `assay init`: make the store and a settings file to go with it ---
+
+
+def register_init(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "init")
+    def init(
+        surface: Surface,
+        settings_file: Annotated[
+            bool, typer.Option("--settings-file", help=f"Also write a commented {FILE_NAME} in this folder.")
+        ] = False,
+    ) -> None:
+        """Make the store (or bring an older one up to date) and say where it is."""
+        with wiring.open_store(surface.settings) as store:
+            with store.reading(surface.scope) as work:
+                memories = work.memories.count()
+            place, backend = store.place, store.backend_name
+            _prepare(surface, store)
+        written = _write_settings(Path.cwd() / FILE_NAME) if settings_file else None
+        surface.result(
+            {"store": place, "backend": backend, "memories": memories, "settings_file": written},
+            f"Store ready: {place}  ({memories} memories)" + (f"\nSettings:    {written}" if written else ""),
+        )
+
+
+def _prepare(surface: Surface, store: Store) -> None:
+    """Take the checkpoint that reconsolidation needs before it may change what is stored."""
+    from assay.flags import explain_hold  # noqa: PLC0415 - the extra "memory"
+
+    try:
+        wiring.flags_of(surface.settings).activate(store, surface.scope, "reconsolidation")
+    except CheckpointFailed as problem:
+        surface.note(f"reconsolidation is held off: {explain_hold(problem)}")
+
+
+def _write_settings(path: Path) -> str | None:
+    """A file in which every setting stands as a comment with its default; one that exists is left alone."""
+    if path.exists():
+        return None
+    lines = [
+        "# Settings of Assay. Remove the # of what you change. Order: options, environment, this file.",
+        "# Addresses, key variables and programs that this file names count once you approve it: assay trust",
+    ]
+    section = ""
+    for one in sorted(KNOWN, key=lambda known: ("." in known.key, known.key)):
+        before, _, name = one.key.rpartition(".")
+        if before != section:
+            section = before
+            lines += ["", f"[{section}]"]
+        default = "" if one.default is None else list(one.default) if isinstance(one.default, tuple) else one.default
+        shown = f'"{default}"' if isinstance(default, str) else fit_to_show(default)
+        lines += [f"# {one.meaning}", f"# {name} = {shown}"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+# --- `assay config`: every setting, its value, and where the value came from ---
+
+
+def register_config(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "config")
+    def config(surface: Surface) -> None:
+        """Show every setting with its value and its origin."""
+        surface.result(_config_json(surface.loaded), _config_table(surface.loaded))
+
+
+def _config_json(loaded: LoadedSettings) -> dict[str, object]:
+    return {
+        "file": str(loaded.file) if loaded.file else None,
+        "settings": {
+            one.key: {"value": one.value or None, "layer": one.origin.layer, "place": one.origin.place or None}
+            for one in loaded.shown()
+        },
+    }
+
+
+def _config_table(loaded: LoadedSettings) -> Table:
+    table = Table(box=None, pad_edge=False, caption_justify="left")
+    table.add_column("setting", style="bold", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("from", overflow="fold")
+    for one in loaded.shown():
+        style = "" if one.origin.layer != "default" else "dim"
+        table.add_row(one.key, one.value or "-", f"{one.origin.layer} {one.origin.place}".strip(), style=style)
+    table.caption = f"Settings file: {loaded.file or 'none found'}"
+    return table
+
+
+# --- `assay trust`: approve what a project's settings file says of addresses, keys and programs ---
+
+FileArgument = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="The settings file. Unset: the one found from this folder.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+ListOption = Annotated[bool, typer.Option("--list", help="List the approved files.")]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the approval of a file back.")]
+
+
+def register_trust(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "trust")
+    def trust(
+        surface: Surface,
+        file: FileArgument = None,
+        yes: YesOption = False,
+        list_all: ListOption = False,
+        remove: RemoveOption = False,
+    ) -> None:
+        """Show what a settings file asks for (addresses, key variables, programs), and approve it after asking."""
+        if sum((list_all, remove, yes)) > 1:
+            raise InputError("--list, --remove and --yes exclude each other", remedy="Give one of them.")
+        approved = ApprovedFiles(os.environ)
+        if list_all:
+            _list(surface, approved)
+        elif remove:
+            _remove(surface, approved, _chosen(file))
+        else:
+            _approve(surface, approved, _chosen(file), yes=yes)
+
+
+def _chosen(file: Path | None) -> Path:
+    if file is not None:
+        return file.expanduser() / FILE_NAME if file.expanduser().is_dir() else file.expanduser()
+    found = find_file(Path.cwd(), os.environ)
+    if found is None or found == users_file(os.environ):
+        raise SettingError(
+            f"there is no {FILE_NAME} in this folder or above it", remedy="Give the path of a settings file."
+        )
+    return found
+
+
+def _list(surface: Surface, approved: ApprovedFiles) -> None:
+    entries = approved.all()
+    lines = [line for entry in entries for line in (f"{entry.path}  ({entry.approved_at})", *_requests(entry.asked))]
+    surface.result([_trust_json(entry) for entry in entries], "\n".join(lines) if lines else "No file is approved.")
+
+
+def _remove(surface: Surface, approved: ApprovedFiles, file: Path) -> None:
+    if not approved.remove(file):
+        raise InputError(f"{file} is not approved", remedy="List the approved files with `assay trust --list`.")
+    surface.result({"file": str(file.resolve()), "removed": True}, f"{file} is not approved any more.")
+
+
+def _approve(surface: Surface, approved: ApprovedFiles, file: Path, *, yes: bool) -> None:
+    asked = read_requests(file)
+    if not asked:
+        surface.result(
+            {"file": str(file.resolve()), "asked": {}, "approved": False},
+            f"{file} names no address, no key variable and no program: it needs no approval.",
+        )
+        return
+    if not yes:
+        _ask(surface, file, asked)
+    entry = approved.add(file, asked, now=SystemClock().now())
+    surface.result({**_trust_json(entry), "approved": True}, f"{file} is approved until it asks for something else.")
+
+
+def _ask(surface: Surface, file: Path, asked: dict[str, str]) -> None:
+    if surface.common.json or not sys.stdin.isatty():
+        raise InputError(
+            f"{file} asks for {', '.join(asked)}, and nobody is here to approve it",
+            remedy=f"Look at the file, then: assay trust {file} --yes",
+        )
+    surface.console.print("\n".join([f"{file} asks for:", *_requests(asked)]), soft_wrap=True)
+    typer.confirm("Approve it?", abort=True)
+
+
+def _requests(asked: Any) -> list[str]:
+    """What a file asks for, one line each; control characters of a hostile file are shown by their numbers."""
+    return [f"  {key} = {fit_to_show(value)!r}" for key, value in asked.items()]
+
+
+def _trust_json(entry: ApprovedFile) -> dict[str, Any]:
+    asked = {key: fit_to_show(value) for key, value in entry.asked.items()}
+    return {"file": entry.path, "asked": asked, "approved_at": entry.approved_at}
+
+
+# --- `assay doctor`: what stands between this machine and a working Assay, and what may leave the machine ---
+
+_DOCTOR_STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
+EgressOption = Annotated[
+    bool, typer.Option("--egress", help="Tell what may be contacted, why, and which setting says so; contacts nothing.")
+]
+
+
+def register_doctor(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "doctor")
+    def doctor(surface: Surface, egress: EgressOption = False) -> None:
+        """Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."""
+        findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
+        surface.result([one._asdict() for one in findings], _doctor_table(findings))
+        if any(one.state == "problem" for one in findings):
+            raise typer.Exit(StorageError.exit_code)
+
+
+def _doctor_table(findings: list[Finding]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("state", no_wrap=True)
+    table.add_column("subject", no_wrap=True, style="bold")
+    table.add_column("seen", overflow="fold")
+    for one in findings:
+        table.add_row(Text(one.state, style=_DOCTOR_STYLES[one.state]), one.subject, one.seen)
+        for line in (one.meaning, f"-> {one.remedy}" if one.remedy else ""):
+            if line:
+                table.add_row("", "", Text(line, style="dim"))
+    return table
+
+
+# --- `assay health`: whether the memory works, channel by channel ---
+
+_HEALTH_STYLES = {"ok": "green", "empty": "dim", "degraded": "yellow", "silent": "bold red"}
+
+
+def register_health(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "health")
+    def health(surface: Surface) -> None:
+        """Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."""
+        found = surface.call(verb.HEALTH)
+        surface.show(verb.HEALTH, found, _shown(found))
+        if any(one.state == "silent" for one in found.parts):
+            raise typer.Exit(StorageError.exit_code)
+
+
+def _shown(found: HealthReport) -> Text:
+    width = max(len(one.name) for one in found.parts)
+    lines = [
+        Text.assemble((f"{one.state:<9}", _HEALTH_STYLES.get(one.state, "")), f"{one.name:<{width}}  {one.reason}")
+        for one in found.parts
+    ]
+    return Text("\n").join(lines)
+
+
+# --- `assay index status|compact|reembed|delete`: the derived indexes, which can be made again at any time ---
+
+
+def register_index(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Look after the derived indexes.", no_args_is_help=True)
+    app.add_typer(group, name="index")
+
+    @command(group, "status")
+    def status(surface: Surface) -> None:
+        """Show what the indexes hold, how far they are, which models the vectors are of, and the folders."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            found = plain(engine.indexes.status(surface.scope))
+            found["models"] = plain(engine.vector_models(surface.scope))
+            found["folders"] = dict(engine.folders(surface.scope))
+        surface.result(found, "\n".join(_facts(found)))
+
+    @command(group, "compact")
+    def compact(surface: Surface) -> None:
+        """Fold what came later into a new base; searches go on meanwhile."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            done = engine.indexes.compact(surface.scope)
+            found = plain(engine.indexes.status(surface.scope))
+        surface.result({"compacted": plain(done), "status": found}, "\n".join(_facts(found)))
+
+    @command(group, "reembed")
+    def reembed(surface: Surface) -> None:
+        """Make vectors of the configured model for every chunk, then let search use them."""
+        with wiring.open_engine(surface.settings, create=False) as engine, _progress(surface) as progress:
+            state = engine.reembed(surface.scope, progress=progress)
+        surface.result(plain(state), f"{state.done:,} of {state.chunks:,} chunks have vectors of {state.model}")
+
+    @command(group, "delete")
+    def delete(surface: Surface) -> None:
+        """Delete the files of the indexes; the next search makes what it needs again."""
+        with wiring.open_engine(surface.settings, create=False) as engine:
+            gone = engine.delete_indexes(surface.scope)
+        surface.result({"deleted": gone}, f"Deleted {gone}" if gone else "There were no files.")
+
+
+@contextmanager
+def _progress(surface: Surface) -> Iterator[Callable[[ModelState], None] | None]:
+    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda state: bar.update(task, completed=state.done, total=state.chunks)
+
+
+def _facts(found: dict[str, Any]) -> list[str]:
+    return grid([(name.replace("_", " "), _value(value)) for name, value in found.items()])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name or '(none)'} {_value(inner)}" for name, inner in value.items()) or "-"
+    if isinstance(value, list):
+        return ", ".join(_value(one) for one in value) or "-"
+    return (
+        "-" if value is None else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    register_init(app)
+    register_config(app)
+    register_trust(app)
+    register_doctor(app)
+    register_health(app)
+    register_index(app)
