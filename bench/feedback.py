@@ -26,7 +26,7 @@ import numpy as np
 from assay.clock import SystemClock
 from assay.memory.engine import Engine
 from assay.memory.learning import Learning, Vote
-from assay.memory.learning.standing import FLAG
+from assay.memory.learning.learning import FLAG
 from assay.records import Draft, Mode, Scope, SearchRequest
 from assay.records.learning import ChangeKind, LearnedTerm, Observation, TermState
 from assay.settings import Settings

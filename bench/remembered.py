@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.embedding.around import AroundEmbedder
 from assay.embedding.protocol import Embedder, Progress, Vectors
+from assay.embedding.wrappers import AroundEmbedder
 from assay.hashing import content_hash
 
 BATCH = 256

@@ -30,7 +30,7 @@ from assay.errors import AssayError, NotReady
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.simulation import SimulatedClock
 from assay.memory.engine import Engine
-from assay.memory.learning.standing import FLAG
+from assay.memory.learning.learning import FLAG
 from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import Draft, Origin, Scope, SearchRequest

@@ -11,6 +11,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 MAPPED = (
     "analysis",
+    "embedding",
     "evaluation",
     "evaluation/datasets",
     "evaluation/gating",
@@ -19,12 +20,16 @@ MAPPED = (
     "evaluation/tuning",
     "formats",
     "formats/memory_files",
+    "index",
     "judging",
     "judging/builtin",
-    "metrics",
+    "mcp",
+    "memory",
+    "memory/ingesting",
+    "memory/learning",
     "memory/saving",
     "memory/searching",
-    "mcp",
+    "metrics",
     "online",
     "presentation",
     "research",
@@ -32,6 +37,7 @@ MAPPED = (
     "server/pages",
     "statistics",
     "systems",
+    "tracing",
 )
 """Packages whose map is complete."""
 

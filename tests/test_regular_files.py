@@ -18,7 +18,7 @@ from assay.formats.parquet import read_parquet
 from assay.formats.trec import read_qrels, stream_run
 from assay.judging.labels import read_labels
 from assay.judging.rubric import load_rubric
-from assay.memory.ingesting.walk import walk
+from assay.memory.ingesting.files import walk
 from assay.records.judging import RubricKind
 from assay.regular_files import open_regular, read_regular, read_regular_text
 from assay.systems.run_file import RunFile

@@ -42,8 +42,7 @@ from assay.judging.labels import read_labels
 from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
 from assay.mcp.tools import framed
-from assay.memory.ingesting.read import read_file
-from assay.memory.ingesting.walk import LONGEST_GLOB, walk
+from assay.memory.ingesting.files import LONGEST_GLOB, read_file, walk
 from assay.memory.saving import drafts, options, spam_filter
 from assay.memory.saving.agreement import Labelled
 from assay.memory.saving.drafts import mask_secrets, mask_text

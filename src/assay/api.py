@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
+    from assay.memory.exporting import Exported
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
-    from assay.memory.portable import Exported
     from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
     from assay.records.analysis import Aggregates, Analysis, Patterns
     from assay.records.audit_log import AuditChains, AuditPage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.embedding.batching import by_length
+from assay.embedding.protocol import by_length
 
 LENGTHS = st.lists(st.integers(0, 300), max_size=60)
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from assay.embedding.cached import CachedEmbedder
 from assay.embedding.protocol import Embedder, Progress, Vectors
+from assay.embedding.wrappers import CachedEmbedder
 from assay.errors import BadValue
 from assay.testing import HashedEmbedder
 

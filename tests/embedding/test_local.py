@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from assay.embedding import bundled as pinned
-from assay.embedding.local import load_local
-from assay.embedding.onnx import OnnxOptions
+from assay.embedding.onnx import OnnxOptions, load_local
 from assay.embedding.protocol import Embedder
 from assay.errors import InputError, ModelDamaged
 

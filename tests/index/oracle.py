@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index import Found
-from assay.index.bm25 import LENGTHS
+from assay.index.scoring import LENGTHS
 from assay.records import Filters
 from assay.storage import Work
 from assay.storage.repositories.passages import MemoryColumns

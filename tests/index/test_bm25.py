@@ -8,18 +8,18 @@ from tests.index import oracle
 from tests.index.conftest import Opening
 from tests.index.writing import save, saved
 
-from assay.index import bm25
+from assay.index import scoring
 from assay.records import Filters, Scope
 from assay.storage import Store
 
 
 def test_a_length_is_rounded_down_to_one_that_can_be_kept() -> None:
     lengths = np.array([0, 1, 39, 40, 41, 42, 55, 56, 59, 60, 1_000, 10**6])
-    assert bm25.kept_length(lengths).tolist() == [0, 1, 39, 40, 40, 42, 54, 56, 56, 60, 984, 983_064]
+    assert scoring.kept_length(lengths).tolist() == [0, 1, 39, 40, 40, 42, 54, 56, 56, 60, 984, 983_064]
 
 
 def test_idf_falls_as_a_term_gets_common_and_stays_positive() -> None:
-    found = [bm25.idf(1_000, frequency) for frequency in (1, 10, 500, 1_000)]
+    found = [scoring.idf(1_000, frequency) for frequency in (1, 10, 500, 1_000)]
     assert found == sorted(found, reverse=True)
     assert found[-1] > 0
 

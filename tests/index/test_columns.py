@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.index.columns import NEVER, REMOVED, Fact, Folders, find, merged, moment, passes, removed, table
+from assay.index.columns import (
+    NEVER,
+    REMOVED,
+    Fact,
+    Folders,
+    find,
+    make_table,
+    mark_removed,
+    merge_tables,
+    moment,
+    passes,
+)
 from assay.records import Filters, Tier
 from assay.storage.repositories.passages import MemoryColumns
 
@@ -42,7 +53,7 @@ def facts(number: int, **given: Any) -> MemoryColumns:
 def test_a_filter_passes(filters: Filters, expected: list[int]) -> None:
     folders = Folders()
     later = DAY + timedelta(days=1)
-    rows = table(
+    rows = make_table(
         [
             facts(2, folder="a/b"),
             facts(1, folder="a"),
@@ -57,7 +68,7 @@ def test_a_filter_passes(filters: Filters, expected: list[int]) -> None:
 
 
 def test_a_removed_memory_passes_nothing() -> None:
-    gone = removed(np.array([3, 1]))
+    gone = mark_removed(np.array([3, 1]))
     assert gone[Fact.NUMBER].tolist() == [1, 3]
     assert not passes(gone, Filters(include_superseded=True), Folders([""])).any()
 
@@ -75,7 +86,7 @@ def test_merging_tables_is_merging_dicts(known: dict[int, int], fresh: dict[int,
         made[Fact.NUMBER], made[Fact.TIER] = sorted(of), [of[number] for number in sorted(of)]
         return made
 
-    both = merged(rows(known), rows(fresh))
+    both = merge_tables(rows(known), rows(fresh))
     expected = known | fresh
     assert dict(zip(both[Fact.NUMBER].tolist(), both[Fact.TIER].tolist(), strict=True)) == expected
     assert both[Fact.NUMBER].tolist() == sorted(expected)
@@ -90,4 +101,4 @@ def test_finding_says_where_and_whether(numbers: set[int], wanted: list[int]) ->
 
 
 def test_an_unknown_tier_counts_as_removed() -> None:
-    assert table([facts(1, tier="mythical")], Folders())[Fact.TIER].tolist() == [REMOVED]
+    assert make_table([facts(1, tier="mythical")], Folders())[Fact.TIER].tolist() == [REMOVED]

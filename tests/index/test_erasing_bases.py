@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.storage.homes import BOUND_S
 
-from assay.index.generations import Generations
+from assay.index.base import Generations
 
 
 def test_everything_but_the_lock_goes(tmp_path: Path) -> None:

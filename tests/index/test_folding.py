@@ -14,7 +14,7 @@ from tests.storage.homes import BOUND_S, Home
 
 from assay.errors import OtherModel
 from assay.index import IndexOptions
-from assay.index.generations import Generations
+from assay.index.base import Generations
 from assay.records import Scope
 from assay.storage import Store
 from assay.storage.repositories.vectors import NumberedVector

@@ -16,7 +16,7 @@ from tests.index.writing import save, saved
 from tests.storage.homes import BOUND_S
 
 from assay.errors import StorageError
-from assay.index.generations import Generations, NoBase, hash_of
+from assay.index.base import Generations, NoBase, hash_of
 from assay.index.options import IndexOptions
 from assay.records import LogPosition, Scope
 from assay.storage import Store

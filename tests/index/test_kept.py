@@ -8,7 +8,7 @@ import pytest
 from tests.index.conftest import Opening
 from tests.index.writing import save, saved
 
-from assay.index.kept import KeptRows
+from assay.index.state import KeptRows
 from assay.records import LogPosition, Scope
 from assay.storage import Candidate, Store
 from assay.storage.repositories.passages import CandidateMemory

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from assay.index import bm25, lexical
+from assay.index import lexical, scoring
 from assay.index.lexical import LexicalBase, LexicalBuilder
-from assay.index.ordering import Scored, best
+from assay.index.scoring import Scored, best
 
 COUNT = 6_000
 WORDS = [f"w{place}" for place in range(40)]
@@ -32,10 +32,10 @@ def base() -> LexicalBase:
 
 def scores(weights: dict[str, float]) -> np.ndarray:
     """By the formula, one passage after the other."""
-    norms = bm25.length_norms(np.array([len(bag) for bag in bags()]), base().average_length)
+    norms = scoring.length_norms(np.array([len(bag) for bag in bags()]), base().average_length)
     found = np.zeros(COUNT)
     for word, weight in weights.items():
-        found += weight * bm25.term_scores(np.array([bag.count(word) for bag in bags()]), norms)
+        found += weight * scoring.term_scores(np.array([bag.count(word) for bag in bags()]), norms)
     return found
 
 
@@ -49,8 +49,8 @@ def test_the_best_that_pass_are_found(left: int, words: list[str]) -> None:
     places, found = base().search(weights, 20, passing, left)
     expected = scores(weights)
     among = np.flatnonzero(passing & (expected > 0))
-    wanted = best([Scored(among, expected[among])], 20, digits=lexical.DIGITS)
-    got = best([Scored(places, found)], 20, digits=lexical.DIGITS)
+    wanted = best([Scored(among, expected[among])], 20, digits=lexical.SCORE_DIGITS)
+    got = best([Scored(places, found)], 20, digits=lexical.SCORE_DIGITS)
     assert [one.score for one in got] == pytest.approx([one.score for one in wanted], abs=3e-4)
     if len(words) == 1:
         assert [one.number for one in got] == [one.number for one in wanted]

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.index import nearness
-from assay.index.nearness import Halves, Query
+from assay.index import scoring
 from assay.index.options import IndexOptions
-from assay.index.ordering import Found, Scored, best
+from assay.index.scoring import Found, Halves, Query, Scored, best
 from assay.index.vectors import VectorBase, VectorBuilder, open_vectors
 
 COUNT, DIMENSION = 4_000, 24
@@ -37,18 +36,18 @@ def built(folder: Path | None, options: IndexOptions = SMALL) -> VectorBase:
 
 
 def queries() -> list[Query]:
-    return [nearness.rounded_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
+    return [scoring.rounded_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
 
 
 def exact(query: Query, rows: NDArray[np.int64], limit: int) -> list[Found]:
-    return best([Scored(rows * 2, nearness.cosines(vectors()[rows], query))], limit, digits=nearness.DIGITS)
+    return best([Scored(rows * 2, scoring.cosines(vectors()[rows], query))], limit, digits=scoring.COSINE_DIGITS)
 
 
 @pytest.mark.parametrize("limit", [1, 10, 90, 4_000])
 def test_exact_search_finds_the_nearest_with_ties_by_number(limit: int) -> None:
     for query in queries():
-        rows, scores = nearness.nearest(vectors(), query, limit)
-        found = best([Scored(rows * 2, scores)], limit, digits=nearness.DIGITS)
+        rows, scores = scoring.nearest(vectors(), query, limit)
+        found = best([Scored(rows * 2, scores)], limit, digits=scoring.COSINE_DIGITS)
         assert found == exact(query, np.arange(COUNT), limit)
 
 
@@ -62,7 +61,7 @@ def test_what_passes_is_searched_and_nothing_else(left: int) -> None:
     shares: list[bool] = []
     for query in queries():
         places, scores = base.nearest(query, 20, passing)
-        found = best([Scored(places, scores)], 20, digits=nearness.DIGITS)
+        found = best([Scored(places, scores)], 20, digits=scoring.COSINE_DIGITS)
         expected = exact(query, rows, 20)
         assert passing[places].all()
         assert len(found) == len(expected)
@@ -91,5 +90,5 @@ def test_few_vectors_need_no_graph(tmp_path: Path) -> None:
 def test_a_vector_of_zeros_is_near_to_nothing() -> None:
     matrix = np.zeros((3, DIMENSION), np.float16)
     matrix[1] = vectors()[0]
-    rows, scores = nearness.nearest(matrix, queries()[0], 3)
+    rows, scores = scoring.nearest(matrix, queries()[0], 3)
     assert [one.number for one in best([Scored(rows, scores)], 3, digits=6)] == [1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import BadValue, RecordNotFound
-from assay.memory.graph import link, why
+from assay.memory.showing import link, why
 from assay.records import Edge, EdgeKind, Reason, Scope
 from assay.storage import Store
 from assay.testing import FixedClock, note

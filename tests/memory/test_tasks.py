@@ -10,7 +10,7 @@ from tests.storage.homes import Home
 
 from assay.errors import InputError, RecordNotFound
 from assay.memory.engine import Engine
-from assay.memory.tasks import verdict_key
+from assay.memory.sessions import verdict_key
 from assay.records import (
     Draft,
     EventType,

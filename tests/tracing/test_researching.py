@@ -21,8 +21,7 @@ from assay.research.pipeline import ResearchPipeline
 from assay.settings import Settings
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
-from assay.tracing.researching import ResearchSpans
-from assay.tracing.spans import KIND, Spans
+from assay.tracing.spans import KIND, ResearchSpans, Spans
 from assay.wiring import open_engine, open_research
 from assay.wiring.tracing import watch
 

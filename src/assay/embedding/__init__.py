@@ -1,7 +1,11 @@
-"""Embedders: `protocol` what one is; the others are one adapter each, or what adapters share.
+"""Embedders: text into vectors. Which one is used is a setting; none replaces another unasked.
 
-`bundled` is the model that comes with the extra `memory`, `local` any ONNX model in a folder, `onnx` what runs both.
-`static` is the fast one of the extra `fast`, `remote` an endpoint. `files` finds model files and checks their hashes,
-`batching` puts texts of like length together, `around` is what embedders around another share, `cached` is one that
-remembers the vectors of recent queries. Which one is used is a setting; none stands in for another unasked.
+- `protocol`: what an embedder is, and batches of texts of like length.
+- `files`: where model files are, and whether they are the expected ones.
+- `bundled`: the model that comes with the extra `memory`.
+- `onnx`: runs any sentence encoder in ONNX format.
+- `static`: the fast embedder of the extra `fast`.
+- `remote`: an OpenAI-compatible endpoint.
+- `wrappers`: a cache of query vectors, and loading on first use.
+- `quiet_runtime`: onnxruntime with its telemetry switched off.
 """

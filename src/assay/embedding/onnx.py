@@ -1,7 +1,7 @@
-"""Runs a sentence encoder that lies on disk as ONNX: tokens in, mean of the last layer under the mask, unit length.
+"""Sentence encoders as ONNX files on disk.
 
-The session is shared by all threads; nothing in it changes after loading. A model whose output has one row a text
-(pooled already) is taken as it is. Control returns to Python after each small batch, so an interrupt is soon heard.
+- Running one: tokens in, mean of the last layer under the mask, unit length.
+- Any encoder in a folder of its own: `model.onnx` and `tokenizer.json`, mean pooling.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from assay.embedding.batching import by_length
-from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
+from assay.embedding.files import named, sha256_of
+from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors, by_length
 from assay.embedding.quiet_runtime import onnxruntime
-from assay.errors import ModelDamaged
+from assay.errors import InputError, ModelDamaged
+
+# --- Running one: tokens in, mean of the last layer under the mask, unit length ---
+#
+# The session is shared by all threads; nothing in it changes after loading. A model whose output has one row a text
+# (pooled already) is taken as it is. Control returns to Python after each small batch, so an interrupt is soon heard.
 
 LONGEST = 256
 """Tokens of one text that are read, those the model adds at its ends included."""
@@ -147,3 +152,34 @@ def _pool(output: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.fl
 def _unit(rows: NDArray[np.float32]) -> Vectors:
     unit: Vectors = np.divide(rows, np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
     return unit
+
+
+# --- Any encoder in a folder of its own: `model.onnx` and `tokenizer.json`, mean pooling ---
+#
+# Its name carries a hash of everything that moves its vectors, so an exchanged file is another model.
+
+NETWORK = "model.onnx"
+TOKENIZER = "tokenizer.json"
+
+
+def load_local(
+    folder: Path,
+    *,
+    options: OnnxOptions = OnnxOptions(),  # noqa: B008 - frozen
+    profile: SimilarityProfile = SimilarityProfile(),  # noqa: B008 - frozen
+) -> Embedder:
+    """The model in a folder."""
+    for name in (NETWORK, TOKENIZER):
+        if not (folder / name).is_file():
+            raise InputError(
+                f"the folder {folder} has no {name}", remedy=f"Give a folder with {NETWORK} and {TOKENIZER}."
+            )
+    # Large models keep their weights beside the network, as model.onnx.data or model.onnx_data.
+    hashes = {file.name: sha256_of(file) for file in (*folder.glob(f"{NETWORK}*"), folder / TOKENIZER)}
+    return OnnxEmbedder(
+        model=named(folder.name, hashes, longest=options.longest, pooling="mean"),
+        network=folder / NETWORK,
+        tokenizer=folder / TOKENIZER,
+        options=options,
+        profile=profile,
+    )

@@ -1,11 +1,12 @@
-"""What the rest of Assay asks of an embedder: text in, unit vectors out, and enough about itself to be recorded.
+"""What an embedder is: text in, unit vectors out, and a description that is recorded.
 
-Vectors of two embedders are never compared: whoever keeps a vector keeps `Embedder.model` with it.
+- The protocol.
+- Batches for models whose cost is the longest text times the number of texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,10 @@ from numpy.typing import NDArray
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.fields import require
+
+# --- The protocol ---
+#
+# Vectors of two embedders are never compared: whoever keeps a vector keeps `Embedder.model` with it.
 
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], None]
@@ -71,3 +76,23 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text, in the order given."""
         ...
+
+
+# --- Batches for models whose cost is the longest text times the number of texts ---
+
+
+def by_length(lengths: Sequence[int], *, most_texts: int, most_tokens: int) -> Iterator[list[int]]:
+    """Positions in batches of at most so many texts and padded tokens; a text above the bound comes alone.
+
+    >>> list(by_length([3, 90, 4, 80], most_texts=2, most_tokens=100))
+    [[0, 2], [3], [1]]
+    """
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Lengths grow, so the newcomer's is the one the whole batch is padded to.
+        if batch and (len(batch) == most_texts or (len(batch) + 1) * lengths[position] > most_tokens):
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch

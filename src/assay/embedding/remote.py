@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.embedding.batching import by_length
-from assay.embedding.protocol import Progress, SimilarityProfile, Vectors
+from assay.embedding.protocol import Progress, SimilarityProfile, Vectors, by_length
 from assay.errors import EndpointMisbehaved
 from assay.models.endpoint import Endpoint
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.errors import BadValue, NothingMeasured, NotReady
 from assay.memory.learning import Learning, Vote
-from assay.memory.learning.exposure import MARGIN, SURE, Numbers, has_grown, most_shown, numbers
+from assay.memory.learning.kill_switch import MARGIN, SURE, Numbers, has_grown, most_shown, numbers
 from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import EvalResult, Origin, RunType, Scope, SearchRequest

@@ -1,17 +1,24 @@
 """Derived indexes: per tenant an immutable base in mapped files, and a tail of later changes in memory.
 
-Read `indexes` first. Below it: `view` (what one search sees) over `state` (base, what of it still holds, tail);
-`tenant` (one tenant in this process) with `following` (the change log), `building`, `growing`, `folding` (new bases);
-`base` with `generations` and `manifest` (files), `lexical` (tantivy) and `vectors` (usearch); `tail` with `postings`;
-`columns` (filters), `bm25`, `nearness` and `ordering` (scores); `reading` (the store); `place`, `status`, `telling`.
+- `indexes`: the indexes of all tenants; read it first.
+- `options`: the settings, and the status values.
+- `view`: what one search sees.
+- `state`: a base, which of it is still true, and the tail; how it follows the change log.
+- `tail`: changes since the base, and reading the store.
+- `base`: the base with its files on disk.
+- `building`: makes a new base, from the tables or by growing the last one.
+- `lexical`: the words of passages (tantivy).
+- `vectors`: the vectors of passages (usearch).
+- `native`: loads usearch so that it can live beside the embedder's runtime.
+- `columns`: facts about memories, for filters.
+- `scoring`: BM25, exact cosine, and the order of answers.
 """
 
+from assay.index.base import default_folder
 from assay.index.indexes import Indexes
-from assay.index.options import IndexOptions
-from assay.index.ordering import Found
-from assay.index.place import default_folder
+from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.scoring import Found
 from assay.index.state import Allowed
-from assay.index.status import Folded, IndexStatus, Recall
 from assay.index.view import FolderSize, View
 
 __all__ = [

@@ -1,25 +1,44 @@
-"""Builds a base from the tables, as one snapshot shows them: the same data always gives the same base."""
+"""Making a new base: built from the tables, or grown from the last one by its tail.
+
+- Building from the tables, as one snapshot shows them: the same data always gives the same base.
+- Growing: new passages are added to copies of the files.
+"""
 
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from assay.index.base import MEMORIES, PASSAGES, PENDING, WORDS, Base, open_base
-from assay.index.columns import Fact, Folders, Whole, find, table
-from assay.index.generations import Generations, hash_of
-from assay.index.lexical import LexicalBuilder
-from assay.index.manifest import Manifest, file_sizes
+from assay.index.base import (
+    MEMORIES,
+    PASSAGES,
+    PENDING,
+    WORDS,
+    Base,
+    Generations,
+    Manifest,
+    Row,
+    file_sizes,
+    hash_of,
+    open_base,
+)
+from assay.index.columns import REMOVED, Fact, Folders, Whole, find, make_table, merge_tables
+from assay.index.lexical import LexicalBuilder, add_words
 from assay.index.options import IndexOptions
-from assay.index.reading import Passage, Reader
-from assay.index.vectors import VectorBase, VectorBuilder
+from assay.index.state import State
+from assay.index.tail import Passage, Reader
+from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors
 from assay.records import LogPosition
+
+# --- Building from the tables, as one snapshot shows them: the same data always gives the same base ---
 
 Progress = Callable[[int, int], None]
 """Told how many passages are done, of how many."""
@@ -29,7 +48,7 @@ class Stopped(Exception):
     """The build was told to stop."""
 
 
-class Plan(NamedTuple):
+class BuildPlan(NamedTuple):
     """What a base is to be built of."""
 
     reader: Reader
@@ -44,7 +63,7 @@ class Plan(NamedTuple):
     stopped: Callable[[], bool]
 
 
-def build(plan: Plan, generations: Generations | None) -> Base:
+def build(plan: BuildPlan, generations: Generations | None) -> Base:
     """A new base, published on disk when there is a place for it."""
     if generations is None:
         return _Build(plan, None).run()
@@ -68,7 +87,7 @@ def as_file_problems() -> Iterator[None]:
 class _Build:
     """One build: passages are read once, in the order of their numbers."""
 
-    def __init__(self, plan: Plan, folder: Path | None) -> None:
+    def __init__(self, plan: BuildPlan, folder: Path | None) -> None:
         self._plan = plan
         self._folder = folder
         self._lexical = LexicalBuilder(None if folder is None else folder / WORDS)
@@ -118,7 +137,7 @@ class _Build:
 
     def _finish(self) -> Base:
         folders = Folders()
-        memories = table(self._plan.reader.memories(), folders)
+        memories = make_table(self._plan.reader.memories(), folders)
         passages = passage_table(np.array(self._rows, np.int64).reshape(-1, 3).T, memories)
         pending = np.zeros(0, np.int64)
         lexical = self._lexical.finish()
@@ -173,3 +192,124 @@ def passage_table(columns: Whole, memories: Whole) -> Whole:
 def generation_name(seq: int) -> str:
     """A name that nothing else has, and that says up to where it knows the log."""
     return f"{seq:012d}-{uuid4().hex[:8]}"
+
+
+# --- Growing: new passages are added to copies of the files ---
+#
+#     grown = what the base held, in its old places + new passages behind it
+#
+# Numbers of passages only rise, so new ones stand behind all others, and the words and the graph of the old ones stay
+# as they are. Passages of the base that were changed or removed stay too, dead: the new base names them as `pending`,
+# and whoever opens it looks at those anew. When they have become many, or the vectors want a graph for the first time,
+# a base is built whole instead (`building`).
+
+PENDING_SHARE = 0.5
+"""Of the size at which a tail is folded: with more pending ones the tail would be due again too soon."""
+
+
+class Growth(NamedTuple):
+    """What is added to which base."""
+
+    state: State
+    folder: Path
+    """Where the files of the base lie."""
+    fresh: Whole
+    """Places in the tail of the new passages, in the order of their numbers."""
+    pending: Whole
+    """Numbers of passages of the base, or before its end, that are no longer what it says."""
+
+
+def growth_of(state: State, options: IndexOptions) -> Growth | None:
+    """What can be added to the base of a state; None when it has to be built whole."""
+    base, tail = state.base, state.tail
+    # Without a memory left, the passages of the base would have none to stand by.
+    if base.folder is None or not base.count or not state.alive.count or base.described().model != state.model:
+        return None
+    last = base.numbers[-1]
+    fresh = np.flatnonzero(tail.alive & (tail.numbers > last))
+    changed = tail.numbers[tail.alive & (tail.numbers <= last)]
+    pending = np.union1d(base.numbers[~state.base_alive], changed)
+    if len(pending) > PENDING_SHARE * options.fold_beyond(base.count) or not _vectors_can_grow(state, fresh, options):
+        return None
+    return Growth(state, base.folder, fresh[np.argsort(tail.numbers[fresh])], pending)
+
+
+def grow(growth: Growth, generations: Generations, *, options: IndexOptions, stopped: Callable[[], bool]) -> Base:
+    """The grown base, published."""
+    base = growth.state.base
+
+    def go_on() -> None:
+        if stopped():
+            raise Stopped
+
+    with generations.making() as folder, as_file_problems():
+        _copy_words(growth.folder, folder)
+        go_on()
+        tokens = add_words(folder / WORDS, _bags(growth), first_place=base.count)
+        if base.vectors is not None:
+            _grow_vectors(growth, base.vectors, (growth.folder, folder), options, go_on)
+        manifest = _write_tables(growth, folder, tokens)
+        final = generations.publish(folder, manifest)
+    generations.sweep(keep=final.name)
+    return open_base(final, manifest, options=options)
+
+
+def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool:
+    vectors, tail = state.base.vectors, state.tail
+    if vectors is None:
+        return True
+    added = int(np.isin(tail.vector_places, fresh).sum())
+    same = not added or not len(vectors.places) or vectors.matrix.shape[1] == tail.vectors.full.shape[1]
+    return same and can_grow(vectors, added, options)
+
+
+def _copy_words(source: Path, folder: Path) -> None:
+    shutil.copytree(source / WORDS, folder / WORDS, ignore=shutil.ignore_patterns("*.lock"))
+
+
+def _bags(growth: Growth) -> list[list[str]]:
+    tail = growth.state.tail
+    bags = tail.postings.bags(tail.count)
+    return [bags[place] for place in growth.fresh.tolist()]
+
+
+def _grow_vectors(
+    growth: Growth, vectors: VectorBase, way: tuple[Path, Path], options: IndexOptions, go_on: Callable[[], None]
+) -> None:
+    tail, first = growth.state.tail, growth.state.base.count
+    order = np.full(tail.count, -1, np.int64)
+    order[growth.fresh] = np.arange(len(growth.fresh))
+    places = order[tail.vector_places]
+    rows = np.flatnonzero(places >= 0)
+    rows = rows[np.argsort(places[rows])]
+    # They were float16 when they came, so nothing is lost.
+    found = tail.vectors.full[rows].astype(np.float16)
+    grow_vectors(vectors, *way, places=first + places[rows], fresh=found, options=options, go_on=go_on)
+
+
+def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
+    state, tail = growth.state, growth.state.tail
+    memories = merge_tables(state.base.memories, tail.memories)
+    memories = memories[:, memories[Fact.TIER] != REMOVED]
+    old = state.base.passages[[Row.NUMBER, Row.MEMORY_NUMBER, Row.STAMP]]
+    new = np.stack([column[growth.fresh] for column in (tail.numbers, tail.memory_numbers, tail.stamps)])
+    passages = passage_table(np.concatenate([old, new], axis=1), memories)
+    np.save(folder / MEMORIES, memories)
+    np.save(folder / PASSAGES, passages)
+    np.save(folder / PENDING, growth.pending)
+    before = state.base.described()
+    held = np.isin(tail.vector_places, growth.fresh)
+    return replace(
+        before,
+        generation=generation_name(state.position.seq),
+        grown_from=before.generation,
+        epoch=state.position.epoch,
+        seq=state.position.seq,
+        dimension=before.dimension or (tail.vectors.full.shape[1] if held.any() else 0),
+        passages=int(passages.shape[1]),
+        memories=int(memories.shape[1]),
+        vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),
+        tokens=before.tokens + tokens,
+        folders=tuple(state.folders.names()),
+        files=file_sizes(folder),
+    )

@@ -73,7 +73,7 @@ class Folders:
         )
 
 
-def table(facts: Sequence[MemoryColumns], folders: Folders) -> Whole:
+def make_table(facts: Sequence[MemoryColumns], folders: Folders) -> Whole:
     """A table of memories, in the order of their numbers."""
     rows = sorted((_as_row(one, folders) for one in facts), key=lambda row: row[0])
     return np.array(rows, dtype=np.int64).reshape(-1, len(Fact)).T.copy()
@@ -91,14 +91,14 @@ def _as_row(one: MemoryColumns, folders: Folders) -> tuple[int, ...]:
     )
 
 
-def removed(numbers: Whole) -> Whole:
+def mark_removed(numbers: Whole) -> Whole:
     """Rows that say that these memories are gone."""
     rows = np.zeros((len(Fact), len(numbers)), dtype=np.int64)
     rows[Fact.NUMBER], rows[Fact.TIER] = np.sort(numbers), REMOVED
     return rows
 
 
-def merged(known: Whole, fresh: Whole) -> Whole:
+def merge_tables(known: Whole, fresh: Whole) -> Whole:
     """A new table: `known` with the rows of `fresh` in place of those of the same number."""
     places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])
     result = known.copy()

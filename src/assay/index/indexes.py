@@ -1,36 +1,447 @@
-"""The derived indexes of a store, one set per tenant. The database is the truth; these can be deleted at any time.
+"""The derived indexes of a store, one set per tenant; they can be deleted at any time.
 
-indexes = Indexes(store, folder=default_folder(store), clock=clock)
-with store.reading(scope) as work:
-    view = indexes.view(work)
-    view.lexical({"cooki": 1.0}, limit=50)
+- The index of one tenant in this process: follows the log, opens or builds a base, folds the tail.
+- Folding the tail into a new base: when asked, or in the background when the tail has grown.
+- Collecting the status for `index status` and health.
+- The indexes of all tenants.
 """
 
 from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from assay.clock import Clock
-from assay.index.building import Progress
-from assay.index.folding import Folding
-from assay.index.generations import Generations
-from assay.index.options import IndexOptions
-from assay.index.status import Folded, IndexStatus, Recall
-from assay.index.telling import recall_of, status_of
-from assay.index.tenant import Home, TenantIndex
+from assay.errors import AssayError
+from assay.index.base import Base, Generations, NoBase, no_base
+from assay.index.building import BuildPlan, Progress, Stopped, build, grow, growth_of
+from assay.index.columns import Fact
+from assay.index.native import give_back
+from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.state import Follower, State
+from assay.index.tail import Reader
 from assay.index.view import View
-from assay.records import Scope
+from assay.records import Filters, LogPosition, Scope
 from assay.storage import Store, Work
+from assay.storage.backend import of_file
+
+# --- The index of one tenant in this process: follows the log, opens or builds a base, folds the tail ---
+#
+# A short lock is held while the log is followed; what searches get is a `State`, which needs none.
+
+_LINES = 10_000
+"""Lines of the change log read at a time."""
+
+
+class Home(NamedTuple):
+    """Where a tenant's index comes from and where its bases lie."""
+
+    store: Store
+    scope: Scope
+    identity: str
+    """Which store it is."""
+    generations: Generations | None
+    """None: bases stay in memory."""
+    options: IndexOptions
+    stopped: Callable[[], bool]
+    """Whether a build should give up."""
+
+
+class TenantIndex:
+    """Made by `Indexes`, one for each tenant."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self.generations = home.generations
+        self.vectors_in_database = home.store.backend_name == "postgres"
+        self._mutex = threading.Lock()
+        self._follower: Follower | None = None
+        self._state: State | None = None
+        self._wanted_model: str | None = None
+        self.rebuilt_because: str | None = None
+
+    def state(self, work: Work, progress: Progress | None = None) -> tuple[State, LogPosition]:
+        """The index brought up to the snapshot of a unit of work, and where the snapshot stands."""
+        standing = work.changes.standing()
+        with self._mutex:
+            self._wanted_model = None if self.vectors_in_database else standing.model
+            follower = self._follower
+            stands = follower is not None and follower.position == standing.position
+            if follower is None or not self._is_fit(follower) or not (stands or self._follow(follower, work)):
+                follower = self._follower = self._open_follower(work, progress)
+                self._state = None
+            if self._state is None or self._state.position != follower.position:
+                self._state = follower.state()
+            return self._state, standing.position
+
+    def current(self) -> State | None:
+        """The newest state that any search has seen."""
+        return self._state
+
+    def tail_size(self) -> int:
+        """Places in the tail, dead ones too."""
+        follower = self._follower
+        return 0 if follower is None else follower.tail.size
+
+    def wants_folding(self) -> bool:
+        """Whether the tail has outgrown the base, or the base is of another model than search uses."""
+        follower = self._follower
+        if follower is None:
+            return False
+        outgrown = follower.tail.size > self._home.options.fold_beyond(follower.base.count)
+        return outgrown or follower.model != self._wanted_model
+
+    def fold(self, progress: Progress | None = None, *, whole: bool = True) -> Base:
+        """Make a base at the end of the log and go on from it; not `whole`, grow the one there is if that can be done.
+
+        Searches go on meanwhile.
+        """
+        base = None if whole else self._grow_base()
+        if base is None:
+            with self._home.store.reading(self._home.scope) as work:
+                base = self._build_base(work, self._model(work), self._home.generations, progress)
+        self.adopt(base)
+        return base
+
+    def adopt(self, base: Base) -> None:
+        """Go on from another base, unless the past was rewritten meanwhile."""
+        fresh = _follower_of(base)
+        with self._home.store.reading(self._home.scope) as work:
+            if not self._follow(fresh, work):
+                return
+        # What came meanwhile is little. The snapshot comes first: searches hold theirs while they wait for the lock.
+        with self._home.store.reading(self._home.scope) as work, self._mutex:
+            if not self._follow(fresh, work):
+                return
+            if self._follower is not None and self._follow(self._follower, work):
+                fresh.keep(self._follower)
+            self._follower, self._state = fresh, fresh.state()
+
+    def _grow_base(self) -> Base | None:
+        """The base with the tail added to it; None when there is none on disk that can be grown."""
+        home, state = self._home, self._state
+        fits = state is not None and state.model == self._wanted_model
+        if home.generations is None or state is None or not fits or not home.generations.is_current(state.base):
+            return None
+        growth = growth_of(state, home.options)
+        return None if growth is None else grow(growth, home.generations, options=home.options, stopped=home.stopped)
+
+    def newer_base(self, work: Work) -> Base | None:
+        """A base that another process made and that is far enough ahead of ours to be worth taking.
+
+        One that lies on disk is worth it in place of one that does not, too: it can be grown.
+        """
+        generations, follower = self._home.generations, self._follower
+        if generations is None or follower is None or generations.is_current(follower.base):
+            return None
+        try:
+            base = self._load_base(work, self._model(work))
+        except NoBase:
+            return None
+        ahead = base.described().seq - self._base_seq()
+        left = work.changes.position().seq - base.described().seq
+        of_disk = follower.base.folder is None and self._base_seq() >= 0 <= ahead
+        return base if of_disk or ahead > left else None
+
+    def _base_seq(self) -> int:
+        follower = self._follower
+        manifest = None if follower is None else follower.base.manifest
+        return -1 if manifest is None else manifest.seq
+
+    def _model(self, work: Work) -> str | None:
+        return None if self.vectors_in_database else work.vectors.active()
+
+    def _is_fit(self, follower: Follower) -> bool:
+        """A small index changes its model at once; a large one goes on without vectors until it is folded."""
+        if follower.model == self._wanted_model:
+            return True
+        size = follower.base.count + follower.tail.live
+        return self._home.options.background and size > self._home.options.whole_below
+
+    def _open_follower(self, work: Work, progress: Progress | None) -> Follower:
+        """From the base on disk, or else from the tables: into the tail when small, else by building a base."""
+        model = self._wanted_model
+        try:
+            follower = _follower_of(self._load_base(work, model))
+            if self._follow(follower, work):
+                return follower
+            reason = "the change log no longer reaches back to it"
+        except NoBase as problem:
+            reason = str(problem)
+        self.rebuilt_because = reason
+        if work.memories.count_chunks() <= self._home.options.whole_below:
+            return self._read_whole(work, model)
+        return self._build_first(work, model, progress)
+
+    def _read_whole(self, work: Work, model: str | None) -> Follower:
+        follower = Follower(no_base(), work.changes.position(), model=model)
+        follower.take_all(self._reader(work, model))
+        return follower
+
+    def _build_first(self, work: Work, model: str | None, progress: Progress | None) -> Follower:
+        """On disk if this process may write there now; in memory otherwise."""
+        generations = self._home.generations
+        with ExitStack() as held:
+            try:
+                mine = generations is not None and held.enter_context(generations.locked())
+                return _follower_of(self._build_base(work, model, generations if mine else None, progress))
+            except OSError as problem:
+                self.rebuilt_because = f"{self.rebuilt_because}; in memory, since {problem}"
+        return _follower_of(self._build_base(work, model, None, progress))
+
+    def _load_base(self, work: Work, model: str | None) -> Base:
+        if self._home.generations is None:
+            raise NoBase("bases are kept in memory only")
+        return self._home.generations.load(model, work.changes.position(), options=self._home.options)
+
+    def _build_base(
+        self, work: Work, model: str | None, generations: Generations | None, progress: Progress | None
+    ) -> Base:
+        home = self._home
+        plan = BuildPlan(
+            reader=self._reader(work, model),
+            position=work.changes.position(),
+            model=model,
+            store=home.identity,
+            tenant=home.scope.tenant,
+            total=work.memories.count_chunks(),
+            options=home.options,
+            progress=progress,
+            stopped=home.stopped,
+        )
+        return build(plan, generations)
+
+    def _follow(self, follower: Follower, work: Work) -> bool:
+        """Bring a follower up to a snapshot; False when it has to begin anew."""
+        follower.take_pending(self._reader(work, follower.model))
+        while True:
+            followed = work.changes.follow(follower.position, limit=_LINES)
+            if followed.must_rebuild or any(change.number is None for change in followed.changes):
+                return False
+            if followed.changes:
+                follower.take(followed.changes, followed.position, self._reader(work, follower.model))
+            if len(followed.changes) < _LINES:
+                return True
+
+    def _reader(self, work: Work, model: str | None) -> Reader:
+        options = self._home.options
+        return Reader(work, model=model, title_repeats=options.title_repeats, page=options.page)
+
+
+def _follower_of(base: Base) -> Follower:
+    manifest = base.described()
+    return Follower(base, manifest.position, model=manifest.model)
+
+
+# --- Folding the tail into a new base: when asked, or in the background when the tail has grown ---
+#
+# One process at a time folds a tenant; others skip, and take over what it made when their own tail has grown. What
+# goes wrong in the background is kept for `status` and tried again later; searches never see it.
+
+_PATIENCE_S = 60.0
+"""How long after a failure the next try is made."""
+_BUSY_S = 2.0
+"""How long after finding another process at it: what it makes is taken over."""
+_LEAVE_S = 10.0
+"""How long closing waits for a build to notice."""
+
+
+class Folding:
+    """The folding of every tenant of one store."""
+
+    def __init__(self, store: Store, *, clock: Clock, options: IndexOptions) -> None:
+        self._store = store
+        self._clock = clock
+        self._options = options
+        self._mutex = threading.Lock()
+        self._threads: dict[str, threading.Thread] = {}
+        self._not_before: dict[str, float] = {}
+        self.problems: dict[str, str] = {}
+
+    def begin(self, scope: Scope, tenant: TenantIndex) -> None:
+        """Fold in the background, unless that is being done or has just failed."""
+        with self._mutex:
+            if self.is_running(scope) or self._clock.monotonic() < self._not_before.get(scope.tenant, 0.0):
+                return
+            thread = threading.Thread(
+                target=self._in_background, args=(scope, tenant), name="assay-index-folding", daemon=True
+            )
+            self._threads[scope.tenant] = thread
+            thread.start()
+
+    def is_running(self, scope: Scope) -> bool:
+        """Whether this process folds the tenant in the background now."""
+        thread = self._threads.get(scope.tenant)
+        return thread is not None and thread.is_alive()
+
+    def run(self, scope: Scope, tenant: TenantIndex, progress: Progress | None = None, *, whole: bool = True) -> Folded:
+        """Fold now; not `whole`, with as little work as will do."""
+        began = self._clock.monotonic()
+        with ExitStack() as held:
+            generations = tenant.generations
+            try:
+                if generations is not None and not held.enter_context(generations.locked()):
+                    holder = generations.lock_holder() or "another one"
+                    return Folded(done=False, busy=True, reason=f"process {holder} is folding this index")
+                base = tenant.fold(progress, whole=whole)
+            except OSError as problem:
+                raise of_file(problem, "cannot write the index") from problem
+            except Stopped:
+                return Folded(done=False, reason="stopped")
+        give_back()
+        self._index_in_database(scope)
+        return self._report_folding(base, scope, began)
+
+    def wait(self) -> None:
+        """Wait for every fold that has begun in the background."""
+        for thread in list(self._threads.values()):
+            thread.join()
+
+    def stop(self) -> None:
+        """Wait for them a little; they have been told to stop."""
+        for thread in list(self._threads.values()):
+            thread.join(_LEAVE_S)
+
+    def _in_background(self, scope: Scope, tenant: TenantIndex) -> None:
+        try:
+            folded = self._fold_or_take_over(scope, tenant)
+        except Exception as problem:  # noqa: BLE001 - kept for `status`; a fold must never harm a search
+            folded = Folded(done=False, reason=str(problem))
+        with self._mutex:
+            if folded is None or folded.done:
+                self._not_before.pop(scope.tenant, None)
+                self.problems.pop(scope.tenant, None)
+            else:
+                wait_s = _BUSY_S if folded.busy else _PATIENCE_S
+                self._not_before[scope.tenant] = self._clock.monotonic() + wait_s
+                self.problems[scope.tenant] = folded.reason
+
+    def _fold_or_take_over(self, scope: Scope, tenant: TenantIndex) -> Folded | None:
+        """What came of folding; None when another process had done it."""
+        with self._store.reading(scope) as work:
+            newer = tenant.newer_base(work)
+        if newer is not None:
+            tenant.adopt(newer)
+            return None
+        return self.run(scope, tenant, whole=False)
+
+    def _report_folding(self, base: Base, scope: Scope, began: float) -> Folded:
+        made = base.described()
+        return Folded(
+            done=True,
+            reason=f"{made.passages} passages of {made.memories} memories",
+            generation=made.generation,
+            passages=made.passages,
+            seconds=self._clock.monotonic() - began,
+            log_lines_forgotten=self._forget_old_lines(scope),
+        )
+
+    def _forget_old_lines(self, scope: Scope) -> int:
+        """A store that cannot be written to just now keeps them until next time."""
+        before = self._clock.now() - timedelta(days=self._options.keep_log_days)
+        try:
+            with self._store.writing(scope) as work:
+                return work.changes.trim_before(before)
+        except AssayError:
+            return 0
+
+    def _index_in_database(self, scope: Scope) -> None:
+        """PostgreSQL gets its own vector index once the tenant has outgrown exact search."""
+        if self._store.backend_name != "postgres":
+            return
+        with self._store.reading(scope) as work:
+            model = work.vectors.active()
+            if model is None or work.vectors.count(model) <= self._options.exact_below:
+                return
+            dimension = work.vectors.page(model, limit=1).vectors.shape[1]
+        self._store.build_vector_index(scope, model, dimension)
+
+
+# --- Collecting the status for `index status` and health ---
+
+
+def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datetime) -> IndexStatus:
+    """How a tenant's index stands after following the log to the snapshot."""
+    state, _ = tenant.state(work)
+    base, manifest, generations = state.base, state.base.manifest, tenant.generations
+    active = work.vectors.active()
+    return IndexStatus(
+        generation=None if manifest is None else manifest.generation,
+        on_disk=base.folder is not None and base.folder.is_dir(),
+        passages=state.alive.count,
+        memories=_memories(state),
+        base_passages=base.count,
+        tail_passages=int(np.count_nonzero(state.tail.alive)),
+        position=state.position,
+        log_end=work.changes.position(),
+        vector_kind=_vector_kind(state, active, in_database=tenant.vectors_in_database),
+        model=active if tenant.vectors_in_database else state.model,
+        active_model=active,
+        vectors=None if tenant.vectors_in_database else _vectors(state),
+        folder=None if generations is None else str(generations.folder),
+        bytes_on_disk=0 if generations is None else generations.bytes_on_disk(),
+        rebuilt_because=tenant.rebuilt_because,
+        last_problem=folding.problems.get(work.scope.tenant),
+        folding=folding.is_running(work.scope),
+        lock_holder=None if generations is None else generations.lock_holder(),
+        at=now,
+    )
+
+
+def measure_recall(view: View, work: Work, *, sample: int, rng: np.random.Generator, depth: int) -> Recall:
+    """The share of the exact first `depth` that is found, over a sample of stored vectors."""
+    model = work.vectors.active()
+    if model is None or not view.document_count:
+        return Recall(share=None, queries=0, depth=depth)
+    numbers = rng.choice(view.numbers(), size=min(sample, view.document_count), replace=False)
+    queries = work.vectors.by_numbers(model, numbers.tolist()).vectors
+    shares = []
+    for query in queries:
+        truth = {one.number for one in view.nearest(query, model=model, limit=depth, exact=True)}
+        found = {one.number for one in view.nearest(query, model=model, limit=depth)}
+        shares.append(len(truth & found) / len(truth))
+    return Recall(share=float(np.mean(shares)) if shares else None, queries=len(shares), depth=depth)
+
+
+def _memories(state: State) -> int:
+    """Those that are there, superseded ones too."""
+    of_base, of_tail = state.current_memories(Filters(include_superseded=True))
+    new = ~np.isin(state.tail.memories[Fact.NUMBER], state.base.memories[Fact.NUMBER])
+    return int(np.count_nonzero(of_base)) + int(np.count_nonzero(of_tail & new))
+
+
+def _vectors(state: State) -> int:
+    of_base = 0 if state.base.vectors is None else int(np.count_nonzero(state.base_alive[state.base.vectors.places]))
+    return of_base + int(np.count_nonzero(state.tail.alive[state.tail.vector_places]))
+
+
+def _vector_kind(state: State, active: str | None, *, in_database: bool) -> str:
+    if active is None:
+        return "none"
+    if in_database:
+        return "database"
+    return "exact" if state.base.vectors is None else state.base.vectors.kind
+
+
+# --- The indexes of all tenants ---
 
 
 class Indexes:
-    """Thread-safe. Close it before the store."""
+    """The indexes of all tenants of a store. Thread-safe; close it before the store.
+
+    indexes = Indexes(store, folder=default_folder(store), clock=clock)
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        view.lexical({"cooki": 1.0}, limit=50)
+    """
 
     def __init__(self, store: Store, folder: Path | None, *, clock: Clock, options: IndexOptions | None = None) -> None:
         self._store = store
@@ -68,12 +479,12 @@ class Indexes:
         """How the index stands, brought up to date first."""
         tenant = self._of(scope)
         with self._store.reading(scope) as work:
-            return status_of(tenant, work, self._folding, now=self._clock.now())
+            return read_status(tenant, work, self._folding, now=self._clock.now())
 
     def recall(self, scope: Scope, *, sample: int, rng: np.random.Generator, depth: int = 50) -> Recall:
         """How much of the exact answer the vector index gives, for stored vectors as queries."""
         with self._store.reading(scope) as work:
-            return recall_of(self.view(work), work, sample=sample, rng=rng, depth=depth)
+            return measure_recall(self.view(work), work, sample=sample, rng=rng, depth=depth)
 
     def erase(self, scope: Scope) -> Path | None:
         """Delete a tenant's files, once nobody is making new ones of an older state; says where they were."""

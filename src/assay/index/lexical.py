@@ -1,23 +1,30 @@
-"""The base's words: a tantivy index over stems, one bag of words for each passage, without positions.
+"""The words of passages: a tantivy index for the base, postings in memory for the tail.
 
-Queries are built term by term, never parsed: nothing a user types is an operator. The fast field `place` says which
-passage of the base a document is.
+- The base's words: a tantivy index over stems, without positions.
+- The tail's words: for each stem the passages that hold it and how often.
 """
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import tantivy
+from numpy.typing import NDArray
 
-from assay.index import bm25
 from assay.index.columns import Mask, Whole
-from assay.index.ordering import Scores
+from assay.index.scoring import Scores, idf, term_scores
 
-DIGITS = 4
+# --- The base's words: a tantivy index over stems, without positions ---
+#
+# Queries are built term by term, never parsed: nothing a user types is an operator. The fast field `place` says which
+# passage of the base a document is.
+
+SCORE_DIGITS = 4
 """Scores are sums of 32-bit floats; beyond this many decimals they are noise."""
 
 _HEAP = 512_000_000
@@ -123,7 +130,7 @@ class LexicalBase:
         for stem, weight in weights.items():
             if frequency := self.frequency(stem):
                 term = tantivy.Query.term_query(self._schema, "body", stem, "freq")
-                boost = weight / bm25.idf(self.count, frequency)
+                boost = weight / idf(self.count, frequency)
                 parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, boost)))
         return tantivy.Query.boolean_query(parts) if parts else None
 
@@ -146,7 +153,7 @@ def _complete(kept: Scores, lowest: float, limit: int, *, ties_in_order: bool) -
     """Whether nothing that was not fetched could still stand among the first `limit`."""
     if len(kept) < limit:
         return False
-    return ties_in_order or lowest < round(float(kept[limit - 1]), DIGITS) - 10.0**-DIGITS
+    return ties_in_order or lowest < round(float(kept[limit - 1]), SCORE_DIGITS) - 10.0**-SCORE_DIGITS
 
 
 def _document(stems: list[str], place: int) -> tantivy.Document:
@@ -161,3 +168,60 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("body", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_unsigned_field("place", indexed=True, fast=True)
     return builder.build()
+
+
+# --- The tail's words: for each stem the passages that hold it and how often ---
+#
+# One writer adds while many read: a reader names how many passages it knows of and sees no others.
+
+
+class Postings:
+    """Stem to pairs of place and frequency, places growing."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, array[int]] = {}
+
+    def add(self, place: int, stems: Sequence[str]) -> None:
+        """The passage at a place holds these stems."""
+        for stem, frequency in Counter(stems).items():
+            pairs = self._pairs.get(stem)
+            if pairs is None:
+                pairs = self._pairs[stem] = array("i")
+            # One call for both numbers: a reader never sees half a pair.
+            pairs.extend((place, frequency))
+
+    def bags(self, known: int) -> list[list[str]]:
+        """The stems of each of the first `known` passages, in no order."""
+        found: list[list[str]] = [[] for _ in range(known)]
+        for stem, pairs in list(self._pairs.items()):
+            numbers = pairs.tolist()
+            for place, frequency in zip(numbers[::2], numbers[1::2], strict=True):
+                if place < known:
+                    found[place] += [stem] * frequency
+        return found
+
+    def of(self, stem: str, known: int) -> tuple[Whole, Whole]:
+        """Places and frequencies among the first `known` passages."""
+        found = self._pairs.get(stem)
+        if found is None:
+            return _NOTHING, _NOTHING
+        pairs = np.frombuffer(found.tobytes(), dtype=np.intc).astype(np.int64).reshape(-1, 2)
+        pairs = pairs[: np.searchsorted(pairs[:, 0], known)]
+        return pairs[:, 0], pairs[:, 1]
+
+
+_NOTHING: Whole = np.zeros(0, np.int64)
+
+
+def score_postings(
+    postings: Postings, weights: Mapping[str, float], norms: NDArray[np.float64], passing: Mask
+) -> tuple[Whole, NDArray[np.float64]]:
+    """The passing places that hold any of the terms, and their scores. Weights include the idf."""
+    total = np.zeros(len(passing))
+    met = np.zeros(len(passing), bool)
+    for stem, weight in weights.items():
+        places, frequencies = postings.of(stem, len(passing))
+        total[places] += weight * term_scores(frequencies, norms[places])
+        met[places] = True
+    found = np.flatnonzero(met & passing)
+    return found, total[found]

@@ -1,19 +1,99 @@
-"""What a tenant's index is at one moment: a base, what of it is still true, and the tail. Never changed once made."""
+"""The state of a tenant's index at one moment, and how it follows the change log.
+
+- Cached rows and words of passages, kept until the change log names them.
+- The state: a base, which of it is still true, and the tail; never changed once made.
+- Following the change log: what was touched is read again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
-from assay.index import bm25
 from assay.index.base import Base, Row
-from assay.index.columns import Fact, Folders, Mask, Whole, find, passes
-from assay.index.kept import KeptRows
-from assay.index.tail import TailView
-from assay.records import Filters, LogPosition
+from assay.index.columns import Fact, Folders, Mask, Whole, find, make_table, mark_removed, passes
+from assay.index.scoring import idf
+from assay.index.tail import Passage, Reader, Tail, TailView
+from assay.records import Change, Filters, LogPosition, RowKind
+from assay.storage import Candidate
+
+# --- Cached rows and words of passages, kept until the change log names them ---
+#
+# Many searches look at the same passages. `KeptRows` belongs to one follower of the log, which drops what was touched.
+# A row is taken in only from a snapshot that stands where the follower stands, so that none is older than the log
+# allows. Words are kept beside the row of their passage and leave with it.
+
+MOST = 50_000
+"""Rows kept of a tenant; when there are more, the older half is let go. A row takes about half a kilobyte."""
+MOST_LETTERS = 40_000_000
+"""Letters of the words kept of a tenant; when there are more, all words are let go."""
+
+
+class KeptRows:
+    """The rows of one tenant. Threads share it."""
+
+    def __init__(self, position: LogPosition, most: int = MOST, most_letters: int = MOST_LETTERS) -> None:
+        self._position = position
+        self._most = most
+        self._most_letters = most_letters
+        self._rows: dict[int, Candidate] = {}
+        self._words: dict[int, str] = {}
+        self._letters = 0
+        self._lock = threading.Lock()
+
+    def among(self, numbers: Iterable[int]) -> dict[int, Candidate]:
+        """Those of these passages that are here."""
+        rows = self._rows
+        return {number: row for number in numbers if (row := rows.get(number)) is not None}
+
+    def add(self, rows: Sequence[Candidate], position: LogPosition) -> None:
+        """Keep rows of a snapshot that stands at this position of the log."""
+        with self._lock:
+            if position != self._position:
+                return
+            for row in rows:
+                self._rows.setdefault(row.number, row)
+            if len(self._rows) > self._most:
+                self._drop(list(islice(self._rows, len(self._rows) - self._most // 2)))
+
+    def words_among(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The words of those of these passages whose words are here."""
+        words = self._words
+        return {number: found for number in numbers if (found := words.get(number)) is not None}
+
+    def add_words(self, words: Mapping[int, str], position: LogPosition) -> None:
+        """Keep the words of passages whose rows are here, read in a snapshot that stands at this position."""
+        with self._lock:
+            if position != self._position:
+                return
+            for number, lines in words.items():
+                row = self._rows.get(number)
+                if row is not None and number not in self._words:
+                    # Under the row's own number: it is one object more for each passage otherwise.
+                    self._words[row.number] = lines
+                    self._letters += len(lines)
+            if self._letters > self._most_letters:
+                self._words.clear()
+                self._letters = 0
+
+    def advance(self, position: LogPosition, *, touched: Iterable[int]) -> None:
+        """The log went on, and these passages, or their memories, were touched."""
+        with self._lock:
+            self._position = position
+            self._drop(touched)
+
+    def _drop(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._rows.pop(number, None)
+            self._letters -= len(self._words.pop(number, ""))
+
+
+# --- The state: a base, which of it is still true, and the tail; never changed once made ---
 
 _FILTERS_KEPT = 64
 
@@ -115,7 +195,7 @@ class State:
         """Each term's weight times its idf, over base and tail together."""
         total = self.statistics_count
         held = {stem: self.frequency(stem) for stem, weight in terms.items() if weight > 0.0}
-        return {stem: terms[stem] * bm25.idf(total, frequency) for stem, frequency in held.items() if frequency}
+        return {stem: terms[stem] * idf(total, frequency) for stem, frequency in held.items() if frequency}
 
     @property
     def average_length(self) -> float:
@@ -151,3 +231,118 @@ class State:
             places, there = find(table[Fact.NUMBER], wanted)
             passing[there] = kept[places[there]]
         return passing
+
+
+# --- Following the change log: what was touched is read again ---
+#
+# The log says only *that* a row changed. What it is now comes from the snapshot, so a line read twice does no harm.
+
+
+class Follower:
+    """The base, the tail over it, and how far both have come. One thread at a time."""
+
+    def __init__(self, base: Base, position: LogPosition, *, model: str | None) -> None:
+        self.base = base
+        self._pending = base.pending.tolist()
+        self.position = position
+        self.model = model
+        self.tail = Tail()
+        self._kept = KeptRows(position)
+        self._folders = Folders(base.folders)
+        self._alive: Mask = np.ones(base.count, bool)
+
+    def state(self) -> State:
+        """What searches may look at."""
+        return State(
+            position=self.position,
+            base=self.base,
+            base_alive=self._alive,
+            tail=self.tail.view(),
+            folders=self._folders,
+            model=self.model,
+            kept=self._kept,
+        )
+
+    def keep(self, other: Follower) -> None:
+        """Go on with the rows that another one kept, if it stands at the same position."""
+        if other.position == self.position:
+            self._kept = other._kept
+
+    def take_pending(self, reader: Reader) -> None:
+        """Look anew at what the base does not know any more; nothing the second time."""
+        pending, self._pending = self._pending, []
+        self._take_passages(pending, reader)
+
+    def take_all(self, reader: Reader) -> None:
+        """Read the whole tenant into the tail."""
+        self._remember(make_table(reader.memories(), self._folders))
+        for page in reader.passages():
+            self.tail.change([], page)
+
+    def take(self, changes: Iterable[Change], position: LogPosition, reader: Reader) -> None:
+        """Take some lines of the log."""
+        touched: dict[RowKind, set[int]] = {kind: set() for kind in RowKind}
+        for change in changes:
+            if change.number is not None:
+                touched[change.kind].add(change.number)
+        self._take_memories(sorted(touched[RowKind.MEMORY]), reader)
+        self._take_passages(sorted(touched[RowKind.CHUNK]), reader)
+        self._kept.advance(position, touched=(*touched[RowKind.CHUNK], *self._passages_of(touched[RowKind.MEMORY])))
+        self.position = position
+
+    def _passages_of(self, memories: Iterable[int]) -> Iterable[int]:
+        """The numbers of all passages of these memories that are here, dead ones too."""
+        wanted = np.array(sorted(memories), np.int64)
+        _, there = find(self.base.memories[Fact.NUMBER], wanted)
+        if there.any():
+            # Most lines are of memories that the base does not know, and need no look at all its passages.
+            yield from self.base.numbers[np.isin(self.base.passages[Row.MEMORY_NUMBER], wanted[there])].tolist()
+        yield from self.tail.numbers_of(wanted)
+
+    def _take_memories(self, numbers: Sequence[int], reader: Reader) -> None:
+        if not numbers:
+            return
+        found = make_table(reader.memories_of(numbers), self._folders)
+        gone = np.setdiff1d(np.array(numbers, np.int64), found[Fact.NUMBER])
+        self._remember(found)
+        if len(gone):
+            self._remember(mark_removed(gone))
+
+    def _remember(self, fresh: Whole) -> None:
+        """Keep facts that are not known yet: most updates of a memory change none of them."""
+        self.tail.remember(fresh[:, ~self._same(fresh)])
+
+    def _same(self, fresh: Whole) -> Mask:
+        """Which facts are those that are known. The tail's word counts before the base's."""
+        same = np.zeros(fresh.shape[1], bool)
+        for known in (self.base.memories, self.tail.memories):
+            places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])
+            same[there] = (known[:, places[there]] == fresh[:, there]).all(axis=0)
+        return same
+
+    def _take_passages(self, numbers: Sequence[int], reader: Reader) -> None:
+        if not numbers:
+            return
+        found = {one.number: one for one in reader.passages_of(numbers)}
+        places, there = find(self.base.numbers, np.array(numbers, np.int64))
+        base_places = {
+            number: place for number, place, known in zip(numbers, places.tolist(), there, strict=True) if known
+        }
+        gone = [number for number in numbers if not self._is_known(found.get(number), base_places.get(number))]
+        self._drop([base_places[number] for number in gone if number in base_places])
+        self.tail.change(gone, [found[number] for number in gone if number in found])
+
+    def _is_known(self, one: Passage | None, base_place: int | None) -> bool:
+        """Whether a passage is kept already just as it is."""
+        if one is None:
+            return False
+        kept = self.tail.stamp_of(one.number)
+        if kept is None and base_place is not None and self._alive[base_place]:
+            kept = int(self.base.passages[Row.STAMP, base_place])
+        return kept == one.stamp
+
+    def _drop(self, base_places: Sequence[int]) -> None:
+        if base_places:
+            # A copy: searches may still look at the mask as it was.
+            self._alive = self._alive.copy()
+            self._alive[base_places] = False

@@ -18,12 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.index import nearness
+from assay.index import scoring
 from assay.index.columns import Mask, Whole
 from assay.index.native import Index
-from assay.index.nearness import Halves, Query
 from assay.index.options import IndexOptions
-from assay.index.ordering import Scores
+from assay.index.scoring import Halves, Query, Scores
 
 _MOST = 4_096
 """The most a graph is asked for; beyond, an exact scan is cheaper."""
@@ -66,10 +65,10 @@ class VectorBase:
             if found is not None:
                 return found
         if count == len(rows):
-            chosen, scores = nearness.nearest(self.matrix, query, limit)
+            chosen, scores = scoring.nearest(self.matrix, query, limit)
             return self.places[chosen], scores
         among = np.flatnonzero(rows)
-        chosen, scores = nearness.nearest(self.matrix[among], query, limit)
+        chosen, scores = scoring.nearest(self.matrix[among], query, limit)
         return self.places[among[chosen]], scores
 
     def _nominate(self, graph: Index, query: Query, limit: int, rows: Mask, count: int) -> tuple[Whole, Scores] | None:
@@ -80,7 +79,7 @@ class VectorBase:
                 keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
             kept = np.sort(keys[rows[keys]])
             if len(kept) >= limit:
-                return self.places[kept], nearness.cosines(self.matrix[kept], query)
+                return self.places[kept], scoring.cosines(self.matrix[kept], query)
             fetch *= 2
         return None
 

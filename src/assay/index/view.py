@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.errors import OtherModel
-from assay.index import bm25, lexical, nearness, postings
 from assay.index.columns import Fact, Whole
-from assay.index.nearness import Query
+from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
-from assay.index.ordering import Found, Scored, best
+from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, best, length_norms, rounded_query
 from assay.index.state import Allowed, State
 from assay.records import Filters, LogPosition
 from assay.storage import Candidate, Work
@@ -110,14 +109,14 @@ class View:
         weights = state.weighed(terms)
         if not weights or limit < 1:
             return []
-        norms = bm25.length_norms(state.tail.lengths, state.average_length)
-        places, scores = postings.score(state.tail.postings, weights, norms, passing.tail)
+        norms = length_norms(state.tail.lengths, state.average_length)
+        places, scores = score_postings(state.tail.postings, weights, norms, passing.tail)
         parts = [Scored(state.tail.numbers[places], scores)]
         if state.base.lexical is not None:
             of_base = passing.count - int(np.count_nonzero(passing.tail))
             places, scores = state.base.lexical.search(weights, limit, passing.base, of_base)
             parts.append(Scored(state.base.numbers[places], scores))
-        return best(parts, limit, digits=lexical.DIGITS)
+        return best(parts, limit, digits=SCORE_DIGITS)
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: Allowed | None = None, exact: bool = False
@@ -128,7 +127,7 @@ class View:
                 f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
                 remedy="Embed with that model, or re-embed and run `assay index compact`.",
             )
-        query = nearness.rounded_query(vector)
+        query = rounded_query(vector)
         if limit < 1:
             return []
         if self._in_database:
@@ -138,7 +137,7 @@ class View:
         if state.base.vectors is not None:
             places, scores = state.base.vectors.nearest(query, limit, passing.base, exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
-        return best(parts, limit, digits=nearness.DIGITS)
+        return best(parts, limit, digits=COSINE_DIGITS)
 
     def numbers(self, allowed: Allowed | None = None) -> Whole:
         """The numbers of every passage, or of those allowed."""
@@ -175,7 +174,7 @@ class View:
         scores = tail.vectors.cosines(query)[among]
         if len(among) > limit:
             # All that tie with the last of them come, too, and more that rounding may make equal.
-            last = np.partition(np.nan_to_num(scores, nan=-1.0), -limit)[-limit] - 10.0**-nearness.DIGITS
+            last = np.partition(np.nan_to_num(scores, nan=-1.0), -limit)[-limit] - 10.0**-COSINE_DIGITS
             near = scores >= last
             among, scores = among[near], scores[near]
         return Scored(tail.numbers[tail.vector_places[among]], scores)
@@ -205,4 +204,4 @@ class View:
         scored = Scored(
             np.array([one.number for one in found], np.int64), np.array([one.similarity for one in found], np.float64)
         )
-        return best([scored], limit, digits=nearness.DIGITS)
+        return best([scored], limit, digits=COSINE_DIGITS)

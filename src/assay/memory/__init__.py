@@ -1,7 +1,19 @@
-"""The memory engine. `engine` is the parts together; each folder is one thing it does.
+"""The memory engine: saving, searching, learning, and the care of what is stored.
 
-`saving` keeps what is worth keeping and decides what becomes of what is like it; `searching` finds and explains;
-`ingesting` takes in files; `importing` takes in memories of other tools, `exporting` writes them out, `portable` is
-Assay's own export and the way back; `forgetting` erases to the last byte. `sessions`, `graph` and `health` are what a
-session was given, why a memory is as it is, and whether every channel still finds what it should.
+- `engine`: the parts together; read it first.
+- `saving`: keeps what is worth keeping and decides what becomes of memories that are like it.
+- `searching`: finds memories and explains every score.
+- `learning`: learns from use, with safeguards.
+- `ingesting`: files and folders into memories.
+- `importing`: memories of other tools into the store.
+- `exporting`: memories into files, and Assay's own export back into a store.
+- `showing`: everything known about one memory, its links, and why it is as it is.
+- `context`: the memories that an agent should have for a task, within a token budget.
+- `sessions`: what a session was given, its tasks, and its summary.
+- `health`: does every channel find what it should?
+- `rights`: who may change a memory.
+- `forgetting`: erases memories, a person or a tenant for good.
+- `rescanning`: masks secrets that an older version stored.
+- `retention`: moves old searches and feedback to an archive.
+- `reembedding`: changes the embedding model.
 """

@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from assay.clock import Clock
+from assay.embedding.wrappers import OnDemandEmbedder
 from assay.errors import InputError
 from assay.flags import Flags, FlagStates
 from assay.index import Indexes
-from assay.memory.on_demand import OnDemandEmbedder
 from assay.memory.searching import Searcher
 from assay.records import (
     Edge,
@@ -44,12 +44,12 @@ from assay.records.saving import ExportFormat, ImportFormat
 from assay.storage import Store
 
 if TYPE_CHECKING:
+    from assay.memory.exporting import Exported
     from assay.memory.forgetting import Forgetting
     from assay.memory.health import Health
     from assay.memory.importing import ImportOptions, ImportReport, OnProgress
     from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
     from assay.memory.learning import Learning, Policy
-    from assay.memory.portable import Exported
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.rescanning import Rescanning
     from assay.memory.saving import Saver
@@ -216,8 +216,8 @@ class Engine:
     ) -> ImportReport:
         """Import memories that another tool, or Assay itself, has exported; `source` names the file in source ids."""
         from assay.formats.memory_files import detect, open_source  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.exporting import Restorer  # noqa: PLC0415 - the same
         from assay.memory.importing import Importer, ImportOptions  # noqa: PLC0415 - the same
-        from assay.memory.portable import Restorer  # noqa: PLC0415 - the same
 
         chosen, how = one_of(ImportFormat)(format, "format"), options or ImportOptions()
         found = detect(path) if chosen is ImportFormat.AUTO else chosen
@@ -278,7 +278,7 @@ class Engine:
         self, scope: Scope, source_id: str, kind: EdgeKind, target_id: str, *, strength: float = 1.0, evidence: str = ""
     ) -> Edge:
         """Join two memories: the first `kind` the second."""
-        from assay.memory.graph import link  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.showing import link  # noqa: PLC0415 - see the module's docstring
 
         edge = Edge(
             source_id=source_id,
@@ -293,7 +293,7 @@ class Engine:
 
     def why(self, scope: Scope, memory_id: str) -> Why:
         """What stands behind a memory."""
-        from assay.memory.graph import why  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.showing import why  # noqa: PLC0415 - see the module's docstring
 
         with self.store.reading(scope) as work:
             return why(work, memory_id)
@@ -327,13 +327,13 @@ class Engine:
 
     def preflight(self, scope: Scope, report: TaskReport) -> TaskRecord:
         """Begin a task: what the agent knows of itself before it."""
-        from assay.memory.tasks import preflight  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.sessions import preflight  # noqa: PLC0415 - see the module's docstring
 
         return preflight(self.store, scope, report, self.clock)
 
     def postflight(self, scope: Scope, report: TaskReport) -> TaskEnded:
         """End a task; gives back what was read and not yet judged, for one batch of validations."""
-        from assay.memory.tasks import postflight  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.sessions import postflight  # noqa: PLC0415 - see the module's docstring
 
         def validate(memory_id: str, useful: bool, session_id: str | None, key: str) -> object:
             return self.validate(scope, memory_id, useful, session_id=session_id, event_key=key)
@@ -343,11 +343,11 @@ class Engine:
 
     def session_summary(self, scope: Scope, session_id: str) -> SessionSummary:
         """What happened in a session, and its numbers."""
-        from assay.memory.summarising import summary  # noqa: PLC0415 - see the module's docstring
+        from assay.memory.sessions import summarise_session  # noqa: PLC0415 - see the module's docstring
 
         self.store.log.flush()
         with self.store.reading(scope) as work:
-            return summary(work, session_id)
+            return summarise_session(work, session_id)
 
     def recent_sessions(
         self, scope: Scope, *, limit: int = 20, after: tuple[datetime, str] | None = None

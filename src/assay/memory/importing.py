@@ -18,7 +18,7 @@ from assay.clock import Clock
 from assay.errors import InputError
 from assay.formats.memory_files import ImportSource
 from assay.formats.memory_files.markdown import LINKS_TO
-from assay.memory.ingesting.missing import Known
+from assay.memory.ingesting.run import Known
 from assay.memory.saving import Refused, Saver, drafts
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
 from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem

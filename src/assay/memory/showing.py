@@ -1,9 +1,129 @@
-"""Everything the store knows of one memory, in one reading."""
+"""One memory: everything the store knows about it, its links, and why it is as it is.
+
+- The graph: link two memories, and ask why one is as it is.
+- Everything the store knows about one memory.
+"""
 
 from __future__ import annotations
 
-from assay.records import MemoryStatus, SaveLine, ShownEdge, ShownMemory, line_of
-from assay.storage import SaveRecord, Work
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from assay.errors import BadValue
+from assay.memory.rights import check_readable
+from assay.records import Edge, EdgeKind, MemoryStatus, Reason, SaveLine, Scope, ShownEdge, ShownMemory, Why, line_of
+from assay.storage import SaveRecord, Store, Work
+
+# --- The graph: link two memories, and ask why one is as it is ---
+#
+# `why` walks from a memory to what stands behind it: what caused, enabled or supports it, what it was derived from,
+#   what
+# it took the place of. Contradictions explain nothing, so they are listed but not followed.
+
+DEPTH = 5
+"""How many steps back a chain is followed."""
+WIDTH = 100
+"""How many memories one answer may hold."""
+
+_INTO = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.SUPPORTS})
+"""Kinds whose source stands behind the target."""
+_OUT_OF = frozenset({EdgeKind.DERIVED_FROM, EdgeKind.SUPERSEDES})
+"""Kinds whose target stands behind the source."""
+
+
+class _Step(NamedTuple):
+    """One edge, read in the direction of the question."""
+
+    source: str
+    to: str
+    edge: Edge
+
+
+def link(store: Store, scope: Scope, edge: Edge) -> None:
+    """Join two memories of one scope; the same pair and kind take the new strength and evidence. Audited."""
+    if edge.source_id == edge.target_id:
+        raise BadValue(f"an edge from {edge.source_id!r} to itself says nothing", remedy="Name two different memories.")
+    with store.writing(scope) as work:
+        for end in filter(None, map(work.memories.find, (edge.source_id, edge.target_id))):
+            check_readable(end)
+        work.edges.put(edge)
+        detail = {"kind": str(edge.kind), "target": edge.target_id, "strength": edge.strength}
+        work.audit.append("memory.link", edge.source_id, detail)
+
+
+def why(work: Work, memory_id: str, *, depth: int = DEPTH, width: int = WIDTH) -> Why:
+    """What stands behind a memory, strongest first; each memory stands where it is first reached."""
+    asked = work.memories.get(memory_id)
+    steps, cut = _walk(work, memory_id, depth, width)
+    titles = {one.to: work.memories.get(one.to).title for one in steps}
+    behind: dict[str, list[_Step]] = {}
+    for step in steps:
+        behind.setdefault(step.source, []).append(step)
+    chain = Reason(
+        memory_id=memory_id,
+        title=asked.title,
+        kind=None,
+        strength=1.0,
+        evidence="",
+        behind=_reasons(memory_id, 1.0, behind, titles),
+    )
+    return Why(chain=chain, contradicted_by=_contradicting(work, memory_id), cut=cut)
+
+
+def _walk(work: Work, start: str, depth: int, width: int) -> tuple[list[_Step], bool]:
+    """The steps of the tree, level by level, and whether there would be more."""
+    seen, level, taken = {start}, [start], list[_Step]()
+    for _ in range(depth):
+        found = [step for one in level for step in _steps_from(work, one)]
+        level = []
+        for step in found:
+            if step.to in seen:
+                continue
+            if len(taken) == width:
+                return taken, True
+            seen.add(step.to)
+            taken.append(step)
+            level.append(step.to)
+    return taken, any(step.to not in seen for one in level for step in _steps_from(work, one))
+
+
+def _steps_from(work: Work, memory_id: str) -> list[_Step]:
+    """The edges to what stands behind one memory, strongest first."""
+    steps = []
+    for edge in work.edges.of(memory_id):
+        if edge.kind in _INTO and edge.target_id == memory_id:
+            steps.append(_Step(memory_id, edge.source_id, edge))
+        elif edge.kind in _OUT_OF and edge.source_id == memory_id:
+            steps.append(_Step(memory_id, edge.target_id, edge))
+    return sorted(steps, key=lambda step: (-step.edge.strength, step.to, step.edge.kind))
+
+
+def _reasons(
+    memory_id: str, strength: float, behind: Mapping[str, Sequence[_Step]], titles: Mapping[str, str]
+) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(
+            memory_id=step.to,
+            title=titles[step.to],
+            kind=step.edge.kind,
+            strength=strength * step.edge.strength,
+            evidence=step.edge.evidence,
+            behind=_reasons(step.to, strength * step.edge.strength, behind, titles),
+        )
+        for step in behind.get(memory_id, ())
+    )
+
+
+def _contradicting(work: Work, memory_id: str) -> tuple[str, ...]:
+    ends = [
+        edge.target_id if edge.source_id == memory_id else edge.source_id
+        for edge in work.edges.of(memory_id)
+        if edge.kind is EdgeKind.CONTRADICTS
+    ]
+    return tuple(dict.fromkeys(ends))
+
+
+# --- Everything the store knows about one memory ---
 
 
 def show(work: Work, memory_id: str) -> ShownMemory:

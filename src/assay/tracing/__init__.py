@@ -1,5 +1,5 @@
-"""What Assay does as OpenTelemetry spans, for whoever already watches theirs there; nothing leaves unless configured.
+"""OpenTelemetry spans of what Assay does; nothing leaves the machine unless configured. Needs the extra `otel`.
 
-`spans` turns finished searches and saves into spans, `researching` answered questions, named and described by the GenAI
-and OpenInference conventions; `exporting` sets up where they go. Needs the extra `otel`.
+- `spans`: searches, saves and answered questions as spans, by the GenAI and OpenInference conventions.
+- `exporting`: where spans go.
 """

@@ -25,13 +25,13 @@ from assay.wiring.stores import open_store, short_hash
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder, SimilarityProfile
+    from assay.embedding.wrappers import OnDemandEmbedder
     from assay.flags import Flags
     from assay.index import Indexes
     from assay.memory.engine import Engine
     from assay.memory.ingesting import MakeSaver
-    from assay.memory.ingesting.metering import Meter
+    from assay.memory.ingesting.run import Meter
     from assay.memory.learning.policy import Policy
-    from assay.memory.on_demand import OnDemandEmbedder
     from assay.memory.saving import Saver
     from assay.memory.searching import SearchOptions
     from assay.records.datasets import Dataset
@@ -73,8 +73,7 @@ def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
     if settings.embedder == "remote":
         return _remote(settings)
     if settings.embedder == "local":
-        from assay.embedding.local import load_local  # noqa: PLC0415 - see the package's docstring
-        from assay.embedding.onnx import OnnxOptions  # noqa: PLC0415 - the same
+        from assay.embedding.onnx import OnnxOptions, load_local  # noqa: PLC0415 - see the package's docstring
 
         folder = _require(settings.embedder_folder, "embedder.folder", "local")
         return load_local(folder, options=OnnxOptions(threads=threads, run_once=run_once))
@@ -90,7 +89,7 @@ def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: 
     if given is None:
         # Now, and not when it is first asked: a search goes on without an embedder that cannot be loaded.
         settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
-    from assay.memory.on_demand import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
+    from assay.embedding.wrappers import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
 
     def load() -> Embedder:
         return given or load_embedder(settings, run_once=run_once)
@@ -192,7 +191,7 @@ def open_engine(
     starts sooner, and folds no index in the background.
     """
     need_extra("memory", *ENGINE_MODULES)
-    from assay.embedding.cached import CachedEmbedder  # noqa: PLC0415 - see the package's docstring
+    from assay.embedding.wrappers import CachedEmbedder  # noqa: PLC0415 - see the package's docstring
     from assay.index import Indexes, IndexOptions  # noqa: PLC0415 - the same
     from assay.memory.engine import Engine  # noqa: PLC0415 - the same
     from assay.memory.searching import Searcher  # noqa: PLC0415 - the same
@@ -259,7 +258,7 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
     clock: Clock,
 ) -> MakeSaver:
     def make(meter: Meter | None) -> Saver:
-        from assay.memory.ingesting.metering import MeteredChunker, MeteredEmbedder  # noqa: PLC0415 - see the docstring
+        from assay.memory.ingesting.run import MeteredChunker, MeteredEmbedder  # noqa: PLC0415 - see the docstring
         from assay.memory.saving import SaveOptions, Saver  # noqa: PLC0415 - the same
 
         chunker = chunker_of(embedder, most=settings.chunking_max_tokens)

@@ -21,7 +21,7 @@ from assay.evaluation.tuning import FusionChoice
 from assay.evaluation.tuning.choices import choice_of
 from assay.memory.engine import Engine
 from assay.memory.learning import Learning, Policy
-from assay.memory.learning.standing import FLAG
+from assay.memory.learning.learning import FLAG
 from assay.records import MemoryRecord, MemoryStatus, Scope
 from assay.records.datasets import Dataset
 from assay.records.learning import Safeguard

@@ -59,6 +59,6 @@ def research_observer(engine: Engine) -> Observe | None:
     spans = _TRACED.get(engine)
     if spans is None:
         return None
-    from assay.tracing.researching import ResearchSpans  # noqa: PLC0415 - see the package's docstring
+    from assay.tracing.spans import ResearchSpans  # noqa: PLC0415 - see the package's docstring
 
     return ResearchSpans(spans).researched

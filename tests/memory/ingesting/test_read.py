@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.memory.ingesting import Skip
-from assay.memory.ingesting.read import LIMIT, read_file
-from assay.memory.ingesting.walk import walk
+from assay.memory.ingesting.files import LIMIT, read_file, walk
 from assay.records import Draft, Format, Tier
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError
-from assay.memory.ingesting.walk import Walked, changed, walk
+from assay.memory.ingesting.files import Walked, changed, walk
 
 
 def put(root: Path, *names: str) -> None:

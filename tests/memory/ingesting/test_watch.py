@@ -10,7 +10,7 @@ import pytest
 
 from assay.memory.engine import Engine
 from assay.memory.ingesting import IngestReport
-from assay.memory.ingesting.watch import watch
+from assay.memory.ingesting.run import watch
 from assay.records import Scope
 
 

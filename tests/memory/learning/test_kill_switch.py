@@ -8,7 +8,7 @@ from tests.memory.learning.desk import FLAG, Desk
 
 from assay.flags import Flags, Override
 from assay.memory.learning import Learning
-from assay.memory.learning.exposure import Growth, gini, growth, has_grown, most_shown, numbers
+from assay.memory.learning.kill_switch import Growth, gini, growth, has_grown, most_shown, numbers
 
 
 def spread_out(desk: Desk, times: int) -> None:

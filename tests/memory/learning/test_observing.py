@@ -6,8 +6,7 @@ import pytest
 from tests.memory.learning.desk import OTHERS, Desk
 
 from assay.errors import BadValue, RecordNotFound
-from assay.memory.learning.implicit import alike
-from assay.memory.learning.observing import read_from
+from assay.memory.learning.observing import alike, read_from
 from assay.records import EventType, Origin, Scope
 from assay.records.learning import Observation
 from assay.storage.repositories.queries import GivenMemory

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.memory.learning.denylist import DENYLIST
-from assay.memory.learning.policy import Facts, Limits, Opening, Policy, belief, beliefs, counted, learnable
+from assay.memory.learning.policy import DENYLIST, Facts, Limits, Opening, Policy, belief, beliefs, counted, learnable
 from assay.records.learning import Safeguard
 from assay.testing.clock import START
 

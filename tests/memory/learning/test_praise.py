@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.learning.desk import Desk
 
-from assay.memory.learning.praise import Praise, bearing, raised, subject
 from assay.memory.learning.rollback import Which
+from assay.memory.learning.votes import Praise, bearing, raised, subject
 from assay.memory.searching.boosts import confidence_factor
 from assay.records import Boost
 

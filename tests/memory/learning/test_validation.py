@@ -7,7 +7,7 @@ from tests.memory.learning.desk import Desk
 
 from assay.errors import BadValue, InputError, RecordNotFound
 from assay.memory.learning import Vote
-from assay.memory.learning.promotion import promoted
+from assay.memory.learning.votes import raise_tier
 from assay.memory.searching.boosts import confidence_factor
 from assay.records import EventType, Origin, Scope, SearchRequest, Tier
 
@@ -159,7 +159,7 @@ def test_five_votes_make_it_important_and_ten_critical_but_nothing_makes_it_law(
     ],
 )
 def test_promotions_by_hand(tier: Tier, positive: int, confidence: float, votes: int, rises: Tier | None) -> None:
-    assert promoted(tier, positive=positive, confidence=confidence, votes=votes) is rises
+    assert raise_tier(tier, positive=positive, confidence=confidence, votes=votes) is rises
 
 
 def test_feedback_for_what_is_unknown_deleted_or_foreign_is_refused(desk: Desk) -> None:

@@ -88,7 +88,7 @@ def register_ingest(app: typer.Typer) -> None:
 
 
 def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float, how: dict[str, Any]) -> None:
-    from assay.memory.ingesting.watch import watch  # noqa: PLC0415 - the extra "memory"
+    from assay.memory.ingesting.run import watch  # noqa: PLC0415 - the extra "memory"
 
     def tell(report: IngestReport) -> None:
         if surface.common.json:

@@ -5,7 +5,7 @@
 - `chatgpt`: ChatGPT's data export.
 - `markdown`: Markdown notes and Obsidian vaults.
 
-Assay's own export is read by `assay.memory.portable`, because it is restored rather than saved.
+Assay's own export is read by `assay.memory.exporting`, because it is restored rather than saved.
 """
 
 from __future__ import annotations

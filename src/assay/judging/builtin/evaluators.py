@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from assay.embedding.around import AroundEmbedder
-from assay.embedding.cached import CachedEmbedder
+from assay.embedding.wrappers import AroundEmbedder, CachedEmbedder
 from assay.judging.builtin.judges import BuiltinGroundedness, JudgedClaim, answerable, mean_probability
 from assay.judging.builtin.plan import BuiltinPlanEvaluator, read_plan
 from assay.judging.builtin.support import Evidence, coverage

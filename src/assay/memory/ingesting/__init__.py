@@ -1,8 +1,8 @@
 """Ingest: files and folders into memories.
 
-`walk` finds files below a root, `read` turns a file into drafts, `run` puts them to the saver and `report` says what
-became of every file, `metering` where the time went. `missing` finds what the store holds and the disk no longer does,
-`watch` does it all again whenever something changed.
+- `run`: one run, from finding files to saving drafts; missing files and watching.
+- `files`: finds files below a root and reads each into drafts.
+- `report`: what became of every file, and where the time went.
 """
 
 from assay.memory.ingesting.report import Fate, IngestReport, Skip

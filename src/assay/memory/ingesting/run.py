@@ -1,29 +1,157 @@
-"""One run of ingest: find, read, pass over what is known, put the rest to the saver, and tell what became of it.
+"""One run of ingest: find files, read them, skip what is known, save the rest, and report.
 
-A document is known by its source id and the hash of its content: what is unchanged is neither chunked nor embedded.
-Everything else goes to `Saver.save_many`, which commits in batches of about two seconds, so an interrupted run keeps
-what it has done and the next one goes on from there. Documents are read while earlier ones are saved: memory holds one
-batch. How far a run is counts what is done with, not what was read: embedding takes nearly all of the time.
+- Metering: a chunker and an embedder that measure their time and the length of chunks.
+- Missing files: reported after every run, superseded only on request.
+- The run.
+- Watch: take in what changes, until told to stop.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.clock import Clock
-from assay.memory.ingesting.metering import Meter, Stopwatch
-from assay.memory.ingesting.missing import Known, missing, prune
-from assay.memory.ingesting.read import read_file
+from assay.embedding.protocol import Embedder, Progress, Vectors
+from assay.embedding.wrappers import AroundEmbedder
+from assay.memory.ingesting.files import FoundFile, Walked, changed, read_file, suggested_root, walk, walk_again
 from assay.memory.ingesting.report import Fate, IngestReport, Skip, spread
-from assay.memory.ingesting.walk import FoundFile, Walked, walk
 from assay.memory.saving import Refused, Saver
-from assay.records import Draft, SaveDecision, SaveOutcome, Scope
-from assay.storage import Store
+from assay.records import Draft, Format, SaveDecision, SaveOutcome, Scope
+from assay.storage import Store, Work
+from assay.text.chunking import Chunked, Chunker
+
+# --- Metering: a chunker and an embedder that measure their time and the length of chunks ---
+
+Stopwatch = Callable[[], float]
+"""Seconds since some moment."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Meter:
+    """What one run has cost so far."""
+
+    stopwatch: Stopwatch
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    chunk_tokens: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def timing(self, name: str) -> Iterator[None]:
+        """Add what happens inside to one name."""
+        begun = self.stopwatch()
+        try:
+            yield
+        finally:
+            self.seconds[name] += self.stopwatch() - begun
+
+    def shares(self, total: float) -> dict[str, float]:
+        """Seconds by name; what is neither reading, chunking nor embedding is writing."""
+        known = {name: self.seconds.get(name, 0.0) for name in ("read", "chunk", "embed")}
+        return {"total": total, **known, "write": max(0.0, total - sum(known.values()))}
+
+
+class MeteredChunker(Chunker):
+    """A chunker that counts what it makes."""
+
+    def __init__(self, inner: Chunker, meter: Meter) -> None:
+        self.version = inner.version
+        self._inner = inner
+        self._meter = meter
+
+    def chunk(self, title: str, body: str, format: Format = Format.MARKDOWN) -> Chunked:  # noqa: A002 - the record's word
+        """The passages of a document."""
+        with self._meter.timing("chunk"):
+            made = self._inner.chunk(title, body, format)
+        self._meter.chunk_tokens += [piece.token_count for piece in made.pieces]
+        return made
+
+
+class MeteredEmbedder(AroundEmbedder):
+    """An embedder that counts what it takes."""
+
+    def __init__(self, inner: Embedder, meter: Meter) -> None:
+        super().__init__(inner)
+        self._meter = meter
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One row of length 1 for each text."""
+        with self._meter.timing("embed"):
+            return self._inner.embed(texts, progress=progress)
+
+
+# --- Missing files: reported after every run, superseded only on request ---
+
+
+class Known(NamedTuple):
+    """The current memory of every source, as hashes of their content."""
+
+    hashes: Mapping[str, str | None]
+    forgotten: frozenset[tuple[str, str | None]] = frozenset()
+    """Source and hash of what was forgotten: the same content again does not bring it back."""
+
+    @classmethod
+    def of(cls, work: Work) -> Known:
+        """Every source of the tenant."""
+        return cls(work.memories.current_hashes(), frozenset(work.memories.forgotten_sources()))
+
+    def has(self, source: str, source_hash: str | None) -> bool:
+        """Whether a source is there with this very content, or was forgotten with it."""
+        return self.hashes.get(source) == source_hash or (source, source_hash) in self.forgotten
+
+    def below(self, sources: Iterable[str]) -> list[str]:
+        """The known ones among these sources and the records of these files."""
+        wanted = frozenset(sources)
+        return sorted(one for one in self.hashes if one in wanted or _file_of(one) in wanted)
+
+
+def find_missing(known: Known, walked: Walked, seen: Collection[str], partly_read: Collection[str]) -> list[str]:
+    """Sources below the walked folders, or in the walked files, that this walk did not meet.
+
+    A file that could not be read whole may still hold what was not met, so nothing of it is missing.
+    """
+    folders = frozenset(walked.folders)
+    return sorted(
+        one
+        for one in known.hashes
+        if one not in seen
+        and _file_of(one) not in partly_read
+        and (_file_of(one) in seen or _within(one, folders))
+        and not _within(one, walked.passed)
+    )
+
+
+def prune(work: Work, sources: Sequence[str], now: datetime) -> tuple[str, ...]:
+    """Supersede the current memories of these sources; they are kept, out of default search."""
+    for source in sources:
+        memory = work.memories.current_of_source(source)
+        if memory is not None:
+            work.memories.update(replace(memory, superseded_at=now, updated_at=now))
+            work.audit.append("ingest.prune", memory.id, {"source_id": source})
+    return tuple(sources)
+
+
+def _file_of(source: str) -> str:
+    """The file a record stands in. A record's id follows the last `#`."""
+    return source.rpartition("#")[0] or source
+
+
+def _within(source: str, places: Collection[str]) -> bool:
+    """Whether a source is one of these places or lies below one."""
+    return source in places or any(source[:end] in places for end, sign in enumerate(source) if sign == "/")
+
+
+# --- The run ---
+#
+# A document is known by its source id and the hash of its content: what is unchanged is neither chunked nor embedded.
+# Everything else goes to `Saver.save_many`, which commits in batches of about two seconds, so an interrupted run keeps
+# what it has done and the next one goes on from there. Documents are read while earlier ones are saved: memory holds
+# one batch. How far a run is counts what is done with, not what was read: embedding takes nearly all of the time.
 
 
 class Step(NamedTuple):
@@ -93,7 +221,7 @@ class Ingester:
         run = _Run(known, meter, on_file)
         for draft, outcome in self._make_saver(meter).save_many(scope, run.drafts(walked), gated=gate):
             run.note(draft, outcome)
-        absent = (*missing(known, walked, run.seen, run.partly_read), *known.below(gone))
+        absent = (*find_missing(known, walked, run.seen, run.partly_read), *known.below(gone))
         removed = self._prune(scope, absent) if prune else ()
         return run.report(walked, absent, removed, self._stopwatch() - begun)
 
@@ -244,3 +372,42 @@ def _fate(outcome: SaveOutcome) -> Fate:
 
 def _in_order(fates: Mapping[str, int]) -> dict[str, int]:
     return {fate.value: fates[fate] for fate in Fate if fates.get(fate)}
+
+
+# --- Watch: take in what changes, until told to stop ---
+#
+# Files are compared by size and time of change, so an idle round reads no file. A file that is written while it is
+# read differs again in the next round and is taken in again.
+
+Wait = Callable[[], bool]
+"""Returns when it is time to look again; true to stop."""
+
+
+def watch(
+    ingester: Ingester,
+    scope: Scope,
+    paths: Sequence[Path],
+    *,
+    wait: Wait,
+    on_report: Callable[[IngestReport], None],
+    root: Path | None = None,
+    globs: Sequence[str] = (),
+    follow_links: bool = False,
+    gate: bool = False,
+    prune: bool = False,
+    on_file: OnFile | None = None,
+) -> None:
+    """Take in everything once, then what has changed since, round after round."""
+    root = root or suggested_root(paths)  # once: a path that goes away must not move it
+    before = walk(paths, root=root, globs=globs, follow_links=follow_links)
+    on_report(ingester.take(scope, before, gate=gate, prune=prune, on_file=on_file))
+    while not wait():
+        after = walk_again(paths, root=root, globs=globs, follow_links=follow_links)
+        names = frozenset(changed(before.files, after.files))
+        if names:
+            there = tuple(one for one in after.files if one.source_id in names)
+            gone = sorted(names - {one.source_id for one in there})
+            # No folder was walked as far as this report goes: only what changed is looked at.
+            fresh = replace(after, files=there, skipped=(), folders=())
+            on_report(ingester.take(scope, fresh, gate=gate, prune=prune, gone=gone, on_file=on_file))
+        before = after

@@ -1,22 +1,137 @@
-"""The kill switch: it watches how exposure is spread while learned triggers are applied, and stops them when it grows.
+"""The kill switch: stops learned triggers when exposure concentrates on few memories.
 
-Compared are the last searches before the first term was applied and the newest ones: the same numbers that
-`assay simulate feedback` reports. It looks again after every `WINDOW` searches. What it finds is a reason to stop and
-look, not a proof of harm: learning goes on when a person has approved it again.
+- Exposure: how it is spread over memories, in three numbers that a feedback loop raises.
+- The switch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.memory.learning.exposure import RESAMPLES, SURE, Growth, first_choice, growth
-from assay.memory.learning.noise import CHOICES
-from assay.memory.learning.validation import rank_of
+from assay.memory.learning.triggers import CHOICES
+from assay.memory.learning.votes import rank_of
 from assay.records.learning import TermState
 from assay.storage import Work
 from assay.storage.repositories.queries import UsedQuery
+
+# --- Exposure: how it is spread over memories, in three numbers that a feedback loop raises ---
+#
+# `gini`: how unevenly attention is shared out, each place weighing 1 / rank (0: all alike, 1: one has it all).
+# `entrenchment`: the share of the first three places held by the tenth of memories that was shown most to begin with.
+# `stale_served`: the share of shown results that something has taken the place of. A fourth tells whether it was worth
+# it: `first_choice`, the mean of 1 / rank of what was chosen. The simulator and the kill switch read the same numbers.
+
+FIRST = 3
+FAVOURED = 0.1
+RESAMPLES = 200
+SURE = 0.99
+"""A value above this share of what chance makes of the beginning is no chance."""
+MARGIN = 0.01
+"""And it matters when it is that much larger: one place in a hundred, or that much of all attention, in other hands."""
+
+Lists = Sequence[tuple[str, ...]]
+
+
+class Numbers(NamedTuple):
+    """How exposure is spread."""
+
+    gini: float
+    entrenchment: float
+    stale_served: float
+
+
+class Growth(NamedTuple):
+    """One number at the beginning and now, and what chance alone would make of it."""
+
+    name: str
+    before: float
+    now: float
+    chance: float
+
+    @property
+    def grown(self) -> bool:
+        """Whether it is larger than chance and the margin allow."""
+        return has_grown(self.now - self.before, at_least=self.now - self.chance)
+
+
+def has_grown(change: float, *, at_least: float, margin: float = MARGIN) -> bool:
+    """The one rule for every number, simulated or live: it grew by more than the margin, and that was no chance."""
+    return change > margin and at_least > 0.0
+
+
+def numbers(shown: Lists, *, known: Collection[str], favoured: Collection[str], stale: Collection[str]) -> Numbers:
+    """The numbers of some results. `known` are the memories that could have been shown."""
+    held = exposures(shown)
+    first = [one for ids in shown for one in ids[:FIRST]]
+    every = [one for ids in shown for one in ids]
+    return Numbers(
+        gini=gini([held.get(one, 0.0) for one in {*known, *held}]),
+        entrenchment=_share(first, favoured),
+        stale_served=_share(every, stale),
+    )
+
+
+def exposures(shown: Lists) -> dict[str, float]:
+    """How much each memory was seen: 1 / rank for every place, since that is about how often a place is looked at."""
+    held: dict[str, float] = {}
+    for ids in shown:
+        for rank, one in enumerate(ids, start=1):
+            held[one] = held.get(one, 0.0) + 1.0 / rank
+    return held
+
+
+def gini(counts: Sequence[float]) -> float:
+    """How unevenly a total is shared out; 0 when there is nothing to share."""
+    ordered = np.sort(np.asarray(counts, dtype=np.float64))
+    total = float(ordered.sum())
+    if not total:
+        return 0.0
+    places = np.arange(1, len(ordered) + 1)
+    return float((2 * (places * ordered).sum()) / (len(ordered) * total) - (len(ordered) + 1) / len(ordered))
+
+
+def most_shown(shown: Lists) -> frozenset[str]:
+    """The tenth of memories that was shown most, at least one."""
+    held = exposures(shown)
+    wanted = max(1, round(len(held) * FAVOURED))
+    # Ties by id: the same lists have the same favourites.
+    return frozenset(sorted(held, key=lambda one: (-held[one], one))[:wanted])
+
+
+def growth(before: Lists, now: Lists, *, stale: Collection[str], rng: np.random.Generator) -> list[Growth]:
+    """Each number at the beginning and now, with the bound that resampling the beginning gives."""
+    known = {one for ids in (*before, *now) for one in ids}
+    favoured = most_shown(before)
+
+    def measured(shown: Lists) -> Numbers:
+        return numbers(shown, known=known, favoured=favoured, stale=stale)
+
+    drawn = [measured([before[place] for place in rng.integers(len(before), size=len(now))]) for _ in range(RESAMPLES)]
+    bounds = np.quantile(np.asarray(drawn), SURE, axis=0)
+    return [
+        Growth(name, first, last, float(bound))
+        for name, first, last, bound in zip(Numbers._fields, measured(before), measured(now), bounds, strict=True)
+    ]
+
+
+def first_choice(places: Sequence[int]) -> float | None:
+    """The mean of 1 / rank of what was chosen; None when nothing was."""
+    return float(np.mean([1.0 / place for place in places])) if places else None
+
+
+def _share(shown: Sequence[str], among: Collection[str]) -> float:
+    return sum(one in among for one in shown) / len(shown) if shown else 0.0
+
+
+# --- The switch ---
+#
+# Compared are the last searches before the first term was applied and the newest ones: the same numbers that
+# `assay simulate feedback` reports. It looks again after every `WINDOW` searches. What it finds is a reason to stop
+#   and
+# look, not a proof of harm: learning goes on when a person has approved it again.
 
 WINDOW = 100
 """Searches that are compared with as many or more before them."""
@@ -34,7 +149,7 @@ class Alarm(NamedTuple):
         return "; ".join(f"{one.name} {one.before:.3f} -> {one.now:.3f}" for one in self.numbers)
 
 
-def watch(work: Work) -> Alarm | None:
+def watch_exposure(work: Work) -> Alarm | None:
     """Look, if enough was searched since the last look; an alarm when something grew."""
     applied = [one.applied_at for one in work.learned_terms.of(states=(TermState.APPLIED,)) if one.applied_at]
     if not applied:
@@ -48,11 +163,11 @@ def watch(work: Work) -> Alarm | None:
     work.learned_terms.put_progress(last_watched=now[0].id)
     if len(before) < WINDOW:
         return None
-    grown = tuple(one for one in compare(work, before, now) if one.grown)
+    grown = tuple(one for one in compare_exposure(work, before, now) if one.grown)
     return Alarm(grown) if grown else None
 
 
-def compare(work: Work, before: list[UsedQuery], now: list[UsedQuery]) -> list[Growth]:
+def compare_exposure(work: Work, before: list[UsedQuery], now: list[UsedQuery]) -> list[Growth]:
     """Every number, then and now."""
     rng = np.random.default_rng(SEED)
     shown = [[one.result_ids for one in queries if one.result_ids] for queries in (before, now)]

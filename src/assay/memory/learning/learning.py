@@ -1,28 +1,28 @@
-"""The way in to learning: votes, observations, loads; catching up on them; approving, taking back, showing.
+"""The way in to learning: votes, observations, catching up, approving, taking back, showing.
 
-Recording is quick and learning waits: `validate`, `observe` and `load` write events, `catch_up` learns from them. A
-process that lives on catches up in the background; one that ends does so when it closes.
+- Evaluation cycles: complete with 100 distinct questions measured and 14 days since the first run.
+- Status of learning for one tenant: what is on, what was learned, what keeps it from being applied.
+- Background: whoever records an event does not wait for what is learned from it.
+- Learning.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from assay.clock import Clock
 from assay.errors import NotReady, SettingError
 from assay.flags import Flags, FlagState
-from assay.memory.learning.background import Background
-from assay.memory.learning.cycles import complete_cycles
-from assay.memory.learning.kill_switch import Alarm, watch
-from assay.memory.learning.noise import CHOICES
+from assay.memory.learning.kill_switch import Alarm, watch_exposure
 from assay.memory.learning.observing import Observing
-from assay.memory.learning.policy import Policy
-from assay.memory.learning.principals import Principals
+from assay.memory.learning.policy import Limits, Opening, Policy, Principals
 from assay.memory.learning.rollback import Which, roll_back
-from assay.memory.learning.standing import FLAG, standing
-from assay.memory.learning.triggers import Triggers
-from assay.memory.learning.validation import Validating, Vote
+from assay.memory.learning.triggers import CHOICES, Triggers, measure_noise
+from assay.memory.learning.votes import Validating, Vote
 from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.memory.showing import show
@@ -35,9 +35,174 @@ from assay.records.learning import (
     Observation,
     Observed,
     RolledBack,
+    TermNoise,
+    TermState,
     Validated,
+    evidence_from_json,
 )
-from assay.storage import Store
+from assay.storage import Store, Work
+from assay.storage.repositories.learning import Cycle
+
+# --- Evaluation cycles: complete with 100 distinct questions measured and 14 days since the first run ---
+#
+# Two are complete with 200 questions and 28 days, whichever comes last: nothing that was learned is applied before
+# what it would change has been measured, twice. A question counts once in each 14 days, however often it is run: the
+# same hundred measured again after two weeks are a second cycle, the same ten run twenty times are not. Only stored
+# runs of Assay over documents of this memory count; what a run of another system scored says nothing about it.
+
+
+class MeasuredQuestions(NamedTuple):
+    """What runs of this memory have measured."""
+
+    began_at: datetime | None
+    """When the first of them was stored; None: there is none."""
+    questions: int
+    """Distinct questions, each once in each period of a cycle's length."""
+
+
+def complete_cycles(work: Work, limits: Limits, now: datetime) -> list[Cycle]:
+    """Write down every cycle that is complete by now; all of them, oldest first."""
+    done = work.learned_terms.cycles()
+    while (found := _next(work, limits, now, done)) is not None:
+        work.learned_terms.add_cycle(found)
+        detail = {"queries": found.queries, "ended_at": found.ended_at.isoformat()}
+        work.audit.append("learning.cycle", f"cycle-{found.number}", detail)
+        done.append(found)
+    return done
+
+
+def measure_questions(work: Work, limits: Limits, now: datetime) -> MeasuredQuestions:
+    """Count the distinct questions that stored runs of this memory have measured."""
+    began: datetime | None = None
+    counted: set[tuple[int, str]] = set()
+    for run in work.usage.full_runs(until=now):
+        evidence = evidence_from_json(run.metrics_json)
+        if evidence.own and evidence.questions:
+            began = began or run.created_at
+            period = _period(run.created_at - began, limits.cycle_time)
+            counted.update((period, question) for question in evidence.questions)
+    return MeasuredQuestions(began, len(counted))
+
+
+def _next(work: Work, limits: Limits, now: datetime, done: list[Cycle]) -> Cycle | None:
+    number = len(done) + 1
+    first = work.usage.first_scored_at()
+    # Reading what runs asked costs more than looking whether the time can have come; further cycles open nothing.
+    if number > limits.cycles or first is None or now - first < number * limits.cycle_time:
+        return None
+    measured = measure_questions(work, limits, now)
+    if measured.began_at is None or now - measured.began_at < number * limits.cycle_time:
+        return None
+    if measured.questions < number * limits.cycle_queries:
+        return None
+    return Cycle(number, measured.began_at, now, measured.questions - sum(cycle.queries for cycle in done))
+
+
+def _period(since: timedelta, length: timedelta) -> int:
+    return since // length
+
+
+# --- Status of learning for one tenant: what is on, what was learned, what keeps it from being applied ---
+
+FLAG = "learn_from_selection"
+
+
+def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) -> LearningStatus:
+    """How learning stands now."""
+    progress = work.learned_terms.progress()
+    since = flag.activated_at
+    measured = measure_noise(work, since) if since is not None else TermNoise()
+    opening = Opening(
+        activated_at=since,
+        cycles=len(work.learned_terms.cycles()),
+        noise=measured.rate,
+        approved_at=flag.reviewed_at,
+        killed_at=progress.killed_at,
+    )
+    every = work.learned_terms.of()
+    limits = policy.limits
+    closed = tuple(policy.closed(opening, now))
+    return LearningStatus(
+        on=flag.on,
+        applying=flag.on and not closed,
+        activated_at=since,
+        shadow_until=None if since is None else policy.shadow_until(since),
+        approved_at=flag.reviewed_at,
+        cycles=opening.cycles,
+        questions=measure_questions(work, limits, now).questions,
+        questions_needed=min(opening.cycles + 1, limits.cycles) * limits.cycle_queries,
+        noise=measured,
+        terms={str(state): sum(one.state is state for one in every) for state in TermState},
+        killed_at=progress.killed_at,
+        killed_because=progress.killed_because,
+        closed=closed,
+    )
+
+
+# --- Background: whoever records an event does not wait for what is learned from it ---
+#
+# One thread, begun by the first event. Many events of one tenant while it works are one more look afterwards. What
+# fails is kept and shown by nobody's search: the events are in the store, and the next look begins where the last
+# ended.
+
+GATHER_S = 0.5
+"""Events that come within this time are looked at together."""
+
+
+class Background:
+    """Calls `act` for every scope that was woken."""
+
+    def __init__(self, act: Callable[[Scope], object]) -> None:
+        self._act = act
+        self._waiting: dict[str, Scope] = {}
+        self._lock = threading.Lock()
+        self._woken = threading.Event()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.problem: str | None = None
+        """What went wrong last."""
+
+    def wake(self, scope: Scope) -> None:
+        """There is something to look at."""
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            self._waiting[scope.tenant] = scope
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="assay-learning", daemon=True)
+                self._thread.start()
+        self._woken.set()
+
+    def close(self) -> None:
+        """Look at what still waits, and end."""
+        with self._lock:
+            self._stopped.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._woken.wait()
+            self._woken.clear()
+            self._stopped.wait(GATHER_S)
+            while (scope := self._next()) is not None:
+                try:
+                    self._act(scope)
+                except Exception as problem:  # noqa: BLE001 - the thread outlives whatever a look meets
+                    self.problem = f"{type(problem).__name__}: {problem}"
+            if self._stopped.is_set():
+                return
+
+    def _next(self) -> Scope | None:
+        with self._lock:
+            return self._waiting.popitem()[1] if self._waiting else None
+
+
+# --- Learning ---
+#
+# Recording is quick and learning waits: `validate`, `observe` and `load` write events, `catch_up` learns from them. A
+# process that lives on catches up in the background; one that ends does so when it closes.
 
 
 class Learning:
@@ -110,9 +275,9 @@ class Learning:
         with self._store.writing(scope) as work:
             now = self._clock.now()
             expired = self._triggers.expire(work, now)
-            stands = standing(work, self.policy, self._flags.states(work)[FLAG], now)
+            stands = read_standing(work, self.policy, self._flags.states(work)[FLAG], now)
             applied = self._triggers.apply(work, now) if stands.applying else 0
-            alarm = watch(work) if self.policy.watched else None
+            alarm = watch_exposure(work) if self.policy.watched else None
         if alarm is not None:
             self._stop(scope, alarm)
         return replace(so_far, applied=applied, expired=expired, stopped="" if alarm is None else str(alarm))
@@ -138,7 +303,7 @@ class Learning:
         with self._store.writing(scope) as work:
             now = self._clock.now()
             complete_cycles(work, self.policy.limits, now)
-            return standing(work, self.policy, self._flags.states(work)[FLAG], now)
+            return read_standing(work, self.policy, self._flags.states(work)[FLAG], now)
 
     def approve(self, scope: Scope) -> LearningStatus:
         """A person lets learned terms into memories. Refused while anything but the approval is missing."""

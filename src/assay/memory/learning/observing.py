@@ -1,23 +1,141 @@
-"""The observation hook: it is told what an agent read or wrote, and records what that says of earlier results.
+"""Observations: what an agent read or wrote, and what that says about earlier results.
 
-Only what a search of origin `use` returned to the same session counts; everything else leaves no event. A path is
-looked up among the memories that the session was given, so the hook costs the same however large the store is.
+- Which events follow from what an agent read or wrote, given what its session was shown.
+- The observation hook, which records these events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Any
 
 from assay.clock import Clock
-from assay.memory.learning import implicit
-from assay.memory.learning.implicit import Watch
-from assay.memory.learning.noise import CHOICES
+from assay.memory.learning.triggers import CHOICES
+from assay.memory.learning.votes import event_key, rank_of
 from assay.memory.sessions import Sessions, Turn
-from assay.records import FeedbackEvent, Scope
+from assay.records import EventType, FeedbackEvent, Scope
 from assay.records.learning import Observation, Observed
 from assay.storage import Store, Work
-from assay.storage.repositories.queries import GivenMemory
+from assay.storage.repositories.queries import GivenMemory, UsedQuery
+from assay.text.terms import words
+
+# --- Which events follow from what an agent read or wrote, given what its session was shown ---
+#
+# `read_after_search`: it read a memory that a search of the session returned. `scroll_past`: results above it in that
+# list that it did not read. `reference`: it wrote a text that repeats a memory it was given word for word.
+# `re_search`: it asked nearly the same again without having chosen anything. Pure: lists in, events out; every event
+# has a key of its own, so that whatever is derived twice counts once.
+
+RUN = 8
+"""Words in a row that make a repetition; a stock phrase is shorter."""
+STRIDE = 4
+"""Runs of a memory begin at every fourth word, so eleven words in a row are found wherever they begin."""
+READ_WORDS = 3_000
+"""Words of a written text, and of a memory, that are compared."""
+SKIPPED = 20
+"""Results above the one that was read that count as passed over."""
+ALIKE = 0.5
+"""Of the words of two questions together, the share that both have, from which the second repeats the first."""
+SOON = timedelta(minutes=30)
+"""A question after more than this is a new one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionWatch:
+    """Whose events they are, and when."""
+
+    session_id: str
+    principal: str
+    now: datetime
+
+    def event(
+        self, kind: EventType, query_id: str, memory_id: str | None, rank: int | None, *, key: str = "", **more: Any
+    ) -> FeedbackEvent:
+        """One event of this session. `key` is what its sender calls it."""
+        return FeedbackEvent(
+            event_key=key or event_key(kind, self.session_id, query_id, memory_id),
+            event_type=kind,
+            session_id=self.session_id,
+            created_at=self.now,
+            query_id=query_id,
+            memory_id=memory_id,
+            rank_in_results=rank,
+            metadata={"principal": self.principal, **more},
+        )
+
+
+def find_reads(watch: SessionWatch, memory_id: str, turns: Sequence[Turn], *, key: str = "") -> list[FeedbackEvent]:
+    """A memory was read: tied to the newest search that returned it, with what stood above it."""
+    turn = _newest(memory_id, turns)
+    if turn is None:
+        return []
+    rank = rank_of(memory_id, turn.memory_ids) or 0
+    above = turn.memory_ids[: rank - 1][:SKIPPED]
+    found = watch.event(EventType.READ_AFTER_SEARCH, turn.query_id, memory_id, rank, key=key)
+    passed = (
+        watch.event(EventType.SCROLL_PAST, turn.query_id, one, place, read_at=rank)
+        for place, one in enumerate(above, start=1)
+    )
+    return [found, *passed]
+
+
+def find_references(
+    watch: SessionWatch, wrote: str, bodies: Iterable[tuple[str, str]], turns: Sequence[Turn], *, key: str = ""
+) -> list[FeedbackEvent]:
+    """A text was written: one event for each memory of the session whose words it repeats."""
+    said = words(wrote)[:READ_WORDS]
+    runs = {tuple(said[start : start + RUN]) for start in range(len(said) - RUN + 1)}
+    if not runs:
+        return []
+    repeated = [memory_id for memory_id, body in bodies if not _runs(body).isdisjoint(runs)]
+    return [
+        watch.event(EventType.REFERENCE, turn.query_id, one, rank_of(one, turn.memory_ids), key=_number_key(key, place))
+        for place, one in enumerate(repeated)
+        if (turn := _newest(one, turns)) is not None
+    ]
+
+
+def find_repeated_searches(
+    watch: SessionWatch, asked: Sequence[UsedQuery], chosen: Collection[str]
+) -> Iterator[FeedbackEvent]:
+    """Questions, oldest first, that were asked nearly the same again soon, and whose results nobody chose."""
+    for first, again in pairwise(asked):
+        soon = timedelta(0) <= again.created_at - first.created_at <= SOON
+        if soon and first.query_id not in chosen and (share := alike(first.query, again.query)) >= ALIKE:
+            yield watch.event(
+                EventType.RE_SEARCH, first.query_id, None, None, again=again.query_id, alike=round(share, 3)
+            )
+
+
+def alike(first: str, second: str) -> float:
+    """Of the words of both questions together, the share that both have."""
+    one, other = set(words(first)[:READ_WORDS]), set(words(second)[:READ_WORDS])
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
+def _newest(memory_id: str, turns: Sequence[Turn]) -> Turn | None:
+    return next((turn for turn in reversed(turns) if turn.query_id and memory_id in turn.memory_ids), None)
+
+
+def _number_key(key: str, place: int) -> str:
+    return key and (key if place == 0 else f"{key}.{place + 1}")
+
+
+@lru_cache(maxsize=2_000)
+def _runs(body: str) -> frozenset[tuple[str, ...]]:
+    found = words(body)[:READ_WORDS]
+    return frozenset(tuple(found[start : start + RUN]) for start in range(0, len(found) - RUN + 1, STRIDE))
+
+
+# --- The observation hook, which records these events ---
+#
+# Only what a search of origin `use` returned to the same session counts; everything else leaves no event. A path is
+# looked up among the memories that the session was given, so the hook costs the same however large the store is.
 
 TURNS = 20
 """Searches of the session that an observation can belong to."""
@@ -35,7 +153,7 @@ class Observing:
 
     def observe(self, scope: Scope, observation: Observation) -> Observed:
         """Record what an observation says; nothing, when it has to do with no search of the session."""
-        watch = Watch(session_id=observation.session_id, principal=scope.principal, now=self._clock.now())
+        watch = SessionWatch(session_id=observation.session_id, principal=scope.principal, now=self._clock.now())
         newest = self._sessions.newest(scope, observation.session_id)
         if newest is not None:
             self._store.log.make_sure_of(newest.query_id)
@@ -51,27 +169,27 @@ class Observing:
         return Observed(events=tuple(events), new=recorded.new, repeated=recorded.repeated)
 
     def _derive_events(
-        self, work: Work, watch: Watch, observation: Observation, turns: Sequence[Turn]
+        self, work: Work, watch: SessionWatch, observation: Observation, turns: Sequence[Turn]
     ) -> list[FeedbackEvent]:
         key = observation.event_key or ""
         if observation.wrote is not None:
             newest = turns[-WRITTEN_TURNS:]
             bodies = work.usage.bodies({one for turn in newest for one in turn.memory_ids})
-            return implicit.references(watch, observation.wrote, sorted(bodies.items()), newest, key=key)
+            return find_references(watch, observation.wrote, sorted(bodies.items()), newest, key=key)
         memory_id = observation.memory_id
         if memory_id is None:
             given = work.usage.given({one for turn in turns for one in turn.memory_ids})
             memory_id = read_from(observation.path or "", given)
-        return [] if memory_id is None else implicit.read(watch, memory_id, turns, key=key)
+        return [] if memory_id is None else find_reads(watch, memory_id, turns, key=key)
 
     def _find_asked_again(
-        self, work: Work, watch: Watch, turns: Sequence[Turn], chosen: Collection[str]
+        self, work: Work, watch: SessionWatch, turns: Sequence[Turn], chosen: Collection[str]
     ) -> list[FeedbackEvent]:
         if len(turns) < 2:
             return []
         asked = work.usage.of_session(watch.session_id, limit=TURNS)
         before = work.usage.events_of([one.query_id for one in asked], CHOICES)
-        return list(implicit.re_searches(watch, asked, {*chosen, *(query for query, _ in before)}))
+        return list(find_repeated_searches(watch, asked, {*chosen, *(query for query, _ in before)}))
 
 
 def read_from(path: str, given: Sequence[GivenMemory]) -> str | None:

@@ -1,34 +1,63 @@
 """The ten safeguards between use and a learned trigger, each a named rule, all of them here.
 
-| rule | says |
-| --- | --- |
-| `denylist` | stop words and what is no word are not learned |
-| `rate` | a memory learns at most 3 terms in any 8 hours |
-| `ttl` | a term ends 30 days after it was learned; until then its belief falls in a straight line |
-| `full_text` | a term lives in a column and a table of its own; what the author wrote is not learned again |
-| `top_three` | nothing is learned from what was among the first three already, or from a query nobody knows |
-| `rollback` | a term that was taken back stays away until new evidence is complete |
-| `audit` | a term without its provenance (query, session, principal, rank) is not learned |
-| `shadow` | for the first week terms are only written down; then they apply if fewer than 5 % are noise |
-| `age` | a memory younger than 72 hours learns nothing |
-| `gate` | nothing applies before two evaluation cycles are complete and a person has approved |
-
-Evidence comes from at least two sessions, and where several principals work in one scope from at least two of them:
-one voice alone moves nothing. Rules are pure: facts in, a verdict out. Time is an argument, and time that goes
-backwards never opens anything: what lies in the future is too young, still within its window, not yet over.
+- Words that no memory learns, because they are in too many queries.
+- The rules and their limits.
+- Whether several principals work in one tenant: then one of them alone must not move a memory.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from assay.errors import BadValue
-from assay.memory.learning.denylist import DENYLIST
 from assay.records.learning import Refusal, Safeguard
+from assay.storage import Work
 from assay.text.terms import words
+
+# --- Words that no memory learns, because they are in too many queries ---
+
+_WORDS = """
+a about above after again against ago all almost also although always am among an and another any anybody anyone
+anything are around as ask asked at away back be became because become been before began begin behind being below
+best better between both but by call came can cannot case change come could day did different do does doing done
+down during each either else end enough even ever every everybody everyone everything example explain fact far few
+find first for found from further gave general get give given go goes going good got had has have having he help
+hence her here hers him his how however i if in information instead into is issue it its itself just keep know
+known last later latest least less let like list little look made make many may maybe me mean memory might mine
+more most much must my myself name need never new next no nobody none nor not note nothing now of off often old on
+once one only onto or other others our ours out over own part per perhaps please point possible problem put
+question quite rather really remember result right said same saw say search see seem seen several shall she should
+show since so some somebody someone something sometimes soon still such sure take tell than that the their theirs
+them then there these they thing things think this those though through time to today together tomorrow too toward
+try two under understand until up upon us use used using usual very want was way we well went were what whatever
+when whenever where whether which while who whole whom whose why will with within without word work works would
+yes yesterday yet you your yours
+"""
+DENYLIST = frozenset(_WORDS.split())
+
+
+# --- The rules and their limits ---
+#
+# | rule | says |
+# | --- | --- |
+# | `denylist` | stop words and what is no word are not learned |
+# | `rate` | a memory learns at most 3 terms in any 8 hours |
+# | `ttl` | a term ends 30 days after it was learned; until then its belief falls in a straight line |
+# | `full_text` | a term lives in a column and a table of its own; what the author wrote is not learned again |
+# | `top_three` | nothing is learned from what was among the first three already, or from a query nobody knows |
+# | `rollback` | a term that was taken back stays away until new evidence is complete |
+# | `audit` | a term without its provenance (query, session, principal, rank) is not learned |
+# | `shadow` | for the first week terms are only written down; then they apply if fewer than 5 % are noise |
+# | `age` | a memory younger than 72 hours learns nothing |
+# | `gate` | nothing applies before two evaluation cycles are complete and a person has approved |
+#
+# Evidence comes from at least two sessions, and where several principals work in one scope from at least two of them:
+# one voice alone moves nothing. Rules are pure: facts in, a verdict out. Time is an argument, and time that goes
+# backwards never opens anything: what lies in the future is too young, still within its window, not yet over.
 
 WEEK = timedelta(days=7)
 SHORTEST, LONGEST = 3, 40
@@ -238,3 +267,29 @@ def counted(tally: Mapping[str, int], *, shared: bool) -> int:
 
 def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+# --- Whether several principals work in one tenant: then one of them alone must not move a memory ---
+#
+# Who wrote memories is remembered in the process and read on from there, since the whole list would be read for every
+# vote otherwise.
+
+
+class Principals:
+    """The principals of each tenant, as far as this process has read."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, frozenset[str]]] = {}
+        self._lock = threading.Lock()
+
+    def several(self, work: Work, more: Collection[str] = ()) -> bool:
+        """Whether more than one is known, those named here included."""
+        tenant = work.scope.tenant
+        with self._lock:
+            last, writers = self._known.get(tenant, (0, frozenset()))
+        if len(writers) < 2:
+            found = work.learning.writers_after(last)
+            last, writers = max(last, found.last), writers | found.writers
+            with self._lock:
+                self._known[tenant] = (last, writers)
+        return len({*writers, *more} - {""}) > 1

@@ -14,10 +14,9 @@ from itertools import groupby
 from typing import Any
 
 from assay.errors import InputError
-from assay.memory.learning.policy import Policy
-from assay.memory.learning.principals import Principals
+from assay.memory.learning.policy import Policy, Principals
 from assay.memory.learning.triggers import end
-from assay.memory.learning.validation import stepped
+from assay.memory.learning.votes import stepped
 from assay.records import values
 from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, RolledBack, Safeguard, TermState
 from assay.storage import Work

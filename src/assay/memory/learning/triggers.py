@@ -1,26 +1,94 @@
-"""Learned triggers: from choices to terms in the shadow, from there into memories, and out again when they end.
+"""Learned triggers: terms learned from choices, applied to memories, and ended.
 
-`digest` reads the feedback that came since it last looked and learns from choices; `apply` brings into memories what
-the policy lets through; `expire` takes out what has come to its end. Every step asks `policy` and writes its line in
-the audit log; none of them decides by itself.
+- Noise: the share of learned terms that raise what nobody wanted.
+- From choices to terms in the shadow, into memories, and out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from assay.memory.learning.noise import CHOICES
-from assay.memory.learning.policy import Facts, Policy
-from assay.memory.learning.principals import Principals
-from assay.memory.learning.validation import NO_SESSION, rank_of
-from assay.records import FeedbackEvent, MemoryRecord, MemoryStatus
-from assay.records.learning import ChangeKind, LearnedTerm, Refusal, Safeguard, TermEvidence, TermState
+from assay.memory.learning.policy import Facts, Policy, Principals
+from assay.memory.learning.votes import NO_SESSION, rank_of
+from assay.records import EventType, FeedbackEvent, MemoryRecord, MemoryStatus
+from assay.records.learning import ChangeKind, LearnedTerm, Refusal, Safeguard, TermEvidence, TermNoise, TermState
 from assay.storage import Work
 from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
+
+# --- Noise: the share of learned terms that raise what nobody wanted ---
+#
+# A trial of a term is a later search, in nobody's evidence, that holds the term and returned the memory: there the
+# term raises it. A term is noise when in some trial the memory was graded below 2 or found not useful, or when it was
+# tried and chosen in none of its trials. A term without a trial says nothing; without any trial the rate is not known.
+
+GOOD_GRADE = 2
+CHOICES = (EventType.READ_AFTER_SEARCH, EventType.REFERENCE, EventType.VALIDATE_USEFUL)
+"""What counts as choosing a result."""
+Pair = tuple[str, str]
+"""A query and a memory."""
+
+
+class SeenQueries(NamedTuple):
+    """What is known of queries and memories, by pair."""
+
+    chosen: Collection[Pair]
+    unwanted: Collection[Pair]
+    """Graded below 2, or found not useful."""
+
+
+def measure_noise(work: Work, since: datetime) -> TermNoise:
+    """The noise of what stands in the shadow or is applied, over the searches from a moment on."""
+    terms = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
+    if not terms:
+        return TermNoise()
+    evidence = {(one.query_id, one.memory_id, one.term) for one in work.learned_terms.evidence()}
+    trials = _trials(terms, work.usage.queries(since=since), evidence)
+    seen = _read_seen(work, {query for pairs in trials.values() for query, _ in pairs})
+    noisy = sum(is_noise(pairs, seen) for pairs in trials.values())
+    rate = noisy / len(trials) if trials else None
+    return TermNoise(terms=len(terms), tried=len(trials), noisy=noisy, rate=rate)
+
+
+def is_noise(trials: Collection[Pair], seen: SeenQueries) -> bool:
+    """Whether a term with these trials is noise."""
+    return any(one in seen.unwanted for one in trials) or not any(one in seen.chosen for one in trials)
+
+
+def _trials(
+    terms: Collection[LearnedTerm], queries: Collection[UsedQuery], evidence: Collection[tuple[str, str, str]]
+) -> dict[tuple[str, str], list[Pair]]:
+    """For each memory and term that was tried, where."""
+    learned: dict[str, set[str]] = {}
+    for one in terms:
+        learned.setdefault(one.memory_id, set()).add(one.term)
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for query in queries:
+        held = [one for one in query.result_ids if one in learned]
+        said = frozenset(words(query.query)) if held else frozenset()
+        for memory_id in held:
+            for term in learned[memory_id] & said:
+                if (query.query_id, memory_id, term) not in evidence:
+                    found.setdefault((memory_id, term), []).append((query.query_id, memory_id))
+    return found
+
+
+def _read_seen(work: Work, query_ids: Collection[str]) -> SeenQueries:
+    if not query_ids:
+        return SeenQueries((), ())
+    below = {pair for pair, grade in work.usage.grades(query_ids).items() if grade < GOOD_GRADE}
+    useless = work.usage.events_of(query_ids, [EventType.VALIDATE_NOT_USEFUL])
+    return SeenQueries(work.usage.events_of(query_ids, CHOICES), below | useless)
+
+
+# --- From choices to terms in the shadow, into memories, and out again ---
+#
+# `digest` reads the feedback that came since it last looked and learns from choices; `apply` brings into memories what
+# the policy lets through; `expire` takes out what has come to its end. Every step asks `policy` and writes its line in
+# the audit log; none of them decides by itself.
 
 PAGE = 500
 """Events that are read in one transaction."""

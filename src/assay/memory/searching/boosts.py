@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.memory.learning.policy import beliefs
-from assay.memory.learning.praise import Praise, raised
+from assay.memory.learning.votes import Praise, raised
 from assay.memory.searching.channels import GraphNeighbour
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery

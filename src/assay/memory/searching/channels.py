@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue, ChannelUnavailable
 from assay.index import Allowed, View
-from assay.memory.learning.denylist import DENYLIST
+from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
 from assay.records import Channel, Mode

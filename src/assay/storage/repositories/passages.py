@@ -25,7 +25,7 @@ from assay.storage.tables import chunks, memories
 
 # --- Candidates for ranking ---
 #
-# A search looks at hundreds and shows ten, and rows are kept by the ten thousand (`assay.index.kept`). So a memory is
+# A search looks at hundreds and shows ten, and rows are kept by the ten thousand (`assay.index.state`). So a memory is
 # read once however many of its passages are candidates, lists stay as they are stored until somebody looks at them,
 # and what many rows say alike is said by one object.
 

@@ -1,31 +1,57 @@
-"""A validation: somebody says that a memory was useful, or was not.
+"""Votes: somebody says that a memory was useful, or was not.
 
-It is tied to the session's newest query that returned the memory, recorded once for each event key, and moves the
-confidence by +0.10 or -0.05 within 0 to 1. A principal has one ballot for each memory, question and side, in however
-many sessions it is cast; votes outside any question have one ballot together. One principal's votes move a memory by at
-most half of the range (`MOST_OF_ONE`), so that nobody alone makes a memory critical; where several principals work in
-one scope, `policy.counted` bounds what one of them can do further, and nobody's votes raise what they wrote themselves.
-Everything that moved is a `LearningChange`, so that `rollback` can take it back.
+- Promotion: a memory that was useful often enough rises one tier, never to constitutional.
+- Counting a vote.
+- Which questions a useful vote counts for: those like the one it was cast on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.errors import InputError
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.memory.learning.policy import Policy, counted
-from assay.memory.learning.principals import Principals
-from assay.memory.learning.promotion import promoted
+from assay.memory.learning.policy import DENYLIST, READ_WORDS, Policy, Principals, counted
 from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.records import EventType, FeedbackEvent, MemoryRecord, Origin, Scope, Tier, values
 from assay.records.learning import ChangeKind, Safeguard, Validated
 from assay.storage import Store, Work
 from assay.storage.repositories.learning import Tally
+from assay.text.terms import stems_of, words
+
+# --- Promotion: a memory that was useful often enough rises one tier, never to constitutional ---
+#
+# `normal -> important` at 5 positive votes, or with a confidence of 0.9 after 5 votes; `important -> critical` at 10
+# positive votes. The way by confidence leads to `important` alone: otherwise the sixth vote would do what the tenth
+# should. Each promotion is a change of its own, with a line in the audit log, and can be undone.
+
+FIRST, SECOND = 5, 10
+"""Positive votes."""
+CONFIDENT = 0.9
+
+
+def raise_tier(tier: Tier, *, positive: int, confidence: float, votes: int) -> Tier | None:
+    """The tier a memory rises to, or None."""
+    if tier is Tier.NORMAL and (positive >= FIRST or (confidence >= CONFIDENT and votes >= FIRST)):
+        return Tier.IMPORTANT
+    if tier is Tier.IMPORTANT and positive >= SECOND:
+        return Tier.CRITICAL
+    return None
+
+
+# --- Counting a vote ---
+#
+# It is tied to the session's newest query that returned the memory, recorded once for each event key, and moves the
+# confidence by +0.10 or -0.05 within 0 to 1. A principal has one ballot for each memory, question and side, in however
+# many sessions it is cast; votes outside any question have one ballot together. One principal's votes move a memory by
+# at most half of the range (`MOST_OF_ONE`), so that nobody alone makes a memory critical; where several principals
+# work in one scope, `policy.counted` bounds what one of them can do further, and nobody's votes raise what they wrote
+# themselves. Everything that moved is a `LearningChange`, so that `rollback` can take it back.
 
 UP, DOWN = 0.10, -0.05
 """What one vote does to the confidence."""
@@ -246,7 +272,7 @@ def event_key(kind: EventType, whose: str, *parts: str | None) -> str:
 
 
 def _promote(work: Work, memory: MemoryRecord, *, positive: int, confidence: float, votes: int) -> Tier:
-    higher = promoted(memory.tier, positive=positive, confidence=confidence, votes=votes)
+    higher = raise_tier(memory.tier, positive=positive, confidence=confidence, votes=votes)
     if higher is None:
         return memory.tier
     work.learning.change(memory.id, ChangeKind.PROMOTE, {"tier": higher.value}, {"positive": positive})
@@ -279,3 +305,36 @@ def _leave_unmoved(
         rank=about.rank,
         reason=reason,
     )
+
+
+# --- Which questions a useful vote counts for: those like the one it was cast on ---
+#
+# Somebody who finds a result useful says so of one question. Were the memory raised for every question, it would push
+# in where nobody wanted it, be seen more, and be voted for more. So a vote bears on another question in the share of
+# words that both have; a vote outside any question, or on one that the log has forgotten, raises nothing. What lowers
+# a memory is another matter: what is wrong is wrong whatever is asked.
+
+
+class Praise(NamedTuple):
+    """A useful vote that counted."""
+
+    question: str
+    steps: int
+    """As how many it counted."""
+
+
+def raised(question: str, praises: Iterable[Praise]) -> float:
+    """By how much votes raise a confidence for a question: a step for each, as far as its own question bears on it."""
+    asked = subject(question)
+    return UP * sum(one.steps * bearing(asked, subject(one.question)) for one in praises)
+
+
+@lru_cache(maxsize=2_000)
+def subject(question: str) -> frozenset[str]:
+    """What a question is about: the stems of its words, without those that stand in any question."""
+    return frozenset(stems_of([one for one in words(question)[:READ_WORDS] if one not in DENYLIST]))
+
+
+def bearing(one: frozenset[str], other: frozenset[str]) -> float:
+    """Of what two questions are about, the share that both are about."""
+    return len(one & other) / len(one | other) if one | other else 0.0

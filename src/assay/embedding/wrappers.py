@@ -1,0 +1,161 @@
+"""Embedders around another one: a cache of query vectors, and loading on first use.
+
+- What wrappers share.
+- A cache of the vectors of recent queries, since the same question is often asked twice.
+- Loading on first use: a search by words alone never waits for a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+import numpy as np
+
+from assay import cpu_budget
+from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.errors import BadValue
+
+# --- What wrappers share ---
+
+
+class AroundEmbedder:
+    """What all of them share; `embed` is theirs."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+
+    @property
+    def model(self) -> str:
+        """The inner embedder's."""
+        return self._inner.model
+
+    @property
+    def dimension(self) -> int:
+        """The inner embedder's."""
+        return self._inner.dimension
+
+    @property
+    def token_limit(self) -> int:
+        """The inner embedder's."""
+        return self._inner.token_limit
+
+    @property
+    def profile(self) -> SimilarityProfile:
+        """The inner embedder's."""
+        return self._inner.profile
+
+    def count_tokens(self, text: str) -> int:
+        """The inner embedder's."""
+        return self._inner.count_tokens(text)
+
+
+# --- A cache of the vectors of recent queries, since the same question is often asked twice ---
+
+
+class CachedEmbedder(AroundEmbedder):
+    """An embedder with a memory of the `size` texts used last. Safe to share between threads.
+
+    For queries, not for documents: those are embedded once and would only push the queries out.
+    """
+
+    def __init__(self, inner: Embedder, size: int = 1_000) -> None:
+        if size < 1:
+            raise BadValue(f"the cache size {size} is below 1", remedy="Give at least 1, or use the embedder itself.")
+        super().__init__(inner)
+        self._size = size
+        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = Lock()
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One row for each text; only those not remembered are embedded."""
+        known = self._recall(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            # Outside the lock: two threads may embed the same text at once, and neither waits for the other.
+            made = self._inner.embed(missing)
+            known |= dict(zip(missing, made, strict=True))
+            self._keep(missing, made)
+        if progress is not None:
+            progress(len(texts))
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[:] = known[text]
+        return rows
+
+    def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        with self._lock:
+            known = {text: self._kept[text] for text in texts if text in self._kept}
+            for text in known:
+                self._kept.move_to_end(text)
+        return known
+
+    def _keep(self, texts: Sequence[str], rows: Vectors) -> None:
+        with self._lock:
+            for text, row in zip(texts, rows, strict=True):
+                self._kept[text] = row.copy()
+                self._kept.move_to_end(text)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+
+# --- Loading on first use: a search by words alone never waits for a model ---
+
+
+class OnDemandEmbedder:
+    """Stands for an embedder and loads it at the first question. What loading raises, every question raises again."""
+
+    def __init__(self, load: Callable[[], Embedder], *, profile: Callable[[Embedder], SimilarityProfile]) -> None:
+        self._load = load
+        self._profile = profile
+        self._loaded: Embedder | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it has been needed yet."""
+        return self._loaded is not None
+
+    @property
+    def model(self) -> str:
+        """Which model in which version."""
+        return self._needed().model
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._needed().dimension
+
+    @property
+    def token_limit(self) -> int:
+        """The most tokens of one text that are read."""
+        return self._needed().token_limit
+
+    @property
+    def profile(self) -> SimilarityProfile:
+        """What its similarities mean: as the settings say, else as the embedder does."""
+        return self._profile(self._needed())
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has."""
+        return self._needed().count_tokens(text)
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """One row of length 1 for each text."""
+        cpu_budget.check("embedding texts")
+
+        def between_batches(done: int) -> None:
+            cpu_budget.check("embedding more texts")
+            if progress is not None:
+                progress(done)
+
+        return self._needed().embed(texts, progress=between_batches)
+
+    def _needed(self) -> Embedder:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = self._load()
+        return self._loaded
