@@ -145,12 +145,14 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except AssayError as problem:
         yield Finding("Store", "problem", problem.message, "It cannot be used like this.", problem.remedy)
         return
-    for one in damage:
-        yield Finding("Store", "problem", one, "The file is damaged.", "Restore a checkpoint: assay checkpoint list")
+    for damaged in damage:
+        yield Finding(
+            "Store", "problem", damaged, "The file is damaged.", "Restore a checkpoint: assay checkpoint list"
+        )
     if not damage:
         yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
-    for one in broken:
-        yield Finding("Store", "problem", one, "The tables disagree.", "Restore a checkpoint and report this.")
+    for broken_entry in broken:
+        yield Finding("Store", "problem", broken_entry, "The tables disagree.", "Restore a checkpoint and report this.")
     for code in foreign:
         yield Finding(
             "Store",

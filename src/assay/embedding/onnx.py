@@ -60,7 +60,7 @@ class OnnxEmbedder:
         self.profile = profile
         self._tokenizer = _load_tokenizer(tokenizer)
         self._session = _load_session(network, options)
-        self._inputs = [one.name for one in self._session.get_inputs()]
+        self._inputs = [model_input.name for model_input in self._session.get_inputs()]
         self.token_limit = options.longest - self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self.dimension = self._width()
 
@@ -72,7 +72,7 @@ class OnnxEmbedder:
         """One row of length 1 for each text, in the order given."""
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         encoded = [self._encode(text) for text in texts]
-        lengths = [len(one.ids) for one in encoded]
+        lengths = [len(encoding.ids) for encoding in encoded]
         for batch in by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS):
             rows[batch] = self._run([encoded[position] for position in batch])
             if progress is not None:
@@ -89,12 +89,12 @@ class OnnxEmbedder:
         return self._tokenizer.post_process(encoding)
 
     def _run(self, batch: Sequence[Encoding]) -> Vectors:
-        width = max(len(one.ids) for one in batch)
+        width = max(len(encoding.ids) for encoding in batch)
         ids = np.zeros((len(batch), width), dtype=np.int64)
         mask = np.zeros_like(ids)
-        for row, one in enumerate(batch):
-            ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = 1
+        for row, encoding in enumerate(batch):
+            ids[row, : len(encoding.ids)] = encoding.ids
+            mask[row, : len(encoding.ids)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (output,) = self._session.run(None, {name: given[name] for name in self._inputs})[:1]
         return _unit(_pool(np.asarray(output), mask))
@@ -125,7 +125,7 @@ def _load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSess
         session = onnxruntime.InferenceSession(str(file), chosen, providers=["CPUExecutionProvider"])
     except Exception as problem:  # the library's errors have no common base
         raise _unusable(file, "model", problem) from problem
-    unknown = {one.name for one in session.get_inputs()} - _KNOWN_INPUTS
+    unknown = {model_input.name for model_input in session.get_inputs()} - _KNOWN_INPUTS
     if unknown:
         raise ModelDamaged(
             f"the model {file} asks for the input {min(unknown)!r}",

@@ -79,18 +79,21 @@ class RemoteEmbedder:
 def _rows(endpoint: Endpoint, name: str, texts: list[str]) -> Vectors:
     answer = endpoint.post(PATH, {"model": name, "input": texts, "encoding_format": "float"})
     items = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise _misbehaviour(endpoint, "no list `data`")
-    by_index = {one.get("index"): one.get("embedding") for one in items if isinstance(one.get("index"), int)}
+    by_index = {item.get("index"): item.get("embedding") for item in items if isinstance(item.get("index"), int)}
     if len(items) != len(texts) or sorted(by_index) != list(range(len(texts))):
         raise _misbehaviour(endpoint, f"{len(items)} vectors, {len(by_index)} of them numbered, for {len(texts)} texts")
     return _unit(endpoint, [by_index[position] for position in range(len(texts))])
 
 
 def _unit(endpoint: Endpoint, lists: list[Any]) -> Vectors:
-    if not all(isinstance(one, list) and one and all(type(x) in (float, int) for x in one) for one in lists):
+    if not all(
+        isinstance(vector_list, list) and vector_list and all(type(x) in (float, int) for x in vector_list)
+        for vector_list in lists
+    ):
         raise _misbehaviour(endpoint, "a vector that is not a list of numbers")
-    if len({len(one) for one in lists}) != 1:
+    if len({len(vector_list) for vector_list in lists}) != 1:
         raise _misbehaviour(endpoint, "vectors of different lengths")
     try:
         rows = np.array(lists, dtype=np.float64)

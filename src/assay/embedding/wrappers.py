@@ -121,26 +121,26 @@ class OnDemandEmbedder:
     @property
     def model(self) -> str:
         """Which model in which version."""
-        return self._needed().model
+        return self._load_once().model
 
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        return self._needed().dimension
+        return self._load_once().dimension
 
     @property
     def token_limit(self) -> int:
         """The most tokens of one text that are read."""
-        return self._needed().token_limit
+        return self._load_once().token_limit
 
     @property
     def profile(self) -> SimilarityProfile:
         """What its similarities mean: as the settings say, else as the embedder does."""
-        return self._profile(self._needed())
+        return self._profile(self._load_once())
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has."""
-        return self._needed().count_tokens(text)
+        return self._load_once().count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text."""
@@ -151,9 +151,9 @@ class OnDemandEmbedder:
             if progress is not None:
                 progress(done)
 
-        return self._needed().embed(texts, progress=between_batches)
+        return self._load_once().embed(texts, progress=between_batches)
 
-    def _needed(self) -> Embedder:
+    def _load_once(self) -> Embedder:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:

@@ -118,10 +118,10 @@ class _Build:
 
     def _take(self, page: list[Passage]) -> None:
         begin = len(self._rows)
-        for one in page:
-            self._lexical.add(one.stems())
-            self._rows.append((one.number, one.memory_number, one.stamp))
-        having = [(place, one.vector) for place, one in enumerate(page, begin) if one.vector is not None]
+        for passage in page:
+            self._lexical.add(passage.stems())
+            self._rows.append((passage.number, passage.memory_number, passage.stamp))
+        having = [(place, passage.vector) for place, passage in enumerate(page, begin) if passage.vector is not None]
         if having:
             places = np.array([place for place, _ in having], np.int64)
             matrix = np.stack([vector for _, vector in having])

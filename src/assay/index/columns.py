@@ -75,7 +75,7 @@ class Folders:
 
 def make_table(facts: Sequence[MemoryColumns], folders: Folders) -> Whole:
     """A table of memories, in the order of their numbers."""
-    rows = sorted((_as_row(one, folders) for one in facts), key=lambda row: row[0])
+    rows = sorted((_as_row(fact, folders) for fact in facts), key=lambda row: row[0])
     return np.array(rows, dtype=np.int64).reshape(-1, len(Fact)).T.copy()
 
 

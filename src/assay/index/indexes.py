@@ -405,8 +405,8 @@ def measure_recall(view: View, work: Work, *, sample: int, rng: np.random.Genera
     queries = work.vectors.by_numbers(model, numbers.tolist()).vectors
     shares = []
     for query in queries:
-        truth = {one.number for one in view.nearest(query, model=model, limit=depth, exact=True)}
-        found = {one.number for one in view.nearest(query, model=model, limit=depth)}
+        truth = {hit.number for hit in view.nearest(query, model=model, limit=depth, exact=True)}
+        found = {hit.number for hit in view.nearest(query, model=model, limit=depth)}
         shares.append(len(truth & found) / len(truth))
     return Recall(share=float(np.mean(shares)) if shares else None, queries=len(shares), depth=depth)
 

@@ -323,7 +323,7 @@ class Follower:
     def _take_passages(self, numbers: Sequence[int], reader: Reader) -> None:
         if not numbers:
             return
-        found = {one.number: one for one in reader.passages_of(numbers)}
+        found = {passage.number: passage for passage in reader.passages_of(numbers)}
         places, there = find(self.base.numbers, np.array(numbers, np.int64))
         base_places = {
             number: place for number, place, known in zip(numbers, places.tolist(), there, strict=True) if known

@@ -228,11 +228,14 @@ class Tail:
         alive = np.concatenate([self._alive, np.ones(len(fresh), bool)])
         alive[[place for number in gone if (place := self._places.pop(number, None)) is not None]] = False
         begin = len(self._alive)
-        bags = [one.stems() for one in fresh]
+        bags = [passage.stems() for passage in fresh]
         for place, (one, bag) in enumerate(zip(fresh, bags, strict=True), begin):
             self._postings.add(place, bag)
             self._places[one.number] = place
-        rows = [(one.number, one.memory_number, one.stamp, len(bag)) for one, bag in zip(fresh, bags, strict=True)]
+        rows = [
+            (passage.number, passage.memory_number, passage.stamp, len(bag))
+            for passage, bag in zip(fresh, bags, strict=True)
+        ]
         self._rows.extend(np.array(rows, np.int64).reshape(-1, 4))
         self._add_vectors(begin, fresh)
         self._alive = alive
@@ -255,7 +258,7 @@ class Tail:
         )
 
     def _add_vectors(self, begin: int, fresh: Sequence[Passage]) -> None:
-        having = [(place, one.vector) for place, one in enumerate(fresh, begin) if one.vector is not None]
+        having = [(place, passage.vector) for place, passage in enumerate(fresh, begin) if passage.vector is not None]
         if having:
             ready = measure_vectors(np.stack([vector for _, vector in having]))
             if self._vectors is None:

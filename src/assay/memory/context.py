@@ -20,11 +20,11 @@ def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest)
     budget = request.token_budget
     if budget is None:
         raise BadValue("a context without a token budget has no limit", remedy="Give a token budget.")
-    left = max(budget - _pinned_tokens(store, scope), 0)
+    left = max(budget - _count_pinned_tokens(store, scope), 0)
     found = searcher.search(
         scope, replace(request, token_budget=left, relevant_only=True, filters=_others(request.filters))
     )
-    given = sum(one.tokens for one in found.pinned) + sum(hit.tokens for hit in found.hits)
+    given = sum(memory.tokens for memory in found.pinned) + sum(hit.tokens for hit in found.hits)
     return PackedContext(
         query_id=found.query_id,
         pinned=found.pinned,
@@ -41,10 +41,10 @@ def pack(store: Store, searcher: Searcher, scope: Scope, request: SearchRequest)
 def _others(filters: Filters) -> Filters:
     """The same without what is pinned: nothing is given twice."""
     tiers = filters.tiers or tuple(Tier)
-    return replace(filters, tiers=tuple(one for one in tiers if one is not Tier.CONSTITUTIONAL) or filters.tiers)
+    return replace(filters, tiers=tuple(tier for tier in tiers if tier is not Tier.CONSTITUTIONAL) or filters.tiers)
 
 
-def _pinned_tokens(store: Store, scope: Scope) -> int:
+def _count_pinned_tokens(store: Store, scope: Scope) -> int:
     with store.reading(scope) as work:
         laws = work.memories.constitutional()
-        return sum(piece.token_count for one in laws for piece in work.memories.chunks_of(one.id))
+        return sum(piece.token_count for law in laws for piece in work.memories.chunks_of(law.id))

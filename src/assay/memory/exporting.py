@@ -278,8 +278,8 @@ class _Run:
         return ImportReport(
             format=ImportFormat.ASSAY.value,
             counts={name: self.counts[name] for name in order if self.counts[name]},
-            skipped=dict(sorted(Counter(one.reason for one in self._problems if not one.partial).items())),
-            incomplete=dict(sorted(Counter(one.reason for one in self._problems if one.partial).items())),
+            skipped=dict(sorted(Counter(problem.reason for problem in self._problems if not problem.partial).items())),
+            incomplete=dict(sorted(Counter(problem.reason for problem in self._problems if problem.partial).items())),
             edges=self.edges_made,
             masked=self.masked,
             chunks=self.chunks,
@@ -337,7 +337,7 @@ def _check_version(path: Path, header: Mapping[str, Any]) -> None:
 
 
 def _make(kind: type[Value], record: Mapping[str, Any]) -> Value:
-    known = {one.name for one in fields(kind)}
+    known = {field_info.name for field_info in fields(kind)}
     given = {name: _moment(name, value) for name, value in record.items() if name in known}
     return kind(**given)
 
@@ -361,7 +361,7 @@ def _has_room(work: Work, memory: MemoryRecord, tokens: int, line: _Line, run: _
         return True
     others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
     try:
-        drafts.check_constitutional(tokens, [tokens_of(work, one) for one in others])
+        drafts.check_constitutional(tokens, [tokens_of(work, other) for other in others])
     except InputError as problem:
         run.problem(line.number, "refused", problem.message)
         return False

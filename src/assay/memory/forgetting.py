@@ -56,10 +56,10 @@ class _Found:
     def plan(self) -> ErasurePlan:
         """The same, as it is told."""
         return ErasurePlan(
-            memories=tuple(Titled(one.id, one.title) for one in self.memories),
+            memories=tuple(Titled(memory.id, memory.title) for memory in self.memories),
             merges=len(self.merges),
             queries=len(self.queries),
-            other_versions=tuple(Titled(one.id, one.title) for one in self.versions),
+            other_versions=tuple(Titled(version.id, version.title) for version in self.versions),
         )
 
 
@@ -179,9 +179,9 @@ def _find(work: Work, what: Forget) -> _Found:
     if what.memory_ids:
         memories, versions = _choose_memories(work, what)
     else:
-        held = (one for one in _every(work) if _concerns(one, what.writer, named))
+        held = (memory for memory in _every(work) if _concerns(memory, what.writer, named))
         memories, versions = list(held), []
-    gone = {one.id for one in memories}
+    gone = {memory.id for memory in memories}
     merges = [] if what.memory_ids else list(_merges(work, what.writer, named, gone))
     marks = Marks(ids=frozenset(gone), names=what.names, pieces=_pieces(memories))
     queries = work.erasure.queries_holding(marks)
@@ -196,8 +196,8 @@ def _find(work: Work, what: Forget) -> _Found:
 
 def _found_everything(work: Work) -> _Found:
     memories = tuple(_every(work))
-    queries = tuple(one.query_id for one in work.queries.recent(limit=work.queries.count()))
-    marks = Marks(ids=frozenset(one.id for one in memories), pieces=_pieces(memories)).and_ids(queries)
+    queries = tuple(query.query_id for query in work.queries.recent(limit=work.queries.count()))
+    marks = Marks(ids=frozenset(memory.id for memory in memories), pieces=_pieces(memories)).and_ids(queries)
     return _Found(memories=memories, merges=(), queries=queries, versions=(), marks=marks)
 
 
@@ -207,7 +207,9 @@ def _choose_memories(work: Work, what: Forget) -> tuple[list[MemoryRecord], list
     related = {one.id: one for source in sources for one in work.memories.by_source(source)}
     if what.versions:
         return list({**chosen, **related}.values()), []
-    return list(chosen.values()), [one for one in related.values() if one.id not in chosen]
+    return list(chosen.values()), [
+        related_memory for related_memory in related.values() if related_memory.id not in chosen
+    ]
 
 
 def _every(work: Work) -> Iterator[MemoryRecord]:
@@ -257,8 +259,10 @@ def _unmerge(work: Work, merges: Iterable[_Merge]) -> int:
     for memory_id, save_ids in by_memory.items():
         memory = work.memories.get(memory_id)
         entries = _list_merged(memory)
-        brought = {trigger for one in entries if one["save_id"] in save_ids for trigger in one.get("triggers", ())}
-        own = {**memory.metadata[RESERVED], "merged": [one for one in entries if one["save_id"] not in save_ids]}
+        brought = {
+            trigger for entry in entries if entry["save_id"] in save_ids for trigger in entry.get("triggers", ())
+        }
+        own = {**memory.metadata[RESERVED], "merged": [entry for entry in entries if entry["save_id"] not in save_ids]}
         triggers = tuple(trigger for trigger in memory.triggers if trigger not in brought)
         work.memories.update(replace(memory, triggers=triggers, metadata={**memory.metadata, RESERVED: own}))
     return work.erasure.remove_saves(save_id for save_ids in by_memory.values() for save_id in save_ids)

@@ -98,7 +98,7 @@ class Health:
             found |= {one: _Canary(words, (one,)) for one in (Channel.VECTOR, Channel.FTS5, Channel.BM25)}
         if (phrase := self._firing(work, current)) is not None:
             found[Channel.TRIGGER] = _Canary(phrase, (Channel.TRIGGER,))
-        if (joined := _joined(work, current)) is not None:
+        if (joined := _find_joined_words(work, current)) is not None:
             found[Channel.GRAPH] = _Canary(joined, (Channel.FTS5, Channel.GRAPH))
         return found
 
@@ -106,15 +106,15 @@ class Health:
         """A trigger phrase that fires: an ordinary word does not, and its silence would tell nothing."""
         # An index that cannot be read has a line of its own; without it no frequency is known, as in a search.
         view = Guard(Failures()).run("index", work, lambda: self._indexes.view(work))
-        phrases = (phrase for one in memories for phrase in one.triggers if any(map(str.isalnum, phrase)))
+        phrases = (phrase for memory in memories for phrase in memory.triggers if any(map(str.isalnum, phrase)))
         options = self._searcher.options
-        return next((one for one in phrases if not is_ordinary(normalised_phrase(one), view, options)), None)
+        return next((phrase for phrase in phrases if not is_ordinary(normalised_phrase(phrase), view, options)), None)
 
     def _sing(self, scope: Scope, channel: Channel, canary: _Canary | None) -> HealthLine:
         if canary is None:
             return HealthLine(channel, Condition.EMPTY, _NOTHING_FOR[channel])
         result = self._searcher.search(scope, _question(canary))
-        found = _found(result, channel)
+        found = _count_offered(result, channel)
         if found is None:
             return HealthLine(channel, Condition.DEGRADED, " ".join(result.degraded) or "it was not asked")
         if not found:
@@ -181,7 +181,7 @@ class Health:
         status = self._indexes.status(scope)
         said = f"{status.base_passages:,} passages in the base, {status.tail_passages:,} in the tail"
         said += f", vectors: {status.vector_kind}"
-        problems = [one for one in (status.last_problem, status.rebuilt_because) if one]
+        problems = [problem for problem in (status.last_problem, status.rebuilt_because) if problem]
         if status.behind:
             problems.append(f"{status.behind} changes behind")
         state = Condition.DEGRADED if status.last_problem or status.behind else Condition.OK
@@ -223,7 +223,7 @@ def _question(canary: _Canary) -> SearchRequest:
     )
 
 
-def _found(result: SearchResult, channel: Channel) -> int | None:
+def _count_offered(result: SearchResult, channel: Channel) -> int | None:
     """How much a channel offered; None when it did not run."""
     told = [stage.detail[channel]["found"] for stage in result.stages if channel in stage.detail]
     return int(told[0]) if told else None
@@ -240,7 +240,7 @@ def _quarantine(work: Work) -> HealthLine:
 
 def _first_words(work: Work, memories: Iterable[MemoryRecord]) -> str | None:
     """The beginning of some stored passage."""
-    return next(filter(None, (_words_of(work, one) for one in memories)), None)
+    return next(filter(None, (_words_of(work, memory) for memory in memories)), None)
 
 
 def _words_of(work: Work, memory: MemoryRecord) -> str:
@@ -251,10 +251,10 @@ def _words_of(work: Work, memory: MemoryRecord) -> str:
     return " ".join(pieces[0].text.split()[:WORDS])
 
 
-def _joined(work: Work, memories: Iterable[MemoryRecord]) -> str | None:
+def _find_joined_words(work: Work, memories: Iterable[MemoryRecord]) -> str | None:
     """The words of a memory that has a neighbour, as a phrase: a hit's neighbour that is a hit itself adds nothing."""
     if not work.edges.count():
         return None
-    joined = (one for one in memories if work.edges.of(one.id))
-    found = next(filter(None, (_words_of(work, one) for one in joined)), None)
+    joined = (memory for memory in memories if work.edges.of(memory.id))
+    found = next(filter(None, (_words_of(work, joined_memory) for joined_memory in joined)), None)
     return None if found is None else '"' + found.replace('"', " ") + '"'

@@ -62,7 +62,7 @@ def reembed(
             rows = work.vectors.missing(model, limit=BATCH)
         if not rows:
             return _switch(store, scope, model)
-        made = _embedded(embedder, rows)
+        made = _embed_rows(embedder, rows)
         with store.writing(scope) as work:
             state = _keep(work, model, made)
         if progress is not None:
@@ -71,7 +71,7 @@ def reembed(
         return model_state(work, model)
 
 
-def _embedded(embedder: Embedder, rows: Sequence[Unembedded]) -> list[NumberedVector]:
+def _embed_rows(embedder: Embedder, rows: Sequence[Unembedded]) -> list[NumberedVector]:
     texts = [embedded_text(row.title, row.heading_path, row.text) for row in rows]
     vectors = embedder.embed(texts)
     return [

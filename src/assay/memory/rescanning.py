@@ -134,8 +134,8 @@ class Rescanning:
             held = [memory for memory in _every(work) if _secrets_of(memory)]
         for start in range(0, len(held), BATCH):
             batch = held[start : start + BATCH]
-            clean = [_masked(memory) for memory in batch]
-            prepared = self._saver.preparer.embedded(scope, [_prepared(memory) for memory in clean])
+            clean = [_mask_memory(memory) for memory in batch]
+            prepared = self._saver.preparer.embedded(scope, [_prepare_memory(memory) for memory in clean])
             with self._store.writing(scope) as work:
                 for before, memory, ready in zip(batch, clean, prepared, strict=True):
                     # Changed by somebody meanwhile: the next round sees it.
@@ -208,7 +208,7 @@ def _secrets_of(memory: MemoryRecord) -> tuple[Held, ...]:
     return tuple(held for value in (*texts, dict(memory.metadata)) if value for held in find_in_json(value))
 
 
-def _masked(memory: MemoryRecord) -> MemoryRecord:
+def _mask_memory(memory: MemoryRecord) -> MemoryRecord:
     fields: dict[str, Any] = {}
     for name in (*_TEXTS, "metadata"):
         value = getattr(memory, name)
@@ -217,7 +217,7 @@ def _masked(memory: MemoryRecord) -> MemoryRecord:
     return replace(memory, **fields)
 
 
-def _prepared(memory: MemoryRecord) -> Prepared:
+def _prepare_memory(memory: MemoryRecord) -> Prepared:
     draft = Draft(
         title=memory.title, body=memory.body, triggers=memory.triggers, tags=memory.tags, format=memory.format
     )

@@ -138,7 +138,7 @@ class _Moving:
             after = rows[-1].number
             self._archive(name, rows)
             with self._store.writing(self._scope) as work:
-                gone += remove(work, [one.number for one in rows])
+                gone += remove(work, [row.number for row in rows])
         return gone
 
     def _some(self, read: Read, after: int) -> list[Numbered]:
@@ -149,5 +149,5 @@ class _Moving:
         path = self._folder / f"{name}-{self._store.ids.new('ar')}{archives.SUFFIX}"
         with self._store.writing(self._scope) as work:
             work.files.note(str(path), KIND)
-        archives.write(path, self._scope.tenant, (one.row for one in rows))
+        archives.write(path, self._scope.tenant, (row.row for row in rows))
         self.written.append(str(path))

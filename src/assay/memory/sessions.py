@@ -94,14 +94,14 @@ class History(NamedTuple):
 
     def given(self) -> frozenset[str]:
         """Every memory it was given."""
-        return frozenset(one for turn in self.turns for one in turn.memory_ids)
+        return frozenset(memory_id for turn in self.turns for memory_id in turn.memory_ids)
 
     def attention(self) -> dict[str, float]:
         """What it attends to, in (0, 1]: what was near the top most recently most."""
         held: dict[str, float] = {}
         for back, turn in enumerate(reversed(self.turns[-TURNS:])):
-            for one in turn.foremost:
-                held.setdefault(one, DECAY**back)
+            for memory_id in turn.foremost:
+                held.setdefault(memory_id, DECAY**back)
         return held
 
 
@@ -193,13 +193,13 @@ def summarise_session(work: Work, session_id: str) -> SessionSummary:
     seen = _SessionEvents(
         searches=searches,
         events=work.sessions.events(session_id),
-        judgments=work.sessions.judgments([one.query_id for one in searches]),
+        judgments=work.sessions.judgments([search.query_id for search in searches]),
         tasks=work.tasks.of_session(session_id),
     )
     moments = [
-        *(one.created_at for one in seen.searches),
-        *(one.created_at for one in seen.events),
-        *(moment for one in seen.tasks for moment in (one.begun_at, one.ended_at) if moment is not None),
+        *(search.created_at for search in seen.searches),
+        *(event.created_at for event in seen.events),
+        *(moment for task in seen.tasks for moment in (task.begun_at, task.ended_at) if moment is not None),
     ]
     if not moments:
         raise RecordNotFound(
@@ -210,7 +210,7 @@ def summarise_session(work: Work, session_id: str) -> SessionSummary:
     return SessionSummary(
         session_id=session_id,
         began_at=min(moments),
-        queries=tuple(_query(one, seen.events) for one in searches),
+        queries=tuple(_query(search, seen.events) for search in searches),
         memories=_memories(work, seen),
         tasks=tuple(seen.tasks),
         totals=_totals(seen, minutes),
@@ -275,7 +275,7 @@ def _totals(seen: _SessionEvents, minutes: float) -> SessionTotals:
         avg_mrr=_mean_reciprocal_rank(seen),
         re_search_rate=len(again) / searches if searches else None,
         session_duration_minutes=minutes,
-        memories_given=len({one for search in seen.searches for one in search.result_ids}),
+        memories_given=len({memory_id for search in seen.searches for memory_id in search.result_ids}),
         tokens_saved=sum(search.tokens_saved or 0 for search in seen.searches),
         held_back=sum(search.held_back or 0 for search in seen.searches),
     )
@@ -284,13 +284,17 @@ def _totals(seen: _SessionEvents, minutes: float) -> SessionTotals:
 def _mean_reciprocal_rank(seen: _SessionEvents) -> float | None:
     """Over the searches somebody judged; a judged search without a relevant result counts as 0."""
     grades: dict[str, dict[str, int]] = {}
-    for one in seen.judgments:
-        grades.setdefault(one.query_id, {})[one.memory_id] = max(
-            one.relevance, grades.get(one.query_id, {}).get(one.memory_id, 0)
+    for judgment in seen.judgments:
+        grades.setdefault(judgment.query_id, {})[judgment.memory_id] = max(
+            judgment.relevance, grades.get(judgment.query_id, {}).get(judgment.memory_id, 0)
         )
     ranks = [
         next(
-            (1 / rank for rank, one in enumerate(search.result_ids, 1) if graded.get(one, 0) >= RELEVANT_FROM),
+            (
+                1 / rank
+                for rank, memory_id in enumerate(search.result_ids, 1)
+                if graded.get(memory_id, 0) >= RELEVANT_FROM
+            ),
             0.0,
         )
         for search in seen.searches

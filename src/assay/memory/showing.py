@@ -55,7 +55,7 @@ def why(work: Work, memory_id: str, *, depth: int = DEPTH, width: int = WIDTH) -
     """What stands behind a memory, strongest first; each memory stands where it is first reached."""
     asked = work.memories.get(memory_id)
     steps, cut = _walk(work, memory_id, depth, width)
-    titles = {one.to: work.memories.get(one.to).title for one in steps}
+    titles = {step.to: work.memories.get(step.to).title for step in steps}
     behind: dict[str, list[_Step]] = {}
     for step in steps:
         behind.setdefault(step.source, []).append(step)
@@ -74,7 +74,7 @@ def _walk(work: Work, start: str, depth: int, width: int) -> tuple[list[_Step], 
     """The steps of the tree, level by level, and whether there would be more."""
     seen, level, taken = {start}, [start], list[_Step]()
     for _ in range(depth):
-        found = [step for one in level for step in _steps_from(work, one)]
+        found = [step for reached_step in level for step in _steps_from(work, reached_step)]
         level = []
         for step in found:
             if step.to in seen:
@@ -84,7 +84,7 @@ def _walk(work: Work, start: str, depth: int, width: int) -> tuple[list[_Step], 
             seen.add(step.to)
             taken.append(step)
             level.append(step.to)
-    return taken, any(step.to not in seen for one in level for step in _steps_from(work, one))
+    return taken, any(step.to not in seen for reached_step in level for step in _steps_from(work, reached_step))
 
 
 def _steps_from(work: Work, memory_id: str) -> list[_Step]:

@@ -217,7 +217,7 @@ class ResearchSpans:
 
     def researched(self, scope: Scope, answer: TracedAnswer, times: Sequence[TimedStage]) -> None:
         """An observer of answers."""
-        self._spans.worked("research", self._of_session(scope, answer), [self._stage(answer, one) for one in times])
+        self._spans.worked("research", self._of_session(scope, answer), [self._stage(answer, timed) for timed in times])
 
     def _of_session(self, scope: Scope, answer: TracedAnswer) -> dict[str, Attribute]:
         session = answer.session
@@ -271,18 +271,18 @@ class ResearchSpans:
         if NAMES[timed.stage] != "retrieval":
             return {}
         told: dict[str, Attribute] = {}
-        for place, one in enumerate(answer.passages):
+        for place, passage in enumerate(answer.passages):
             key = f"retrieval.documents.{place}.document"
-            told[f"{key}.id"] = one.memory_id
-            told |= {f"{key}.score": one.score} if one.score is not None else {}
-            told |= {f"{key}.content": one.text} if self._spans.texts else {}
+            told[f"{key}.id"] = passage.memory_id
+            told |= {f"{key}.score": passage.score} if passage.score is not None else {}
+            told |= {f"{key}.content": passage.text} if self._spans.texts else {}
         return told
 
 
 def _of_stage(answer: TracedAnswer, timed: TimedStage) -> tuple[CheckpointResult, Mapping[str, Attribute]]:
     """What a stage's checkpoint came to, and what is told of the stage itself."""
     if timed.stage == Checkpoint.PLAN:
-        plan = next(one for one in answer.plan_attempts if one.number == timed.attempt)
+        plan = next(attempt for attempt in answer.plan_attempts if attempt.number == timed.attempt)
         mode = {} if plan.decision is None else {"assay.iteration_mode": plan.decision.mode.value}
         return plan.result, {
             KIND: CHAIN,
@@ -291,7 +291,7 @@ def _of_stage(answer: TracedAnswer, timed: TimedStage) -> tuple[CheckpointResult
             **mode,
         }
     if timed.stage == Checkpoint.ANSWER:
-        made = next(one for one in answer.answer_attempts if one.number == timed.attempt)
+        made = next(attempt for attempt in answer.answer_attempts if attempt.number == timed.attempt)
         synthesis = made.synthesis
         return made.result, {
             KIND: CHAIN,

@@ -222,8 +222,8 @@ def _resolve(path: Path) -> Path | None:
 
 def changed(before: Sequence[FoundFile], after: Sequence[FoundFile]) -> Iterator[str]:
     """Source ids of files that came, went, or differ in size or time."""
-    old = {one.source_id: (one.size, one.changed_ns) for one in before}
-    new = {one.source_id: (one.size, one.changed_ns) for one in after}
+    old = {old_file.source_id: (old_file.size, old_file.changed_ns) for old_file in before}
+    new = {new_file.source_id: (new_file.size, new_file.changed_ns) for new_file in after}
     yield from sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 

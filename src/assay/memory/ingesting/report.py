@@ -89,17 +89,17 @@ class IngestReport:
     @property
     def faults(self) -> tuple[Skip, ...]:
         """What somebody should look at."""
-        return tuple(one for one in self.skipped if one.fault)
+        return tuple(skip for skip in self.skipped if skip.fault)
 
     @property
     def reasons(self) -> Mapping[str, int]:
         """How often each reason was given."""
-        return dict(Counter(one.reason for one in self.skipped))
+        return dict(Counter(skip.reason for skip in self.skipped))
 
     def as_json(self) -> dict[str, Any]:
         """For machines; what nobody asked for is counted, not listed."""
         shown = asdict(self)
-        shown["skipped"] = {"reasons": dict(self.reasons), "files": [asdict(one) for one in self.faults]}
+        shown["skipped"] = {"reasons": dict(self.reasons), "files": [asdict(fault) for fault in self.faults]}
         shown["seconds"] = {name: round(value, 4) for name, value in self.seconds.items()}
         return shown
 

@@ -107,7 +107,7 @@ class Known(NamedTuple):
     def below(self, sources: Iterable[str]) -> list[str]:
         """The known ones among these sources and the records of these files."""
         wanted = frozenset(sources)
-        return sorted(one for one in self.hashes if one in wanted or _file_of(one) in wanted)
+        return sorted(source_id for source_id in self.hashes if source_id in wanted or _file_of(source_id) in wanted)
 
 
 def find_missing(known: Known, walked: Walked, seen: Collection[str], partly_read: Collection[str]) -> list[str]:
@@ -117,12 +117,12 @@ def find_missing(known: Known, walked: Walked, seen: Collection[str], partly_rea
     """
     folders = frozenset(walked.folders)
     return sorted(
-        one
-        for one in known.hashes
-        if one not in seen
-        and _file_of(one) not in partly_read
-        and (_file_of(one) in seen or _within(one, folders))
-        and not _within(one, walked.passed)
+        source_id
+        for source_id in known.hashes
+        if source_id not in seen
+        and _file_of(source_id) not in partly_read
+        and (_file_of(source_id) in seen or _within(source_id, folders))
+        and not _within(source_id, walked.passed)
     )
 
 
@@ -405,8 +405,8 @@ def watch(
         after = walk_again(paths, root=root, globs=globs, follow_links=follow_links)
         names = frozenset(changed(before.files, after.files))
         if names:
-            there = tuple(one for one in after.files if one.source_id in names)
-            gone = sorted(names - {one.source_id for one in there})
+            there = tuple(file for file in after.files if file.source_id in names)
+            gone = sorted(names - {known_file.source_id for known_file in there})
             # No folder was walked as far as this report goes: only what changed is looked at.
             fresh = replace(after, files=there, skipped=(), folders=())
             on_report(ingester.take(scope, fresh, gate=gate, prune=prune, gone=gone, on_file=on_file))

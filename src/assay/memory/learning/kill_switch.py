@@ -65,10 +65,10 @@ def has_grown(change: float, *, at_least: float, margin: float = MARGIN) -> bool
 def numbers(shown: Lists, *, known: Collection[str], favoured: Collection[str], stale: Collection[str]) -> Numbers:
     """The numbers of some results. `known` are the memories that could have been shown."""
     held = exposures(shown)
-    first = [one for ids in shown for one in ids[:FIRST]]
-    every = [one for ids in shown for one in ids]
+    first = [memory_id for ids in shown for memory_id in ids[:FIRST]]
+    every = [memory_id for ids in shown for memory_id in ids]
     return Numbers(
-        gini=gini([held.get(one, 0.0) for one in {*known, *held}]),
+        gini=gini([held.get(memory_id, 0.0) for memory_id in {*known, *held}]),
         entrenchment=_share(first, favoured),
         stale_served=_share(every, stale),
     )
@@ -78,8 +78,8 @@ def exposures(shown: Lists) -> dict[str, float]:
     """How much each memory was seen: 1 / rank for every place, since that is about how often a place is looked at."""
     held: dict[str, float] = {}
     for ids in shown:
-        for rank, one in enumerate(ids, start=1):
-            held[one] = held.get(one, 0.0) + 1.0 / rank
+        for rank, memory_id in enumerate(ids, start=1):
+            held[memory_id] = held.get(memory_id, 0.0) + 1.0 / rank
     return held
 
 
@@ -103,7 +103,7 @@ def most_shown(shown: Lists) -> frozenset[str]:
 
 def growth(before: Lists, now: Lists, *, stale: Collection[str], rng: np.random.Generator) -> list[Growth]:
     """Each number at the beginning and now, with the bound that resampling the beginning gives."""
-    known = {one for ids in (*before, *now) for one in ids}
+    known = {memory_id for ids in (*before, *now) for memory_id in ids}
     favoured = most_shown(before)
 
     def measured(shown: Lists) -> Numbers:
@@ -123,7 +123,7 @@ def first_choice(places: Sequence[int]) -> float | None:
 
 
 def _share(shown: Sequence[str], among: Collection[str]) -> float:
-    return sum(one in among for one in shown) / len(shown) if shown else 0.0
+    return sum(memory_id in among for memory_id in shown) / len(shown) if shown else 0.0
 
 
 # --- The switch ---
@@ -146,7 +146,7 @@ class Alarm(NamedTuple):
     """Those that grew."""
 
     def __str__(self) -> str:
-        return "; ".join(f"{one.name} {one.before:.3f} -> {one.now:.3f}" for one in self.numbers)
+        return "; ".join(f"{measured.name} {measured.before:.3f} -> {measured.now:.3f}" for measured in self.numbers)
 
 
 def watch_exposure(work: Work) -> Alarm | None:
@@ -170,7 +170,7 @@ def watch_exposure(work: Work) -> Alarm | None:
 def compare_exposure(work: Work, before: list[UsedQuery], now: list[UsedQuery]) -> list[Growth]:
     """Every number, then and now."""
     rng = np.random.default_rng(SEED)
-    shown = [[one.result_ids for one in queries if one.result_ids] for queries in (before, now)]
+    shown = [[query.result_ids for query in queries if query.result_ids] for queries in (before, now)]
     found = growth(*shown, stale=work.usage.stale(), rng=rng) if all(shown) else []
     drift = _drift(_places(work, before), _places(work, now), rng)
     return [*found, *([] if drift is None else [drift])]
@@ -178,7 +178,7 @@ def compare_exposure(work: Work, before: list[UsedQuery], now: list[UsedQuery]) 
 
 def _places(work: Work, queries: list[UsedQuery]) -> list[int]:
     """The rank of every result that was chosen."""
-    shown = {one.query_id: one.result_ids for one in queries}
+    shown = {query.query_id: query.result_ids for query in queries}
     chosen = work.usage.events_of(shown, CHOICES)
     return [rank for query, memory in sorted(chosen) if (rank := rank_of(memory, shown[query])) is not None]
 

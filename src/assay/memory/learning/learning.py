@@ -132,7 +132,7 @@ def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) ->
         questions=measure_questions(work, limits, now).questions,
         questions_needed=min(opening.cycles + 1, limits.cycles) * limits.cycle_queries,
         noise=measured,
-        terms={str(state): sum(one.state is state for one in every) for state in TermState},
+        terms={str(state): sum(term_row.state is state for term_row in every) for state in TermState},
         killed_at=progress.killed_at,
         killed_because=progress.killed_because,
         closed=closed,
@@ -240,7 +240,7 @@ class Learning:
     def observe(self, scope: Scope, observation: Observation) -> Observed:
         """An agent was seen reading a memory or writing a text."""
         done = self._observing.observe(scope, observation)
-        if done.new and any(one.event_type in CHOICES for one in done.events):
+        if done.new and any(event.event_type in CHOICES for event in done.events):
             self._background.wake(scope)
         return done
 
@@ -308,7 +308,7 @@ class Learning:
     def approve(self, scope: Scope) -> LearningStatus:
         """A person lets learned terms into memories. Refused while anything but the approval is missing."""
         stands = self.standing(scope)
-        missing = [one.said for one in stands.closed if "approved" not in one.said]
+        missing = [rule.said for rule in stands.closed if "approved" not in rule.said]
         if not stands.on:
             missing.insert(0, f"the flag {FLAG} is off")
         if missing:

@@ -162,7 +162,7 @@ class Observing:
             if observation.memory_id is not None:
                 work.learning.state(observation.memory_id)
             events = self._derive_events(work, watch, observation, turns)
-            events += self._find_asked_again(work, watch, turns, {one.query_id for one in events if one.query_id})
+            events += self._find_asked_again(work, watch, turns, {event.query_id for event in events if event.query_id})
         if not events:
             return Observed()
         recorded = self._store.record_feedback(scope, events)
@@ -174,11 +174,11 @@ class Observing:
         key = observation.event_key or ""
         if observation.wrote is not None:
             newest = turns[-WRITTEN_TURNS:]
-            bodies = work.usage.bodies({one for turn in newest for one in turn.memory_ids})
+            bodies = work.usage.bodies({memory_id for turn in newest for memory_id in turn.memory_ids})
             return find_references(watch, observation.wrote, sorted(bodies.items()), newest, key=key)
         memory_id = observation.memory_id
         if memory_id is None:
-            given = work.usage.given({one for turn in turns for one in turn.memory_ids})
+            given = work.usage.given({memory_id for turn in turns for memory_id in turn.memory_ids})
             memory_id = read_from(observation.path or "", given)
         return [] if memory_id is None else find_reads(watch, memory_id, turns, key=key)
 

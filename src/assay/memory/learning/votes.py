@@ -326,13 +326,13 @@ class Praise(NamedTuple):
 def raised(question: str, praises: Iterable[Praise]) -> float:
     """By how much votes raise a confidence for a question: a step for each, as far as its own question bears on it."""
     asked = subject(question)
-    return UP * sum(one.steps * bearing(asked, subject(one.question)) for one in praises)
+    return UP * sum(praise.steps * bearing(asked, subject(praise.question)) for praise in praises)
 
 
 @lru_cache(maxsize=2_000)
 def subject(question: str) -> frozenset[str]:
     """What a question is about: the stems of its words, without those that stand in any question."""
-    return frozenset(stems_of([one for one in words(question)[:READ_WORDS] if one not in DENYLIST]))
+    return frozenset(stems_of([word for word in words(question)[:READ_WORDS] if word not in DENYLIST]))
 
 
 def bearing(one: frozenset[str], other: frozenset[str]) -> float:

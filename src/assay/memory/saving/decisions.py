@@ -128,8 +128,8 @@ def decide(
     if trust.decision == "quarantine":
         steps = (trust, quality, *_not_asked("in quarantine"))
         return Decision(decision=SaveDecision.STORE, steps=steps, would_reject=TRUST, quarantined=True)
-    duplicate = next((one for one in near if one.verdict is Verdict.REJECT), None)
-    updates = policy.reconsolidate and any(allowed(one, policy) is Verdict.SUPERSEDE for one in near)
+    duplicate = next((neighbour for neighbour in near if neighbour.verdict is Verdict.REJECT), None)
+    updates = policy.reconsolidate and any(allowed(neighbour, policy) is Verdict.SUPERSEDE for neighbour in near)
     repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
     if duplicate is not None and repeated.decision == "reject":
         last = Step("reconsolidation", "off", "rejected before")
@@ -193,7 +193,7 @@ def _reconsolidate(
             held_off="" if not_compared else _describe_held_off(near, policy),
             contradicts=_against_persons(near),
         )
-    verdicts = [allowed(one, policy) for one in near]
+    verdicts = [allowed(neighbour, policy) for neighbour in near]
     chosen = foremost(verdicts)
     by_verdict = {
         kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
@@ -217,14 +217,18 @@ def _reconsolidate(
 
 def _against_persons(near: Sequence[Neighbour]) -> tuple[Neighbour, ...]:
     """What a program's draft contradicts of what persons wrote: named also when no memory may be changed."""
-    return tuple(one for one in near if one.protected and for_protected(one.verdict) is Verdict.CONTRADICTS)
+    return tuple(
+        neighbour
+        for neighbour in near
+        if neighbour.protected and for_protected(neighbour.verdict) is Verdict.CONTRADICTS
+    )
 
 
 def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
         return ""
-    verdicts = [allowed(one, policy) for one in near]
+    verdicts = [allowed(neighbour, policy) for neighbour in near]
     chosen = foremost(verdicts)
     done = {Verdict.SUPERSEDE: "superseded", Verdict.MERGE: "merged into"}.get(chosen)
     if done is None:
@@ -246,4 +250,7 @@ def allowed(one: Neighbour, policy: GatePolicy) -> Verdict:
 
 
 def _describe_near(near: Sequence[Neighbour]) -> str:
-    return "; ".join(f"{one.memory.id} ({one.pair.similarity:.3f}: {', '.join(one.pair.reasons[:3])})" for one in near)
+    return "; ".join(
+        f"{neighbour.memory.id} ({neighbour.pair.similarity:.3f}: {', '.join(neighbour.pair.reasons[:3])})"
+        for neighbour in near
+    )

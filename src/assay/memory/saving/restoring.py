@@ -316,7 +316,7 @@ def _took_over(edge: Edge, memory_id: str) -> bool:
 
 def _check_room(work: Work, memory: MemoryRecord, tokens: int) -> None:
     if memory.tier is Tier.CONSTITUTIONAL:
-        others = [tokens_of(work, one.id) for one in work.memories.constitutional()]
+        others = [tokens_of(work, memory.id) for memory in work.memories.constitutional()]
         check_constitutional(tokens, others)
 
 
@@ -333,7 +333,7 @@ def _entry(memory: MemoryRecord, save_id: str) -> dict[str, Any] | None:
 def _without(memory: MemoryRecord, entry: dict[str, Any], clock: Clock) -> MemoryRecord:
     """A memory as it would be without one merge, whatever else happened to it since."""
     own = dict(memory.metadata[RESERVED])
-    own["merged"] = [one for one in own["merged"] if one["save_id"] != entry["save_id"]]
+    own["merged"] = [merge for merge in own["merged"] if merge["save_id"] != entry["save_id"]]
     if not own["merged"]:
         del own["merged"]
     metadata = {**memory.metadata, RESERVED: own} if own else _apart(memory.metadata)

@@ -362,13 +362,13 @@ class Saver:
         near = self._near(work, ready) if there is None or ready.prepared.draft.automated else []
         if there is not None:
             # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
-            near = [one for one in near if one.protected and one.memory.id != there.id]
+            near = [neighbour for neighbour in near if neighbour.protected and neighbour.memory.id != there.id]
         prepared = self._watch_writer(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
         spared = there is not None and is_protected(there, prepared.draft)
         predecessor = None if spared else there
         older = [predecessor] if predecessor is not None else _list_superseded(near, policy)
-        update = update_of(work, prepared, older, compared={one.memory.id for one in near})
+        update = update_of(work, prepared, older, compared={neighbour.memory.id for neighbour in near})
         decision = decide(update.prepared, near, policy, self._options, not_compared=why)
         if decision.decision is SaveDecision.REJECT or decision.quarantined:
             # It takes nothing's place, so it takes nothing over.
@@ -409,7 +409,7 @@ def _list_superseded(near: Sequence[Neighbour], policy: GatePolicy) -> list[Memo
     """What a draft would supersede, most similar first."""
     if not policy.reconsolidate:
         return []
-    return [one.memory for one in near if allowed(one, policy) is Verdict.SUPERSEDE]
+    return [neighbour.memory for neighbour in near if allowed(neighbour, policy) is Verdict.SUPERSEDE]
 
 
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:

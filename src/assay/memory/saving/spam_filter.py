@@ -582,10 +582,12 @@ def release(memory: MemoryRecord, now: datetime) -> MemoryRecord:
 
 def list_quarantined(work: Work) -> list[MemoryRecord]:
     """Every memory in quarantine, oldest first."""
-    return [one for one in work.memories.never_held() if quarantine_reasons(one)]
+    return [memory for memory in work.memories.never_held() if quarantine_reasons(memory)]
 
 
 def find_quarantined(work: Work, source_id: str | None, source_hash: str) -> MemoryRecord | None:
     """What is in quarantine with this very source and content."""
     versions = [] if source_id is None else work.memories.by_source(source_id)
-    return next((one for one in versions if one.source_hash == source_hash and quarantine_reasons(one)), None)
+    return next(
+        (version for version in versions if version.source_hash == source_hash and quarantine_reasons(version)), None
+    )

@@ -81,9 +81,11 @@ def pairs_of(scenarios: Iterable[Scenario]) -> list[LabelledPair]:
     """Labelled saves as labelled pairs."""
     return [
         LabelledPair(
-            embedded_text(one.old.title, "", one.old.body), embedded_text(one.new.title, "", one.new.body), _label(one)
+            embedded_text(scenario.old.title, "", scenario.old.body),
+            embedded_text(scenario.new.title, "", scenario.new.body),
+            _label(scenario),
         )
-        for one in scenarios
+        for scenario in scenarios
     ]
 
 

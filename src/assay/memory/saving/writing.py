@@ -177,7 +177,7 @@ class WritePlan:
         if self.decision.quarantined:
             return []
         older = [] if self.predecessor is None else [self.predecessor]
-        return older + [one.memory for one in self.decision.supersedes]
+        return older + [superseded.memory for superseded in self.decision.supersedes]
 
 
 class Writing:
@@ -208,9 +208,9 @@ class Writing:
         """Refuse a constitutional memory beyond what search results can carry."""
         if plan.prepared.draft.tier is not Tier.CONSTITUTIONAL or plan.decision.merge_into is not None:
             return
-        gone = {one.id for one in plan.replaced}
-        others = [one.id for one in self._work.memories.constitutional() if one.id not in gone]
-        check_constitutional(plan.prepared.tokens, [tokens_of(self._work, one) for one in others])
+        gone = {replaced.id for replaced in plan.replaced}
+        others = [memory.id for memory in self._work.memories.constitutional() if memory.id not in gone]
+        check_constitutional(plan.prepared.tokens, [tokens_of(self._work, other) for other in others])
 
     def write(self, plan: WritePlan) -> SaveOutcome:
         """Gather what a plan writes, and say what became of the draft."""
@@ -288,7 +288,7 @@ class Writing:
             self._edge(memory.id, plan.predecessor.id, EdgeKind.SUPERSEDES, f"version {plan.version}")
         if plan.spared is not None:
             self._edge(memory.id, plan.spared.id, EdgeKind.CONTRADICTS, "a program may not replace it")
-        gone = {one.id for one in plan.replaced}
+        gone = {replaced.id for replaced in plan.replaced}
         for link in plan.links:
             self._edges.append(move_link(link, gone, memory.id))
         for kind, near in (
@@ -296,8 +296,10 @@ class Writing:
             (EdgeKind.CONTRADICTS, decision.contradicts),
             (EdgeKind.SUPPORTS, decision.supports),
         ):
-            for one in near:
-                self._edge(memory.id, one.memory.id, kind, "; ".join(one.pair.reasons), one.pair.similarity)
+            for neighbour in near:
+                self._edge(
+                    memory.id, neighbour.memory.id, kind, "; ".join(neighbour.pair.reasons), neighbour.pair.similarity
+                )
 
     def _edge(self, source: str, target: str, kind: EdgeKind, evidence: str, strength: float = 1.0) -> None:
         self._edges.append(
@@ -367,7 +369,7 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutc
     """What became of a draft, as its caller is told."""
     prepared, decision = plan.prepared, plan.decision
     stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
-    against = [one.memory.id for one in decision.contradicts]
+    against = [contradicted.memory.id for contradicted in decision.contradicts]
     passages = len(prepared.pieces) if stored and not decision.quarantined else 0
     return SaveOutcome(
         save_id=save_id,
@@ -375,12 +377,12 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutc
         memory_id=memory_id,
         reason=_reason(decision, memory_id),
         version=plan.version if stored else 1,
-        superseded=tuple(one.id for one in plan.replaced),
+        superseded=tuple(replaced.id for replaced in plan.replaced),
         inherited=plan.inherited,
         contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
         masks=prepared.masks,
         quality=prepared.quality,
-        nearest=tuple(one.shown() for one in plan.near),
+        nearest=tuple(neighbour.shown() for neighbour in plan.near),
         would_reject=decision.would_reject,
         steps=(*first_steps(prepared), *decision.steps, _last_step(plan, memory_id)),
         chunks=passages,
@@ -412,7 +414,7 @@ def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
         "title": title,
         "steps": [list(astuple(step)) for step in outcome.steps],
         "masks": [list(astuple(mask)) for mask in outcome.masks],
-        "nearest": [_nearest(one) for one in outcome.nearest],
+        "nearest": [_nearest(neighbour) for neighbour in outcome.nearest],
         "superseded": list(outcome.superseded),
         "inherited": [list(astuple(kept)) for kept in outcome.inherited],
         "contradicts": list(outcome.contradicts),

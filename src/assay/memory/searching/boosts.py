@@ -49,20 +49,24 @@ def boost_session(attention: float, strength: float) -> Boost | None:
     """The session's attention is on this memory: 1 just now, falling towards 0."""
     if not attention:
         return None
-    return _raised("session", _share("attention", attention), strength, f"attention {attention:.2f} in this session")
+    return _make_boost(
+        "session", _share("attention", attention), strength, f"attention {attention:.2f} in this session"
+    )
 
 
 def boost_causal(strength_of_path: float, hops: int, strength: float) -> Boost | None:
     """It is joined to one of the best results by a path of this strength."""
     reason = f"{hops} {'hop' if hops == 1 else 'hops'} from a result, path strength {strength_of_path:.2f}"
-    return _raised("causal", _share("path strength", strength_of_path), strength, reason)
+    return _make_boost("causal", _share("path strength", strength_of_path), strength, reason)
 
 
 def boost_coactivation(share: float, strength: float) -> Boost | None:
     """This share of past results that held the best ones held it too."""
     if not share:
         return None
-    return _raised("coactivation", _share("share", share), strength, f"found together in {share:.0%} of past results")
+    return _make_boost(
+        "coactivation", _share("share", share), strength, f"found together in {share:.0%} of past results"
+    )
 
 
 def boost_learned_triggers(matched: Sequence[str], belief: float, weight: float, strength: float) -> Boost | None:
@@ -70,7 +74,7 @@ def boost_learned_triggers(matched: Sequence[str], belief: float, weight: float,
     if not matched:
         return None
     reason = f"learned {', '.join(repr(term) for term in matched)}"
-    return _raised("learned_triggers", weight * _share("belief", belief), strength, reason)
+    return _make_boost("learned_triggers", weight * _share("belief", belief), strength, reason)
 
 
 def boost_confidence(value: float, *, raised: float, negative_feedback: bool = True) -> Boost | None:
@@ -96,13 +100,13 @@ def confidence_factor(value: float) -> float:
 
 def boost_context_type(asked: str | None, found: str, strength: float) -> Boost | None:
     """It is of the type that the caller works on."""
-    return _raised("context_type", 1.0, strength, f"of type {found!r}") if asked == found else None
+    return _make_boost("context_type", 1.0, strength, f"of type {found!r}") if asked == found else None
 
 
 def boost_recency(age_days: float, half_life_days: float, strength: float) -> Boost | None:
     """It was updated this long ago; the boost halves with every half-life. What comes from the future is new."""
     freshness = 0.5 ** (max(age_days, 0.0) / half_life_days)
-    return _raised("recency", freshness, strength, f"updated {max(age_days, 0.0):.1f} days ago")
+    return _make_boost("recency", freshness, strength, f"updated {max(age_days, 0.0):.1f} days ago")
 
 
 def combine_boosts(boosts: Iterable[Boost], bound: float) -> float:
@@ -131,7 +135,7 @@ def rank_bounds(scores: Sequence[float], bound: float) -> list[RankBounds]:
     ]
 
 
-def _raised(name: str, amount: float, strength: float, reason: str) -> Boost | None:
+def _make_boost(name: str, amount: float, strength: float, reason: str) -> Boost | None:
     """A factor from 1 to 1 + strength."""
     factor = 1.0 + strength * amount
     return Boost(name=name, factor=factor, reason=reason) if factor > 1.0 else None
@@ -171,8 +175,8 @@ def spread_attention(work: Work, attention: Mapping[str, float]) -> dict[str, fl
     """Attention one edge further: a neighbour has that of the memory it is joined to, times the edge's strength."""
     held: dict[str, float] = {}
     if attention:
-        for one in work.edges.around(list(attention), hops=1, limit=200):
-            held[one.memory_id] = max(held.get(one.memory_id, 0.0), attention[one.seed] * one.strength)
+        for reached in work.edges.around(list(attention), hops=1, limit=200):
+            held[reached.memory_id] = max(held.get(reached.memory_id, 0.0), attention[reached.seed] * reached.strength)
     return held
 
 
@@ -184,7 +188,7 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
     for ids in holding:
         for one in frozenset(ids) - wanted:
             counts[one] = counts.get(one, 0) + 1
-    return {one: count / len(holding) for one, count in counts.items()}
+    return {memory_id: count / len(holding) for memory_id, count in counts.items()}
 
 
 def learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
@@ -197,8 +201,8 @@ def praises(work: Work, rows: Iterable[Candidate]) -> dict[str, list[Praise]]:
     """For what these memories were found useful; only those that are trusted more than a new one are looked up."""
     trusted = {row.memory_id for row in rows if row.memory.confidence > NEUTRAL_CONFIDENCE}
     found: dict[str, list[Praise]] = {}
-    for one in work.learning.useful_votes(trusted) if trusted else ():
-        found.setdefault(one.memory_id, []).append(Praise(one.question, one.steps))
+    for vote in work.learning.useful_votes(trusted) if trusted else ():
+        found.setdefault(vote.memory_id, []).append(Praise(vote.question, vote.steps))
     return found
 
 
@@ -271,7 +275,7 @@ class Booster:
         if not self._learned:
             return None
         held = self._around.learned.get(row.memory_id, {})
-        matched = {one: belief for one, belief in held.items() if normalised_phrase(one) in self._runs}
+        matched = {term: belief for term, belief in held.items() if normalised_phrase(term) in self._runs}
         belief = max(matched.values(), default=0.0)
         return boost_learned_triggers(
             tuple(matched), belief, self._options.learned_weight, self._options.learned_strength

@@ -80,10 +80,12 @@ def choose_folders(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence])
 
 def _worth(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence]) -> dict[str, float]:
     total = math.fsum(one.hits_weight for one in folder_scores) or 1.0
-    return {one.folder: one.hits_weight / total + NAME_WORTH * _named(parsed, one.folder) for one in folder_scores}
+    return {
+        one.folder: one.hits_weight / total + NAME_WORTH * _share_of_name(parsed, one.folder) for one in folder_scores
+    }
 
 
-def _named(parsed: ParsedQuery, folder: str) -> float:
+def _share_of_name(parsed: ParsedQuery, folder: str) -> float:
     """The share of a folder's words that the query holds."""
     words = set(stems(folder))
     return len(words & parsed.stems.keys()) / len(words) if words else 0.0

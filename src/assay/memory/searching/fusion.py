@@ -160,7 +160,7 @@ def joined(
 ) -> Passages[Key]:
     """Passages by key, in the order they were first met: those of earlier channels with what further ones say."""
     ranked = {channel: ordered(lists[channel]) for channel in in_channel_order(lists)}
-    return _joined(before, ranked, method, weights, rrf_k)
+    return _join_lists(before, ranked, method, weights, rrf_k)
 
 
 def best_first(passages: Passages[Key]) -> list[FusedPassage[Key]]:
@@ -177,7 +177,7 @@ def replay(
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
     logged = {Channel(one.channel): list(zip(one.ids, one.scores, strict=True)) for one in candidates}
     ranked = {channel: logged[channel] for channel in in_channel_order(logged)}
-    return best_first(_joined({}, ranked, method, weights, rrf_k))
+    return best_first(_join_lists({}, ranked, method, weights, rrf_k))
 
 
 def ordered(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
@@ -197,7 +197,7 @@ def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Chann
     return total if method is FusionMethod.CONVEX else total / (rrf_k + 1)
 
 
-def _joined(
+def _join_lists(
     before: Passages[Key],
     ranked: Mapping[Channel, Sequence[tuple[Key, float]]],
     method: FusionMethod,
@@ -325,7 +325,7 @@ def aggregate(
     # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
     new = tuple.__new__
     found = [
-        _aggregated(memory, several[memory], weight, floor, position_of)
+        _aggregate_memory(memory, several[memory], weight, floor, position_of)
         if memory in several
         else new(AggregatedMemory, (memory, only.fused, (only,)))
         for memory, only in first.items()
@@ -334,7 +334,7 @@ def aggregate(
     return sorted(found, key=_SCORE, reverse=True)
 
 
-def _aggregated(
+def _aggregate_memory(
     memory: int,
     passages: Sequence[FusedPassage[int]],
     coefficient: float,

@@ -42,10 +42,12 @@ by kind of query."""
 
 def weights_over(base: Weights) -> Mapping[Intent, Weights]:
     """The weights of every intent over another base: an intent shifts it in the proportion in which it shifts ours."""
-    return MappingProxyType({intent: MappingProxyType(_shifted(base, _SHIFTS.get(intent, {}))) for intent in Intent})
+    return MappingProxyType(
+        {intent: MappingProxyType(_shift_weights(base, _SHIFTS.get(intent, {}))) for intent in Intent}
+    )
 
 
-def _shifted(base: Weights, shifts: Weights) -> dict[Channel, float]:
+def _shift_weights(base: Weights, shifts: Weights) -> dict[Channel, float]:
     # Over our own base a shift stands as it is written, not as rounding would give it back.
     return {
         channel: weight

@@ -101,15 +101,15 @@ def read_pressure(
     return PressureReading(Pressure.LOW if ratio >= limits.low_pressure else Pressure.NONE, ratio)
 
 
-def choose_mode(request: SearchRequest, read_pressure: Pressure) -> ModeChoice:
+def choose_mode(request: SearchRequest, pressure: Pressure) -> ModeChoice:
     """The mode for a request; never `auto`."""
     if request.mode is not Mode.AUTO:
         return ModeChoice(request.mode, overridden=True, reason="asked for")
     mode, reason = _from_query(request.query[:MODE_CHARACTERS])
-    lowered = _lowered(mode, read_pressure)
+    lowered = _lower_mode(mode, pressure)
     if lowered is mode:
         return ModeChoice(mode, overridden=False, reason=reason)
-    return ModeChoice(lowered, overridden=True, reason=f"{mode} ({reason}) lowered by {read_pressure} token pressure")
+    return ModeChoice(lowered, overridden=True, reason=f"{mode} ({reason}) lowered by {pressure} token pressure")
 
 
 def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
@@ -133,10 +133,10 @@ def _from_query(query: str) -> tuple[Mode, str]:
     return Mode.FOCUSED, "an ordinary question"
 
 
-def _lowered(mode: Mode, read_pressure: Pressure) -> Mode:
-    if read_pressure is Pressure.CRITICAL:
+def _lower_mode(mode: Mode, pressure: Pressure) -> Mode:
+    if pressure is Pressure.CRITICAL:
         return Mode.QUICK
-    return _LADDER[max(_LADDER.index(mode) - 1, 0)] if read_pressure is Pressure.HIGH else mode
+    return _LADDER[max(_LADDER.index(mode) - 1, 0)] if pressure is Pressure.HIGH else mode
 
 
 # --- The stages ---

@@ -91,7 +91,7 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
     read = found[:READ_WORDS]
     of_word = dict(zip(read, stems_of(read), strict=True))
     counts = Counter(of_word[word] for word in read)
-    kept = frozenset(_kept(counts, frequency))
+    kept = frozenset(_keep_terms(counts, frequency))
     prefixes = _prefixes(plain)
     terms = tuple(word for word in dict.fromkeys(read) if of_word[word] in kept and word not in prefixes)[:MAX_TERMS]
     return ParsedQuery(
@@ -140,7 +140,7 @@ def _all_of(parts: Sequence[FullTextQuery]) -> FullTextQuery:
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
-def _kept(counts: Counter[str], frequency: Frequency | None) -> Iterable[str]:
+def _keep_terms(counts: Counter[str], frequency: Frequency | None) -> Iterable[str]:
     if frequency is None or len(counts) <= MAX_TERMS:
         return list(counts)[:MAX_TERMS]
     # Unknown terms find nothing, so the rarest known ones come first.
@@ -372,13 +372,13 @@ CUES: Mapping[Intent, tuple[Cue, ...]] = MappingProxyType(
 def classify_intent(query: str) -> IntentGuess:
     """The kind of a query; the same for the same text, always."""
     read = query[:INTENT_CHARACTERS]
-    found = {intent: _found(cues, read) for intent, cues in CUES.items()}
+    found = {intent: _find_cues(cues, read) for intent, cues in CUES.items()}
     scores = {intent: sum(weight for weight, _ in hits) for intent, hits in found.items() if hits}
     chosen = max(scores, key=scores.__getitem__, default=Intent.UNDERSTAND)
     return IntentGuess(chosen, MappingProxyType(scores), tuple(text for _, text in found[chosen]))
 
 
-def _found(cues: tuple[Cue, ...], query: str) -> list[tuple[int, str]]:
+def _find_cues(cues: tuple[Cue, ...], query: str) -> list[tuple[int, str]]:
     return [(cue.weight, hit.group().strip()) for cue in cues if (hit := cue.pattern.search(query))]
 
 

@@ -214,14 +214,14 @@ def count_near_top(result: SearchResult, options: SearchOptions) -> int:
         return 0
     cut = cut_of(max(scores), result.fusion, options)
     count = 0
-    for hit in result.hits[: max(options.near_top - _held_above(result), 0)]:
+    for hit in result.hits[: max(options.near_top - _count_held_above(result), 0)]:
         if not cut.passes(hit.score, hit.channels):
             break
         count += 1
     return count
 
 
-def _held_above(result: SearchResult) -> int:
+def _count_held_above(result: SearchResult) -> int:
     """How many held-back results stand above the first hit."""
     first = result.hits[0].score if result.hits else 0.0
     return sum(held.score >= first for held in result.held_back)
@@ -257,14 +257,14 @@ def fit_budget(
     total = sum(hit.tokens for hit in hits)
     if token_budget is None or total <= token_budget:
         return Fitted(tuple(hits), total, dropped=0, overrun=0)
-    taken, tokens = _taken(hits, token_budget, best_first or {})
+    taken, tokens = _take_passages(hits, token_budget, best_first or {})
     kept = tuple(_with_passages(hit, taken[hit.memory_id]) for hit in hits if hit.memory_id in taken)
     offered = sum(len(hit.passages) for hit in hits)
     shown = sum(len(positions) for positions in taken.values())
     return Fitted(kept, tokens, dropped=offered - shown, overrun=max(tokens - token_budget, 0))
 
 
-def _taken(
+def _take_passages(
     hits: Sequence[Hit], token_budget: int, best_first: Mapping[str, Sequence[int]]
 ) -> tuple[dict[str, set[int]], int]:
     taken: dict[str, set[int]] = {}
@@ -285,7 +285,7 @@ def _in_turn(hits: Sequence[Hit], best_first: Mapping[str, Sequence[int]]) -> It
 
 
 def _with_passages(hit: Hit, positions: set[int]) -> Hit:
-    return replace(hit, passages=tuple(one for one in hit.passages if one.position in positions))
+    return replace(hit, passages=tuple(passage for passage in hit.passages if passage.position in positions))
 
 
 # --- Explanation of a hit: every number that made its score ---
@@ -344,15 +344,16 @@ def finish_results(
 ) -> Shown:
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
-    passages = [passage for one in picked.fresh for passage in _shown_passages(one)]
-    shown = work.passages.shown([*passages, *(one.memory.best.number for one in picked.held)])
+    passages = [passage for ranked in picked.fresh for passage in _pick_passages(ranked)]
+    shown = work.passages.shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
     hits = [
-        _hit(place, one, ranking, shown, explain=request.explain) for place, one in enumerate(picked.fresh, start=1)
+        _hit(place, ranked, ranking, shown, explain=request.explain)
+        for place, ranked in enumerate(picked.fresh, start=1)
     ]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
-    unboosted = {one.row.memory_id: ranking.unboosted(one) for one in picked.fresh}
-    held_back = tuple(_held_back(one, ranking, shown, in_view) for one in picked.held)
+    unboosted = {ranked.row.memory_id: ranking.unboosted(ranked) for ranked in picked.fresh}
+    held_back = tuple(_make_held_back(ranked, ranking, shown, in_view) for ranked in picked.held)
     return Shown(
         hits=fitted.kept,
         unboosted=tuple(unboosted[hit.memory_id] for hit in fitted.kept),
@@ -389,7 +390,7 @@ def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:
     return [one for one in places if one.trust is None or not one.trust.raised or one.trust.other_id in ids]
 
 
-def _held_back(
+def _make_held_back(
     one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], in_view: Mapping[str, str]
 ) -> HeldBack:
     memory_id = one.row.memory_id
@@ -397,7 +398,7 @@ def _held_back(
         memory_id=memory_id,
         title=shown[one.memory.best.number].title,
         score=ranking.score(one),
-        tokens=sum(ranking.rows[number].token_count for number in _shown_passages(one)),
+        tokens=sum(ranking.rows[number].token_count for number in _pick_passages(one)),
         given_by=in_view[memory_id] or None,
     )
 
@@ -414,7 +415,7 @@ def _best_first(fresh: Sequence[Ranked], ranking: Ranking) -> dict[str, list[int
     }
 
 
-def _shown_passages(one: Ranked) -> list[int]:
+def _pick_passages(one: Ranked) -> list[int]:
     return [passage.number for passage in one.memory.ranked[:PASSAGES]]
 
 
@@ -441,7 +442,7 @@ def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPass
 
 
 def _passages(one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage]) -> tuple[HitPassage, ...]:
-    rows = sorted((ranking.rows[number] for number in _shown_passages(one)), key=lambda row: row.position)
+    rows = sorted((ranking.rows[number] for number in _pick_passages(one)), key=lambda row: row.position)
     return tuple(
         HitPassage(
             position=row.position,
