@@ -301,7 +301,7 @@ _SWITCHES = (
 
 
 def examine_egress(loaded: LoadedSettings, environment: Mapping[str, str] | None = None) -> list[Finding]:
-    """Tell what may be contacted and what is switched off."""
+    """List what may be contacted and what is switched off."""
     environment = os.environ if environment is None else environment
     settings = loaded.settings
     return [

@@ -23,7 +23,7 @@ from assay.records.fields import require
 
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], None]
-"""Told how many more texts are done."""
+"""Called with the number of texts done since the last call."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,7 +24,7 @@ def estimated_tokens(text: str) -> int:
 
 
 class RemoteEmbedder:
-    """An `Embedder` over an endpoint. `connect` makes one and asks for the dimension."""
+    """An `Embedder` over an endpoint. Use `connect`, which also reads the dimension."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RemoteEmbedder:
 
     @classmethod
     def connect(cls, endpoint: Endpoint, *, name: str, **given: Any) -> RemoteEmbedder:
-        """One whose dimension is learned by embedding a word."""
+        """Return an embedder whose dimension is read by embedding a word."""
         rows = _rows(endpoint, name, ["dimension"])
         return cls(endpoint, name=name, dimension=rows.shape[1], **given)
 

@@ -105,7 +105,7 @@ class CachedEmbedder(AroundEmbedder):
 
 
 class OnDemandEmbedder:
-    """Stands for an embedder and loads it at the first question. What loading raises, every question raises again."""
+    """Loads an embedder on first use. An error of loading is raised again on every use."""
 
     def __init__(self, load: Callable[[], Embedder], *, profile: Callable[[Embedder], SimilarityProfile]) -> None:
         self._load = load

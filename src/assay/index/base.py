@@ -67,7 +67,7 @@ class Manifest:
 
     @property
     def position(self) -> LogPosition:
-        """Up to where it knows the change log."""
+        """The position of the change log it includes."""
         return LogPosition(self.epoch, self.seq)
 
     def as_text(self) -> str:
@@ -76,7 +76,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What the base in a folder says of itself. Raises OSError, ValueError or TypeError for what is not one."""
+    """Read the manifest in a folder. Raises OSError, ValueError or TypeError when there is none."""
     said: Mapping[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
     return Manifest(**{**said, "folders": tuple(said["folders"])})
 
@@ -100,7 +100,7 @@ class Row(IntEnum):
     NUMBER = 0
     MEMORY_NUMBER = 1
     MEMORY_PLACE = 2
-    """Where its memory stands in the base's table of memories."""
+    """The place of its memory in the base's table of memories."""
     STAMP = 3
 
 
@@ -113,7 +113,7 @@ class Base:
     memories: Whole
     passages: Whole
     pending: Whole
-    """Numbers of passages that whoever opens it has to look at anew."""
+    """Numbers of passages that must be read again when the base is opened."""
     folders: tuple[str, ...]
     lexical: LexicalBase | None
     vectors: VectorBase | None
@@ -132,7 +132,7 @@ class Base:
         return found
 
     def described(self) -> Manifest:
-        """What it says of itself."""
+        """The manifest."""
         if self.manifest is None:
             raise ValueError
         return self.manifest
@@ -181,7 +181,7 @@ _UNFINISHED = ".making-"
 
 
 class NoBase(Exception):
-    """There is no base that can be used; the message says why."""
+    """There is no usable base; the message gives the reason."""
 
 
 class Generations:
@@ -296,7 +296,7 @@ class Generations:
                     path.unlink(missing_ok=True)
 
     def erase(self) -> Path | None:
-        """Delete everything but the lock, after whoever folds now; None when there is nothing."""
+        """Delete everything but the lock, after a running fold has ended; None when there is nothing."""
         if not self.folder.is_dir():
             return None
         file = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -41,11 +41,11 @@ from assay.records import LogPosition
 # --- Building from the tables, as one snapshot shows them: the same data always gives the same base ---
 
 Progress = Callable[[int, int], None]
-"""Told how many passages are done, of how many."""
+"""Called with the number of passages done and the total."""
 
 
 class Stopped(Exception):
-    """The build was told to stop."""
+    """The build was stopped."""
 
 
 class BuildPlan(NamedTuple):
@@ -190,7 +190,7 @@ def passage_table(columns: Whole, memories: Whole) -> Whole:
 
 
 def generation_name(seq: int) -> str:
-    """A name that nothing else has, and that says up to where it knows the log."""
+    """Return a unique name that contains the position of the log."""
     return f"{seq:012d}-{uuid4().hex[:8]}"
 
 
@@ -216,7 +216,7 @@ class Growth(NamedTuple):
     fresh: Whole
     """Places in the tail of the new passages, in the order of their numbers."""
     pending: Whole
-    """Numbers of passages of the base, or before its end, that are no longer what it says."""
+    """Numbers of passages of the base, or before its end, that have changed."""
 
 
 def growth_of(state: State, options: IndexOptions) -> Growth | None:

@@ -69,7 +69,7 @@ class TenantIndex:
         self.rebuilt_because: str | None = None
 
     def state(self, work: Work, progress: Progress | None = None) -> tuple[State, LogPosition]:
-        """The index brought up to the snapshot of a unit of work, and where the snapshot stands."""
+        """Return the index brought up to the snapshot of a unit of work, and the snapshot's position."""
         standing = work.changes.standing()
         with self._mutex:
             self._wanted_model = None if self.vectors_in_database else standing.model
@@ -306,7 +306,7 @@ class Folding:
             thread.join()
 
     def stop(self) -> None:
-        """Wait for them a little; they have been told to stop."""
+        """Wait a little for the background folds to end, after they were stopped."""
         for thread in list(self._threads.values()):
             thread.join(_LEAVE_S)
 
@@ -369,7 +369,7 @@ class Folding:
 
 
 def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datetime) -> IndexStatus:
-    """How a tenant's index stands after following the log to the snapshot."""
+    """Return the status of a tenant's index after following the log to the snapshot."""
     state, _ = tenant.state(work)
     base, manifest, generations = state.base, state.base.manifest, tenant.generations
     active = work.vectors.active()
@@ -476,7 +476,7 @@ class Indexes:
         return self._folding.run(scope, self._of(scope), progress, whole=whole)
 
     def status(self, scope: Scope) -> IndexStatus:
-        """How the index stands, brought up to date first."""
+        """Return the status of the index, brought up to date first."""
         tenant = self._of(scope)
         with self._store.reading(scope) as work:
             return read_status(tenant, work, self._folding, now=self._clock.now())
@@ -487,7 +487,7 @@ class Indexes:
             return measure_recall(self.view(work), work, sample=sample, rng=rng, depth=depth)
 
     def erase(self, scope: Scope) -> Path | None:
-        """Delete a tenant's files, once nobody is making new ones of an older state; says where they were."""
+        """Delete a tenant's files, once no fold of an older state is running; return their folder."""
         generations = self._of(scope).generations
         return None if generations is None else generations.erase()
 

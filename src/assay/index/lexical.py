@@ -68,7 +68,7 @@ class LexicalBuilder:
 
 
 def add_words(folder: Path, bags: Sequence[list[str]], *, first_place: int) -> int:
-    """Add passages behind those of the index in a folder; says how many words they hold."""
+    """Append passages to the index in a folder; return how many words they hold."""
     writer = tantivy.Index.open(str(folder)).writer(heap_size=_SMALL_HEAP, num_threads=1)
     for place, stems in enumerate(bags, first_place):
         writer.add_document(_document(stems, place))

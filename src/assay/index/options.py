@@ -29,7 +29,7 @@ class IndexOptions:
     first_fold: int = 1_000
     """A tenant of this size that has no base on disk gets one in the background, for the next process."""
     background: bool = True
-    """Fold without being asked."""
+    """Fold automatically in the background."""
     title_repeats: int = 1
     """How often a title counts in the bag of words of its passages."""
     connectivity: int = 32

@@ -52,7 +52,7 @@ class KeptRows:
         return {number: row for number in numbers if (row := rows.get(number)) is not None}
 
     def add(self, rows: Sequence[Candidate], position: LogPosition) -> None:
-        """Keep rows of a snapshot that stands at this position of the log."""
+        """Keep rows of a snapshot at this position of the log."""
         with self._lock:
             if position != self._position:
                 return
@@ -67,7 +67,7 @@ class KeptRows:
         return {number: found for number in numbers if (found := words.get(number)) is not None}
 
     def add_words(self, words: Mapping[int, str], position: LogPosition) -> None:
-        """Keep the words of passages whose rows are here, read in a snapshot that stands at this position."""
+        """Keep the words of passages whose rows are here, read in a snapshot at this position."""
         with self._lock:
             if position != self._position:
                 return
@@ -264,7 +264,7 @@ class Follower:
         )
 
     def keep(self, other: Follower) -> None:
-        """Go on with the rows that another one kept, if it stands at the same position."""
+        """Take over the rows that another cache kept, if it is at the same position."""
         if other.position == self.position:
             self._kept = other._kept
 

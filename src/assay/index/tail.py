@@ -49,7 +49,7 @@ class Passage(NamedTuple):
     number: int
     memory_number: int
     stamp: int
-    """Equal exactly when what the index knows of it is equal: words and vector."""
+    """Equal exactly when the words and the vector are equal."""
     words: str
     vector: Halves | None
 

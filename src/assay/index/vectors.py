@@ -25,7 +25,7 @@ from assay.index.options import IndexOptions
 from assay.index.scoring import Halves, Query, Scores
 
 _MOST = 4_096
-"""The most a graph is asked for; beyond, an exact scan is cheaper."""
+"""The most results taken from a graph; beyond that, an exact scan is cheaper."""
 _SPARE = 50
 NICENESS = 5
 """How far the thread that grows a graph steps back."""
@@ -72,7 +72,7 @@ class VectorBase:
         return self.places[among[chosen]], scores
 
     def _nominate(self, graph: Index, query: Query, limit: int, rows: Mask, count: int) -> tuple[Whole, Scores] | None:
-        """What the graph finds; None when it would have to be asked for too much."""
+        """Return what the graph finds; None when too many results would be needed from it."""
         fetch = int((limit + _SPARE) * len(rows) / count * 1.1)
         while fetch <= _MOST:
             with self._turn:
@@ -207,7 +207,7 @@ def _new_graph(dimension: int, options: IndexOptions) -> Index:
 
 
 def _copy_graph(path: Path, options: IndexOptions) -> Index:
-    """A graph that can grow; its file says nothing of how."""
+    """Load a graph so that it can grow; its file does not hold the settings for that."""
     graph = Index.restore(str(path), view=False)
     if graph is None:
         raise OSError(errno.EIO, "the graph cannot be read", str(path))
@@ -216,7 +216,7 @@ def _copy_graph(path: Path, options: IndexOptions) -> Index:
 
 
 def _step_back() -> None:
-    """Let the searches go first: a graph takes seconds of a core, and nobody waits for it."""
+    """Give searches priority: building a graph takes seconds of a core and is not urgent."""
     if sys.platform == "linux":
         # There a thread has a niceness of its own.
         with suppress(OSError):

@@ -22,7 +22,7 @@ from assay.storage import Candidate, Work
 from assay.text.terms import stems_of
 
 SPARE = 50
-"""Passages that are asked of the database beyond those wanted, so that equals can be put in order."""
+"""Extra passages read from the database, so that equal scores can be put in order."""
 
 
 class FolderSize(NamedTuple):
@@ -61,7 +61,7 @@ class View:
         return self._state.alive.count
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
-        """What ranking wants to know of these passages; a number that is gone is left out."""
+        """Return the rows that ranking needs for these passages; deleted numbers are left out."""
         return list(self.rows(numbers).values())
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Candidate]:
@@ -145,7 +145,7 @@ class View:
         return np.concatenate([self._state.base.numbers[passing.base], self._state.tail.numbers[passing.tail]])
 
     def passes(self, numbers: Sequence[int] | Whole, allowed: Allowed) -> list[bool]:
-        """Which of these passages are allowed, for whoever found them elsewhere."""
+        """Return which of these passages, found elsewhere, are allowed."""
         passing: list[bool] = self._state.passes(np.asarray(numbers, dtype=np.int64), allowed).tolist()
         return passing
 

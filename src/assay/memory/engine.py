@@ -149,7 +149,7 @@ class Engine:
         event_key: str | None = None,
         note: str = "",
     ) -> Validated:
-        """Somebody says that a memory was useful, or was not; counted once for each event key."""
+        """Record a vote on a memory, useful or not; counted once for each event key."""
         from assay.memory.learning import Vote  # noqa: PLC0415 - see the module's docstring
 
         vote = Vote(
@@ -292,7 +292,7 @@ class Engine:
         return edge
 
     def why(self, scope: Scope, memory_id: str) -> Why:
-        """What stands behind a memory."""
+        """Return the reasons for a memory: the memories it rests on."""
         from assay.memory.showing import why  # noqa: PLC0415 - see the module's docstring
 
         with self.store.reading(scope) as work:
@@ -303,7 +303,7 @@ class Engine:
         return self.checks.check(scope)
 
     def flag_states(self, scope: Scope) -> FlagStates:
-        """Every flag as it stands."""
+        """Return the current state of every feature flag."""
         with self.store.reading(scope) as work:
             return self.flags.describe(work)
 
@@ -318,7 +318,7 @@ class Engine:
             return dict(work.passages.folders())
 
     def delete_indexes(self, scope: Scope) -> str | None:
-        """Remove the files of a tenant's indexes; says where they were. Whoever has them mapped goes on undisturbed."""
+        """Remove the files of a tenant's indexes; return their folder. Processes that have them mapped go on."""
         folder = self.indexes.status(scope).folder
         if folder is None or not Path(folder).is_dir():
             return None
@@ -326,7 +326,7 @@ class Engine:
         return folder
 
     def preflight(self, scope: Scope, report: TaskReport) -> TaskRecord:
-        """Begin a task: what the agent knows of itself before it."""
+        """Begin a task: record what the agent knew before it."""
         from assay.memory.sessions import preflight  # noqa: PLC0415 - see the module's docstring
 
         return preflight(self.store, scope, report, self.clock)

@@ -272,7 +272,7 @@ class _Run:
         self.problem(line.number, "older than what is here", f"the memory {line.memory.id!r} was changed since")
 
     def report(self, *, dry_run: bool) -> ImportReport:
-        """The restore, told."""
+        """Return the report of the restore."""
         self._check_end()
         order = ("imported", "updated", "unchanged")
         return ImportReport(

@@ -54,7 +54,7 @@ class _Found:
 
     @property
     def plan(self) -> ErasurePlan:
-        """The same, as it is told."""
+        """Return the same as a report."""
         return ErasurePlan(
             memories=tuple(Titled(memory.id, memory.title) for memory in self.memories),
             merges=len(self.merges),
@@ -64,7 +64,7 @@ class _Found:
 
 
 class Forgetting:
-    """Erases what one tenant wants forgotten."""
+    """Erases memories of one tenant for good."""
 
     def __init__(self, store: Store, indexes: Indexes) -> None:
         self._store = store
@@ -145,7 +145,7 @@ class Forgetting:
             work.meta.put(UNFINISHED, "no")
 
     def _copies(self, scope: Scope, what: Forget, marks: Marks, *, delete: bool) -> tuple[str, ...]:
-        """Copies that hold it; what restores kept aside cannot always be read, so all of that is told."""
+        """Return the copies that hold it, and every file that a restore kept aside, since not all can be read."""
         held = self._store.checkpoints.holding(scope.tenant, None if what.everything else marks)
         aside = self._store.erasing.kept_aside()
         if delete:
@@ -156,7 +156,7 @@ class Forgetting:
         return (*(one.id for one in held), *(copy.name for copy in aside))
 
     def _search_bytes(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[Searched, tuple[str, ...]]:
-        """Look for the bytes. What rows hold that were not to be forgotten is said elsewhere, not left."""
+        """Search the files for the erased bytes. Text that other rows rightly hold is reported separately."""
         texts = [*marks.pieces, *marks.names]
         files = [*self._store.erasing.files(), *_files_of(index)]
         needles = [(text, needle) for text in texts for needle in Marks(pieces=(text,)).as_bytes()]

@@ -103,7 +103,7 @@ class Health:
         return found
 
     def _firing(self, work: Work, memories: Iterable[MemoryRecord]) -> str | None:
-        """A trigger phrase that fires: an ordinary word does not, and its silence would tell nothing."""
+        """Return a trigger phrase that should fire. An ordinary word never fires, so it would prove nothing."""
         # An index that cannot be read has a line of its own; without it no frequency is known, as in a search.
         view = Guard(Failures()).run("index", work, lambda: self._indexes.view(work))
         phrases = (phrase for memory in memories for phrase in memory.triggers if any(map(str.isalnum, phrase)))

@@ -31,7 +31,7 @@ MEANT = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.CONTRADICTS, Edge
 """Relations of Assay's own that a file may name. `supersedes` is not among them: no import retires a memory."""
 
 OnProgress = Callable[[int, int], None]
-"""Told how many bytes were read, and of how many."""
+"""Called with the number of bytes read and the total."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +212,7 @@ class _Run:
         self._problems.append(found)
 
     def report(self) -> ImportReport:
-        """The import, told."""
+        """Return the report of the import."""
         skipped = Counter(problem.reason for problem in self._problems if not problem.partial)
         incomplete = Counter(problem.reason for problem in self._problems if problem.partial)
         order = ("imported", "updated", "unchanged", "quarantined", "merged", "rejected")
@@ -269,7 +269,7 @@ class _Run:
 
 
 def _by_target(links: Sequence[ImportLink]) -> dict[tuple[str, EdgeKind], list[str]]:
-    """The relations to each target: one edge for each kind, whatever the file calls it."""
+    """Return the relations to each target, one edge for each kind."""
     found: dict[tuple[str, EdgeKind], list[str]] = {}
     for link in links:
         named = next((kind for kind in MEANT if kind == link.relation), EdgeKind.SUPPORTS)

@@ -43,7 +43,7 @@ Progress = Callable[[ModelState], None]
 
 
 def model_state(work: Work, model: str) -> ModelState:
-    """Where a tenant stands on the way to a model."""
+    """Return how far a tenant's vectors have moved to a model."""
     return ModelState(model, work.vectors.active(), work.vectors.count(model), work.memories.count_chunks())
 
 
@@ -55,7 +55,7 @@ def reembed(
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> ModelState:
-    """Do all of it; `stopped` is asked between batches."""
+    """Embed all that is missing. `stopped` is called between batches."""
     model = embedder.model
     while not stopped():
         with store.reading(scope) as work:
@@ -116,7 +116,7 @@ class BackgroundReembedding:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, scope: Scope) -> bool:
-        """Begin when something is to do and nobody is at it; says whether it began."""
+        """Start when there is work and no other run; return whether it started."""
         with self._store.reading(scope) as work:
             needed = model_state(work, self._embedder.model).needed
         with self._lock:
@@ -133,7 +133,7 @@ class BackgroundReembedding:
             self._thread.join(timeout_s)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end of the work; says whether it came."""
+        """Wait for the end of the work; return whether it ended in time."""
         if self._thread is not None:
             self._thread.join(timeout_s)
         return not self.running

@@ -33,6 +33,6 @@ def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bo
 
 
 def check_readable(memory: MemoryRecord) -> None:
-    """Refuse to read a forgotten memory to whoever is not looking after the store."""
+    """Refuse to show a forgotten memory, except to those who maintain the store."""
     if memory.status is MemoryStatus.FORGOTTEN:
         raise NotAllowed(f"the memory {memory.id!r} is forgotten", remedy="Restore it first, if it is needed again.")

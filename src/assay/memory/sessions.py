@@ -116,7 +116,7 @@ def earlier(turns: tuple[Turn, ...], before: str | None) -> tuple[Turn, ...]:
 
 
 class Sessions:
-    """The histories of all sessions, as this process knows them."""
+    """The histories of all sessions in this process."""
 
     def __init__(self) -> None:
         self._own: OrderedDict[tuple[str, str], deque[Turn]] = OrderedDict()
@@ -147,7 +147,7 @@ class Sessions:
         return History(tuple(sorted(every, key=_when)))
 
     def newest(self, scope: Scope, session_id: str) -> Turn | None:
-        """The last search that this process knows of the session; the log may not have written it yet."""
+        """Return the session's last search in this process; it may not be in the log yet."""
         with self._lock:
             own = self._own.get((scope.tenant, session_id))
             return own[-1] if own else None
@@ -282,7 +282,7 @@ def _totals(seen: _SessionEvents, minutes: float) -> SessionTotals:
 
 
 def _mean_reciprocal_rank(seen: _SessionEvents) -> float | None:
-    """Over the searches somebody judged; a judged search without a relevant result counts as 0."""
+    """Return the mean over judged searches; a judged search without a relevant result counts as 0."""
     grades: dict[str, dict[str, int]] = {}
     for judgment in seen.judgments:
         grades.setdefault(judgment.query_id, {})[judgment.memory_id] = max(

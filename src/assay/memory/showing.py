@@ -26,9 +26,9 @@ WIDTH = 100
 """How many memories one answer may hold."""
 
 _INTO = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.SUPPORTS})
-"""Kinds whose source stands behind the target."""
+"""Kinds of edges whose source is a reason for the target."""
 _OUT_OF = frozenset({EdgeKind.DERIVED_FROM, EdgeKind.SUPERSEDES})
-"""Kinds whose target stands behind the source."""
+"""Kinds of edges whose target is a reason for the source."""
 
 
 class _Step(NamedTuple):
@@ -52,7 +52,7 @@ def link(store: Store, scope: Scope, edge: Edge) -> None:
 
 
 def why(work: Work, memory_id: str, *, depth: int = DEPTH, width: int = WIDTH) -> Why:
-    """What stands behind a memory, strongest first; each memory stands where it is first reached."""
+    """Return the memories behind a memory, strongest first, each where it is first reached."""
     asked = work.memories.get(memory_id)
     steps, cut = _walk(work, memory_id, depth, width)
     titles = {step.to: work.memories.get(step.to).title for step in steps}
@@ -88,7 +88,7 @@ def _walk(work: Work, start: str, depth: int, width: int) -> tuple[list[_Step], 
 
 
 def _steps_from(work: Work, memory_id: str) -> list[_Step]:
-    """The edges to what stands behind one memory, strongest first."""
+    """Return the edges to the memories behind one, strongest first."""
     steps = []
     for edge in work.edges.of(memory_id):
         if edge.kind in _INTO and edge.target_id == memory_id:

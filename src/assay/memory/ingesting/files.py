@@ -437,7 +437,7 @@ def _draft(file: FoundFile, *, line: int | None = None, **given: Any) -> Draft |
 
 @lru_cache(maxsize=1)
 def _folder(rel_path: str) -> str:
-    """The folder of a file. The last one is kept: every record of a file asks for the same."""
+    """Return the folder of a file. The last one is cached, since every record of a file has the same."""
     folder = PurePosixPath(rel_path).parent.as_posix()
     return "" if folder == "." else folder
 

@@ -1,4 +1,4 @@
-"""What a run of ingest tells: what became of every file, what was passed over and why, and where the time went."""
+"""The report of an ingest run: what became of every file, what was skipped and why, and where the time went."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 MODEST = ("hidden", "kind")
-"""Reasons that are no fault: nobody asked for these files."""
+"""Reasons that are not a fault: files that were not requested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class Skip:
 
     @property
     def fault(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether it needs attention."""
         return self.reason not in MODEST
 
     def __str__(self) -> str:
@@ -78,9 +78,9 @@ class IngestReport:
     """Chunks that were not embedded, by reason."""
     skipped: tuple[Skip, ...]
     missing: tuple[str, ...] = ()
-    """Sources the store knows below the named folders, of which the disk has nothing any more."""
+    """Sources in the store, below the named folders, that are no longer on disk."""
     pruned: tuple[str, ...] = ()
-    """Those of them that were superseded, because it was asked for."""
+    """The missing sources that were superseded, on request."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """`total`, and what of it went into `read`, `chunk`, `embed` and `write`."""
     masked: int = 0
@@ -88,7 +88,7 @@ class IngestReport:
 
     @property
     def faults(self) -> tuple[Skip, ...]:
-        """What somebody should look at."""
+        """Return the skipped files that need attention."""
         return tuple(skip for skip in self.skipped if skip.fault)
 
     @property
@@ -97,7 +97,7 @@ class IngestReport:
         return dict(Counter(skip.reason for skip in self.skipped))
 
     def as_json(self) -> dict[str, Any]:
-        """For machines; what nobody asked for is counted, not listed."""
+        """Return the report as JSON. Files that were not requested are counted, not listed."""
         shown = asdict(self)
         shown["skipped"] = {"reasons": dict(self.reasons), "files": [asdict(fault) for fault in self.faults]}
         shown["seconds"] = {name: round(value, 4) for name, value in self.seconds.items()}

@@ -137,7 +137,7 @@ def prune(work: Work, sources: Sequence[str], now: datetime) -> tuple[str, ...]:
 
 
 def _file_of(source: str) -> str:
-    """The file a record stands in. A record's id follows the last `#`."""
+    """Return the file of a record. A record's id follows the last `#`."""
     return source.rpartition("#")[0] or source
 
 
@@ -254,7 +254,7 @@ class _Run:
     def __init__(self, known: Known, meter: Meter, on_file: OnFile | None) -> None:
         self.seen: set[str] = set()
         self.partly_read: set[str] = set()
-        """Files of which something could not be read: what they no longer hold cannot be told."""
+        """Files that could not be read whole: what is missing from them is not known."""
         self._known = known
         self._meter = meter
         self._on_file = on_file
@@ -312,7 +312,7 @@ class _Run:
             self._tell(progress, inside=min(progress.saved, progress.file.size))
 
     def report(self, walked: Walked, absent: Sequence[str], pruned: tuple[str, ...], total: float) -> IngestReport:
-        """The run, told."""
+        """Return the report of the run."""
         return IngestReport(
             files=len(walked.files),
             documents=sum(self._fates.values()),

@@ -184,7 +184,7 @@ def _places(work: Work, queries: list[UsedQuery]) -> list[int]:
 
 
 def _drift(before: list[int], now: list[int], rng: np.random.Generator) -> Growth | None:
-    """How much further down what is chosen stands now, as a number that should not grow."""
+    """Return how far chosen results have moved down the ranking, as a number that should not grow."""
     then, later = first_choice(before), first_choice(now)
     if then is None or later is None or len(now) < WINDOW // 10:
         return None

@@ -108,7 +108,7 @@ FLAG = "learn_from_selection"
 
 
 def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) -> LearningStatus:
-    """How learning stands now."""
+    """Return the current status of learning."""
     progress = work.learned_terms.progress()
     since = flag.activated_at
     measured = measure_noise(work, since) if since is not None else TermNoise()
@@ -231,7 +231,7 @@ class Learning:
         self._background = Background(self.catch_up if background else _wait)
 
     def validate(self, scope: Scope, vote: Vote) -> Validated:
-        """Somebody says that a memory was useful, or was not."""
+        """Record a vote on a memory, useful or not."""
         done = self._validating.validate(scope, vote)
         if vote.useful and not done.repeated:
             self._background.wake(scope)
@@ -299,7 +299,7 @@ class Learning:
                 roll_back(work, self.policy, self._principals, Which(memory_id=memory_id), self._clock.now())
 
     def standing(self, scope: Scope) -> LearningStatus:
-        """How learning stands."""
+        """Return the status of learning."""
         with self._store.writing(scope) as work:
             now = self._clock.now()
             complete_cycles(work, self.policy.limits, now)
@@ -328,7 +328,7 @@ class Learning:
             return roll_back(work, self.policy, self._principals, which, self._clock.now())
 
     def terms(self, scope: Scope, memory_id: str | None = None) -> list[LearnedTerm]:
-        """What was learned, in whatever state."""
+        """Return the learned terms, in any state."""
         with self._store.reading(scope) as work:
             return work.learned_terms.of(memory_id=memory_id)
 
@@ -356,4 +356,4 @@ class Learning:
 
 
 def _wait(_: Scope) -> None:
-    """Whoever wants to catch up says so."""
+    """Do nothing: without a background thread, the caller catches up explicitly."""

@@ -70,7 +70,7 @@ class SessionWatch:
 
 
 def find_reads(watch: SessionWatch, memory_id: str, turns: Sequence[Turn], *, key: str = "") -> list[FeedbackEvent]:
-    """A memory was read: tied to the newest search that returned it, with what stood above it."""
+    """Return the events of a read: of the memory in the newest search that returned it, and of what was above."""
     turn = _newest(memory_id, turns)
     if turn is None:
         return []
@@ -103,7 +103,7 @@ def find_references(
 def find_repeated_searches(
     watch: SessionWatch, asked: Sequence[UsedQuery], chosen: Collection[str]
 ) -> Iterator[FeedbackEvent]:
-    """Questions, oldest first, that were asked nearly the same again soon, and whose results nobody chose."""
+    """Return the questions, oldest first, that were soon repeated without a result being chosen."""
     for first, again in pairwise(asked):
         soon = timedelta(0) <= again.created_at - first.created_at <= SOON
         if soon and first.query_id not in chosen and (share := alike(first.query, again.query)) >= ALIKE:

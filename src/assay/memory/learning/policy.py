@@ -72,7 +72,7 @@ class Facts(NamedTuple):
 
     memory_created_at: datetime
     query: str | None
-    """None: nobody knows which query led there."""
+    """None when the query that led there is unknown."""
     rank: int | None
     session_id: str | None
     principal: str | None
@@ -92,7 +92,7 @@ class Opening(NamedTuple):
     """When learning was switched on."""
     cycles: int
     noise: float | None
-    """None: no term was asked for again, so nothing is known of it."""
+    """None when no term was searched for again, so that it cannot be measured."""
     approved_at: datetime | None
     killed_at: datetime | None
 

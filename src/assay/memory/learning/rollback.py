@@ -28,7 +28,7 @@ STANDING = (TermState.SHADOW, TermState.APPLIED)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Which:
-    """What is to be taken back: all that is said has to hold."""
+    """What to take back. Every given condition must hold."""
 
     memory_id: str | None = None
     since: datetime | None = None

@@ -41,7 +41,7 @@ class SeenQueries(NamedTuple):
 
 
 def measure_noise(work: Work, since: datetime) -> TermNoise:
-    """The noise of what stands in the shadow or is applied, over the searches from a moment on."""
+    """Measure the noise of shadow and applied terms over the searches from a moment on."""
     terms = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
     if not terms:
         return TermNoise()

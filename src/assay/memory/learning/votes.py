@@ -58,13 +58,13 @@ UP, DOWN = 0.10, -0.05
 MOST_OF_ONE = {True: 5, False: 10}
 """Votes of one principal on one side of a memory (useful, or not) that count: as many as move its confidence by 0.5."""
 NO_SESSION = "no-session"
-"""What an event says that came outside any session."""
+"""The origin of an event outside any session."""
 LONGEST_NOTE = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vote:
-    """What somebody says of a memory."""
+    """A vote on a memory."""
 
     memory_id: str
     useful: bool
@@ -232,7 +232,7 @@ def heard(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> 
 
 
 def _others(tally: Tally, memory: MemoryRecord, principal: str, *, useful: bool) -> set[str]:
-    """Who else says the same of a memory."""
+    """Return the other principals who cast the same vote on a memory."""
     return heard(tally, memory, useful=useful, shared=True).keys() - {principal}
 
 

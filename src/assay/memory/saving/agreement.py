@@ -70,16 +70,16 @@ class Agreement:
 
     contradictions: tuple[str, ...] = ()
     additions: tuple[str, ...] = ()
-    """What only the new text says, in place of nothing."""
+    """Facts that only the new text has."""
 
     @property
     def agrees(self) -> bool:
-        """Nothing in the new text speaks against the old one."""
+        """Whether nothing in the new text contradicts the old one."""
         return not self.contradictions
 
     @property
     def adds(self) -> bool:
-        """The new text says more than the old one."""
+        """Whether the new text adds something."""
         return bool(self.additions)
 
 
@@ -96,7 +96,7 @@ class _Sentences:
 
     @cached_property
     def matcher(self) -> SequenceMatcher[str]:
-        """What stands in both, in order."""
+        """Return what both have, in order."""
         return SequenceMatcher(None, self.old.telling, self.new.telling, autojunk=False)
 
     @cached_property
@@ -328,7 +328,7 @@ def _more(before: Wording, after: Wording, alone: Sequence[Sentence]) -> Iterato
 # the verb, or after `for`, `in`, `of`) and by how much of the old text the new one covers.
 
 COVERED = 0.5
-"""A text that has less than this share of the other's content says something else."""
+"""A text with less than this share of the other's content has another subject."""
 
 RESTATED = 0.7
 """Share of a sentence's words, and of those before its verb, from which another sentence repeats it."""
@@ -352,7 +352,7 @@ _PREPOSITIONS = VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Labelled:
-    """A text with everything that says what it is about."""
+    """A text with its labels: title, triggers and headings."""
 
     title: str
     body: str
@@ -431,7 +431,7 @@ def _both(one: Iterable[str], other: Iterable[str]) -> list[str]:
 
 
 def _covers(old: Labelled, new: Labelled) -> bool:
-    """Whether either text repeats enough of what the other says beyond its labels."""
+    """Return whether either text repeats enough of the other's content beyond its labels."""
     labels = _label_stems(old) | _label_stems(new)
     first, second = (_statement(one) - labels for one in (old, new))
     if not first or not second:

@@ -101,7 +101,7 @@ NEAR_DUPLICATE = "near_duplicate"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What a save does, and what each step said."""
+    """What a save does, with the result of each step."""
 
     decision: SaveDecision
     steps: tuple[Step, ...]
@@ -121,7 +121,7 @@ class Decision:
 def decide(
     prepared: Prepared, near: Sequence[Neighbour], policy: GatePolicy, options: SaveOptions, *, not_compared: str = ""
 ) -> Decision:
-    """What becomes of a draft, given the memories near it; `not_compared` says why there was nothing to compare."""
+    """Decide what becomes of a draft, given the memories near it. `not_compared` is the reason when there were none."""
     trust, quality = _trust(prepared, policy), _quality(prepared, policy, options)
     if "reject" in (trust.decision, quality.decision):
         return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, *_not_asked("rejected before")))

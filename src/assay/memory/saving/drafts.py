@@ -127,7 +127,7 @@ def _no_twins(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 # the right.
 
 HIDDEN_TEXT = "hidden text"
-"""What nobody types by accident: zero-width characters, direction overrides, tags, runs of variation selectors."""
+"""Characters that are not typed by accident: zero-width, direction overrides, tags, runs of variation selectors."""
 REORDERED = "direction or terminal controls"
 """What makes a screen show something else than what is stored: direction overrides, escape sequences of terminals."""
 PRIVATE = "private use characters"

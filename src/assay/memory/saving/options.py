@@ -47,7 +47,7 @@ EMPTY_WORDS = frozenset(
         )
     )
 )
-"""Words of content that tell nobody anything."""
+"""Content words that carry no information."""
 
 _STRUCTURE = re.compile(r"^[^\S\n]*+(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||```|~~~)", re.MULTILINE)
 

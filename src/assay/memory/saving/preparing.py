@@ -33,13 +33,13 @@ class Prepared:
     """A draft that is ready to be decided on and written."""
 
     draft: Draft
-    """Without its secrets, and without what nobody sees."""
+    """The draft without secrets and hidden characters."""
     source_hash: str
     masks: tuple[Mask, ...] = ()
     quality: Quality | None = None
-    """None: not asked for."""
+    """None when quality was not scored."""
     doubts: tuple[Doubt, ...] = ()
-    """Why it may be no note at all, if that was asked for."""
+    """Why it may not be a note at all, when that was checked."""
     pieces: tuple[Piece, ...] = ()
     skipped: dict[str, int] = field(default_factory=dict)
     hashes: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Prepared:
 
     @property
     def labelled(self) -> Labelled:
-        """What it says and what it is about."""
+        """The text with its labels, for comparison."""
         headings = [piece.heading_path for piece in self.pieces]
         return Labelled(
             title=self.draft.title,
@@ -86,13 +86,13 @@ class Prepared:
 
 
 def last_headings(paths: Sequence[str]) -> tuple[str, ...]:
-    """The headings that name what stands under them, each once."""
+    """Return the last heading of each heading path, each once."""
     last = (path.rsplit(heading_path.SEPARATOR, maxsplit=1)[-1] for path in paths if path)
     return tuple(dict.fromkeys(last))
 
 
 def content_of(draft: Draft) -> str:
-    """The hash of everything a draft says, for a source that gives none."""
+    """Return the hash of a draft's content, for a source that gives none."""
     return content_hash(
         {
             "title": draft.title,
@@ -176,7 +176,7 @@ def _rows(one: Prepared, made: dict[str, NDArray[np.float32]], dimension: int) -
 # its own.
 
 FIRST_BATCH = 16_384
-"""Characters of the first batch, of which nobody knows yet how long it takes."""
+"""Characters of the first batch, before the speed is known."""
 FEWEST, MOST = 4_096, 4_194_304
 """Characters of any later batch."""
 BATCH_GROWTH = 4

@@ -331,7 +331,7 @@ def _entry(memory: MemoryRecord, save_id: str) -> dict[str, Any] | None:
 
 
 def _without(memory: MemoryRecord, entry: dict[str, Any], clock: Clock) -> MemoryRecord:
-    """A memory as it would be without one merge, whatever else happened to it since."""
+    """Return the memory as it would be without one merge, with all later changes."""
     own = dict(memory.metadata[RESERVED])
     own["merged"] = [merge for merge in own["merged"] if merge["save_id"] != entry["save_id"]]
     if not own["merged"]:

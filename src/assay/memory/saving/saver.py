@@ -183,7 +183,7 @@ class Saver:
         return result
 
     def watch(self, observer: SaveObserver) -> None:
-        """Tell an observer of every single save from now on, with how long it took in milliseconds."""
+        """Call an observer after every single save from now on, with its duration in milliseconds."""
         self._observers = (*self._observers, observer)
 
     def save_many(

@@ -372,7 +372,7 @@ class _Words:
         parts = _WORD.split(text)
         self.said = [word.lower() for word in parts[1::2]]
         self.gaps = parts[:-1:2]
-        """What stands before each word."""
+        """The text before each word."""
         self.joined = [not gap.strip(" ") for gap in self.gaps]
         """Whether nothing but spaces parts a word from the one before it."""
         self.plain = [word.isalpha() for word in self.said]
@@ -506,11 +506,11 @@ class Doubt(NamedTuple):
     name: str
     reason: str
     kept: bool = False
-    """It may be worth having, if a person says so: no gate turns it away."""
+    """Worth keeping if a person approves it, so the gate does not reject it."""
 
 
 def find_doubts(draft: Draft, masks: Sequence[Mask] = ()) -> tuple[Doubt, ...]:
-    """Everything doubtful about a draft whose hidden characters were taken out; `masks` says what they were."""
+    """Return all doubts about a draft whose hidden characters were removed; `masks` lists those characters."""
     found = (
         _doubt_hidden_text(masks),
         _doubt_orders(draft),

@@ -252,7 +252,7 @@ class Scoping:
         )
 
     def _allowed(self, filters: Filters, chosen: Sequence[str] | None = None) -> Allowed | None:
-        """The filters for the index; what it cannot know is asked of the database."""
+        """Return the filters for the index; those it cannot apply are resolved by the database."""
         view = self._view
         if view is None:
             return None

@@ -193,7 +193,7 @@ class Ask:
 
     work: Work
     view: View | None
-    """None: the index cannot be read, and whoever needs it gives nothing."""
+    """None when the index cannot be read; channels that need it then return nothing."""
     parsed: ParsedQuery
     vector: QueryVector | None
     limit: int
@@ -203,7 +203,7 @@ class Ask:
     expanded: bool = False
     """Whether words of the first results may join the query."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
-    """Memories that the graph reaches from the best hits of the channels that were asked before."""
+    """Memories that the graph reaches from the best hits of the channels that ran before."""
 
     def opened_view(self) -> View:
         """The index, for a channel that is nothing without it."""
@@ -266,7 +266,7 @@ def search_full_text(ask: Ask) -> Offer:
 
 
 def _find_matches(ask: Ask, asked: FullTextQuery) -> list[int]:
-    """The newest matches that may be offered. The database knows no filter, so it is asked for more than is wanted."""
+    """Return the newest matches that pass. The database applies no filter, so more than needed are read."""
     limit = ask.options.full_text_limit
     if ask.view is None or ask.allowed is None:
         return ask.work.passages.matching(asked, limit)
@@ -412,13 +412,13 @@ class ChannelEntry:
     channel: Channel
     summary: str
     of_passages: Callable[[Ask], Offer] | None = None
-    """Finds passages by number; asked before those that find memories."""
+    """Finds passages by number; called before the channels that find memories."""
     of_memories: Callable[[Ask], Sequence[tuple[str, float]]] | None = None
     """Finds memories by id."""
     weight: float | None = None
     """Of an added channel; those of the built-in ones depend on what a query is after."""
     modes: frozenset[Mode] = frozenset({Mode.FOCUSED, Mode.DEEP})
-    """In which an added channel is asked without being named."""
+    """Modes in which an added channel runs without being named."""
     code: str = ""
     """Hash of the function of an added channel."""
 
@@ -487,7 +487,7 @@ def _read_offers(offered: Offers, name: str) -> list[tuple[str, float]]:
 
 
 def added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
-    """Return the channels that packages and programs added; with a mode, those that it asks."""
+    """Return the channels that packages and programs added; with a mode, only those of that mode."""
     entries = [registered.entry for registered in CHANNELS.all().values()]
     return [entry for entry in entries if entry.weight is not None and (mode is None or mode in entry.modes)]
 

@@ -129,7 +129,7 @@ class FusedPassage(NamedTuple, Generic[Key]):
 
     @property
     def votes(self) -> tuple[Vote, ...]:
-        """What each channel said of it, in the order of the channels."""
+        """The vote of each channel, in the order of the channels."""
         return tuple(_vote(*ballot) for ballot in self.ballots)
 
     @property

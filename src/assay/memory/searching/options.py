@@ -83,7 +83,7 @@ class SearchOptions:
     pools: Mapping[Mode, int] = field(
         default_factory=lambda: MappingProxyType({Mode.QUICK: 30, Mode.FOCUSED: 100, Mode.DEEP: 200})
     )
-    """Passages asked of each channel. Ten results rarely need more than the first 30 of a channel."""
+    """Passages read from each channel. Ten results rarely need more than the first 30 of a channel."""
     fallback_minimum: int = 3
     """Fewer results than this, and a search that may widen does."""
 
@@ -188,11 +188,11 @@ class SearchOptions:
         return {**weights, Channel.FTS5: max(weights[Channel.FTS5], QUICK_SHARE * weights[Channel.BM25])}
 
     def too_ordinary(self, document_count: int) -> int:
-        """A word found in more passages than this is no trigger of its own."""
+        """Return the number of passages above which a single word does not fire as a trigger."""
         return max(self.ordinary_least, math.floor(self.ordinary_share * document_count))
 
     def too_common(self, document_count: int) -> int:
-        """A word found in more passages than this is left out of full-text queries."""
+        """Return the number of passages above which a word is left out of full-text queries."""
         return max(self.common_least, math.floor(self.common_share * document_count))
 
 

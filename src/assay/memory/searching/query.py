@@ -46,7 +46,7 @@ SHORTEST_PREFIX = 2
 LONGEST_RUN = 8
 """Words in a trigger that can be found in a query."""
 MOST_REQUIRED = 16
-"""Plain words that all have to be there; beyond them the rarest are asked for."""
+"""Plain words that must all be present; of more words, the rarest are required."""
 RUN_WORDS = 250
 """Runs are made of this many words from the beginning: at most 8 * 250 of them, one question to the database."""
 
@@ -67,9 +67,9 @@ class ParsedQuery:
     terms: tuple[str, ...]
     """The different words that are looked up, in order of appearance, without prefixes."""
     stems: Mapping[str, int]
-    """The stems that are looked up, with how often the query says each."""
+    """The stems that are looked up, with how often each is in the query."""
     phrases: tuple[tuple[str, ...], ...]
-    """What was quoted and has more than one word."""
+    """Quoted phrases of more than one word."""
     prefixes: tuple[str, ...]
     runs: tuple[str, ...]
     """Every run of up to `LONGEST_RUN` words, joined as trigger phrases are."""
@@ -80,12 +80,12 @@ class ParsedQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no word at all, as `???` or an emoji."""
+        """Whether the query has no word, such as `???` or an emoji."""
         return not self.words
 
 
 def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
-    """Take a query apart. `frequency` is that of a stem; it is asked only when there are too many."""
+    """Parse a query. `frequency` gives that of a stem; it is called only when there are too many stems."""
     plain = text.translate(_QUOTES)
     found = words(plain)
     read = found[:READ_WORDS]
@@ -175,11 +175,11 @@ def _runs(read: Sequence[str]) -> Iterator[str]:
 # are those of no particular kind, so that silence does no harm.
 
 INTENT_CHARACTERS = 500
-"""A query says what it is after at its beginning; the rest of a long one is pasted text."""
+"""Characters that are read: the rest of a long query is usually pasted text."""
 
 
 class Cue(NamedTuple):
-    """Phrases that speak for a kind."""
+    """Phrases that point to a kind of query."""
 
     weight: int
     pattern: re.Pattern[str]
@@ -190,9 +190,9 @@ class IntentGuess(NamedTuple):
 
     intent: Intent
     scores: Mapping[Intent, int]
-    """Of the kinds that any cue spoke for."""
+    """Scores of the kinds that any cue points to."""
     evidence: tuple[str, ...]
-    """The words of the query that spoke for the kind chosen."""
+    """The words of the query that point to the chosen kind."""
 
 
 def _says(weight: int, *phrases: str) -> Cue:

@@ -61,7 +61,7 @@ class Ranked(NamedTuple):
 
     memory: AggregatedMemory
     row: Candidate
-    """Of its best passage; all its rows tell the same of the memory."""
+    """The row of its best passage; all rows of a memory hold the same facts about it."""
     boosts: tuple[Boost, ...] = ()
     factor: float = 1.0
     reranked_from: int | None = None
@@ -109,7 +109,7 @@ Item = TypeVar("Item")
 
 
 class CrossEncoder(Protocol):
-    """Reads the query and a text together and says how well they fit."""
+    """Scores how well a query and a text fit together."""
 
     @property
     def name(self) -> str:

@@ -130,7 +130,7 @@ def saturation(count: int) -> float:
 
 
 def promptness(latency_ms: float) -> float:
-    """1 for an answer that nobody waits for, 0 for one that everybody does."""
+    """Return 1 for an instant answer, falling to 0 for a slow one."""
     return min(max((SLOW_MS - latency_ms) / (SLOW_MS - PROMPT_MS), 0.0), 1.0)
 
 
@@ -142,7 +142,7 @@ def promptness(latency_ms: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Circumstances:
-    """What telemetry tells beside the trace and the hits."""
+    """Facts for the telemetry beside the trace and the hits."""
 
     choice: ModeChoice
     pressure: PressureReading
@@ -259,7 +259,7 @@ def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], ids: Map
 # answered. Observers see the finished result and can neither change it nor make the search fail.
 
 Observer = Callable[[Scope, SearchRequest, SearchResult], None]
-"""Told of every finished search."""
+"""Called after every finished search."""
 Blend = Callable[[SearchResult], SearchResult]
 """Makes one result of this one and another."""
 
@@ -304,17 +304,17 @@ class Searcher:
         return self._options
 
     def watch(self, observer: Observer) -> None:
-        """Tell an observer of every search from now on."""
+        """Call an observer after every search from now on."""
         self._observers = (*self._observers, observer)
 
     def with_options(self, options: SearchOptions) -> Searcher:
-        """One that searches the same memories and sessions by other numbers, and whom nobody observes."""
+        """Return a searcher of the same memories and sessions with other options and without observers."""
         other = copy(self)
         other._options, other._observers = options, ()  # noqa: SLF001 - its own copy
         return other
 
     def with_flags(self, flags: Flags) -> Searcher:
-        """One that searches the same memories and sessions under other flags, and whom nobody observes."""
+        """Return a searcher of the same memories and sessions under other flags and without observers."""
         other = copy(self)
         other._flags, other._observers = flags, ()  # noqa: SLF001 - its own copy
         return other
@@ -362,11 +362,11 @@ class Searcher:
 
     @property
     def sessions(self) -> Sessions:
-        """What each session was given, as this process knows it."""
+        """The histories of sessions in this process."""
         return self._sessions
 
     def match_triggers(self, scope: Scope, text: str, limit: int = 10) -> SearchResult:
-        """The memories one of whose trigger phrases stands in a text: the trigger channel alone."""
+        """Return the memories one of whose trigger phrases is in a text: the trigger channel alone."""
         return self.search(
             scope,
             SearchRequest(

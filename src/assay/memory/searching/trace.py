@@ -120,7 +120,7 @@ class Guard:
         self._failures = failures
 
     def note(self, sentence: str) -> None:
-        """Say why something that should have been asked was not; once."""
+        """Record once why a channel that should have run did not."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
