@@ -16,14 +16,17 @@ from tests.analysis.made import session as made_session
 from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
 from assay.evaluation.labelling import keep_grades
+from assay.flags import Flags
 from assay.memory import retention
 from assay.online.graduation import Gains
 from assay.online.ladder import OfflineEvidence
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
 from assay.records.flags import Arm, VoteKind
 from assay.records.ladder import Sides
+from assay.records.learning import LearnedTerm, TermState
 from assay.settings import Settings
-from assay.testing import note
+from assay.storage.repositories.learning import Cycle
+from assay.testing import FixedClock, note
 from assay.wiring import ladder_of
 from assay.wiring.research import open_research
 from assay.wiring.stores import sign_ins_of
@@ -735,6 +738,23 @@ def learn_from_votes(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]
     return {}
 
 
+def wait_for_approval(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let everything but the approval be there: 40 days in the shadow, two cycles, and a term that was of use."""
+    now = engine.clock.now()
+    begun = now - timedelta(days=40)
+    Flags(clock=FixedClock(begun)).turn(engine.store, scope, "learn_from_selection", "on")
+    with engine.store.writing(scope) as work:
+        for number in (1, 2):
+            work.learned_terms.add_cycle(Cycle(number, begun, now - timedelta(days=1), 100))
+        yesterday = now - timedelta(days=1)
+        term = LearnedTerm(memory_id=notes.ids["oven"], term="polled", state=TermState.SHADOW, learned_at=yesterday)
+        work.learned_terms.put(term)
+    search_in_session(engine, scope, notes)
+    engine.load(scope, notes.ids["oven"], session_id="s1")
+    engine.learning.catch_up(scope)
+    return {}
+
+
 LEARNING = (
     Examples(
         "learning.status",
@@ -769,6 +789,7 @@ LEARNING = (
     Examples(
         "learning.approve",
         (
+            Example(given={}, argv=("learn", "approve"), prepare=wait_for_approval),
             Example(given={}, argv=("learn", "approve"), prepare=learn_from_votes),
             Example(given={}, argv=("learn", "approve")),
         ),
