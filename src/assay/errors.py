@@ -10,6 +10,7 @@ AssayError
     RecordExists          that id or key is already taken in this scope
     NotAllowed            this caller may not do that to what is stored there
       AccessTooLow        it needs more access than the caller has, or a person
+      PersonNeeded        a program asked for what only a person may have
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given

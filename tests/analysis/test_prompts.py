@@ -64,7 +64,7 @@ def test_prompts_of_another_tenant_stay_there(book: PromptBook, scope: Scope) ->
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Plan well.", "no TOML"),
+        ("Plan well.", "not TOML"),
         ('system = "x"', "task"),
         ('system = "x"\ntask = ""', "task"),
         ('system = "x"\ntask = "y"\ntemperature = 1', "temperature"),

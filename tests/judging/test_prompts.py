@@ -29,7 +29,7 @@ def test_an_active_version_takes_the_place_of_the_bundled_one() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("system = ", "no TOML"),
+        ("system = ", "not TOML"),
         ('system = "a"', "task"),
         ('system = "a"\ntask = "b"\nextra = 1', "extra"),
         ('system = ""\ntask = "b"', "empty"),

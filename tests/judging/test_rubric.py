@@ -52,7 +52,7 @@ def test_a_changed_word_is_another_prompt() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('name = "house"', 'name = "house', "no TOML"),
+        ('name = "house"', 'name = "house', "not TOML"),
         ('version = "0.1"', "", "version"),
         ('version = "0.1"', 'version = "0.1"\nmood = "good"', "mood"),
         ('"correctness"', '"goodness"', "kind 'goodness' is not known"),

@@ -148,7 +148,7 @@ def test_an_arm_starved_of_traffic_pauses_a_split(online: Online) -> None:
         voted = trials.vote(scope, "mmr", f"query {at}", 0.0, arm=arm)
     assert voted.test.status is AbTestStatus.PAUSED
     with engine.store.reading(scope) as work:
-        assert "no fair split" in work.ladder_steps.of("mmr")[-1].sentence
+        assert "not a fair split" in work.ladder_steps.of("mmr")[-1].sentence
 
 
 def test_a_split_needs_half_of_the_sessions(online: Online) -> None:

@@ -54,7 +54,7 @@ def test_what_stays_uncited_is_left_out_and_said_so() -> None:
     stubborn = said(("It lives twelve hours.", [1, 9]), ("I am sure.", []))
     _, made = synthesise(stubborn)
     assert [(one.text, one.citations) for one in made.statements] == [("It lives twelve hours.", (1,))]
-    assert "no passage" in made.fallback
+    assert "not a passage" in made.fallback
     assert made.synthesiser == "qwen3:14b"
 
 

@@ -51,7 +51,7 @@ def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path, clock: Fixe
 
 def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"case_id":"q1"}\n', encoding="utf-8")
-    with pytest.raises(MalformedFile, match=r"line 1 is no case"):
+    with pytest.raises(MalformedFile, match=r"line 1 is not a case"):
         kept(tmp_path)
 
 
