@@ -337,13 +337,15 @@ MEASURE = Walk(
     "`assay measure --qrels FILE --run FILE`",
     (
         Step("assay.cli.commands.measure", "register.measure", "Reads the options."),
+        Step("assay.cli.surface", "Surface.call_unopened", "Makes the request and calls the verb; no store is opened."),
+        Step("assay.verbs.files", "measure", "Turns the request into what the use-case takes."),
         Step("assay.metrics.spec", "parse_specs", "Reads `ndcg@10,mrr` as metrics with their parameters."),
         Step("assay.metrics.catalog", "find", "Finds each name in the registry of metrics, added ones included."),
         Step(
             "assay.evaluation.measure",
             "measure_files",
             "The use-case: judgments once, then one file after the other, then comparisons.",
-            called_by="register.measure",
+            called_by="measure",
         ),
         Step("assay.formats.trec", "read_qrels", "Reads the judgments as arrays."),
         Step(

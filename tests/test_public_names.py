@@ -25,6 +25,7 @@ def test_the_root_exports_exactly_these_names() -> None:
         "evaluate",
         "gate",
         "load_settings",
+        "measure",
         "open_store",
     ]
     assert dir(assay) == assay.__all__

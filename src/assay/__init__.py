@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, open_store
+    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, measure, open_store
     from assay.client import Client
     from assay.errors import AssayError
     from assay.records import Scope
@@ -27,6 +27,7 @@ _HOME = {
     "evaluate": "assay.api",
     "gate": "assay.api",
     "load_settings": "assay.settings",
+    "measure": "assay.api",
     "open_store": "assay.api",
 }
 
@@ -42,6 +43,7 @@ __all__ = [
     "evaluate",
     "gate",
     "load_settings",
+    "measure",
     "open_store",
 ]
 

@@ -34,6 +34,7 @@ from assay.records import (
     PackedContext,
     RecentSessions,
     SaveOutcome,
+    Scope,
     SearchPage,
     SearchResult,
     SessionSummary,
@@ -49,6 +50,7 @@ from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
+from assay.verbs import files as file_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
 from assay.verbs import learning as learning_verbs
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
+    from assay.memory.engine import Engine
     from assay.memory.exporting import Exported
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
     from assay.records.memory_list import HealthReport
     from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
     from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch, TracedAnswer
+    from assay.records.run_results import FileMeasurement
     from assay.research.custom import CustomDimension
     from assay.research.events import StageEvent
     from assay.storage import Store
@@ -590,13 +594,7 @@ class Memory:
 
     def caller(self, verb: Verb[Any, Any]) -> Caller:
         """Return whoever calls a verb on this memory: a person who may do everything in it."""
-        return Caller(
-            opened=self.engine,
-            settings=self.settings,
-            grant=Grant(scope=self.scope, access=Access.OPERATOR, person=True),
-            surface=Surface.PYTHON,
-            via=f"assay.{verb.python}",
-        )
+        return _caller(self.settings, self.scope, verb, self.engine)
 
     def close(self) -> None:
         """Give everything back. Closing twice is fine."""
@@ -856,6 +854,36 @@ class Research:
         return verb.call(caller, verb.make(given))
 
 
+def measure(
+    qrels: str | Path,
+    runs: Sequence[str | Path],
+    *,
+    metrics: str | Sequence[str] | None = None,
+    relevance_level: int = 1,
+    depth: int | None = None,
+    absent: str = "empty",
+    per_query: bool = False,
+    seed: int = 0,
+) -> FileMeasurement:
+    """Measure run files against judgments; each later run is compared with the first, query by query.
+
+    Judgments are TREC qrels or BEIR's qrels.tsv, runs are TREC runs, plain or gzipped. A judged query without results
+    counts as an empty ranking, with `absent="skip"` not at all. Raises `NothingMeasured` where a run and the judgments
+    have no query or document in common.
+    """
+    return _call_unopened(
+        file_verbs.MEASURE,
+        qrels=qrels,
+        runs=runs,
+        metrics=(metrics,) if isinstance(metrics, str) else metrics,
+        relevance_level=relevance_level,
+        depth=depth,
+        absent=absent,
+        per_query=per_query,
+        seed=seed,
+    )
+
+
 def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:
     """Compare two or more runs over the same cases; the first is the control.
 
@@ -897,6 +925,23 @@ def gate(
         seed=seed,
     )
     return judge(place.run(run), None if baseline is None else place.baseline(baseline), options)
+
+
+def _call_unopened(verb: Verb[Any, Result], **given: Any) -> Result:
+    """Call a verb that needs no memory, such as one on files, with the settings of this folder."""
+    settings = _settings(None, {})
+    return verb.call(_caller(settings, wiring.scope_of(settings), verb, None), verb.make(given))
+
+
+def _caller(settings: Settings, scope: Scope, verb: Verb[Any, Any], engine: Engine | None) -> Caller:
+    """Return whoever calls a verb in Python: a person who may do everything in that store."""
+    return Caller(
+        opened=engine,
+        settings=settings,
+        grant=Grant(scope=scope, access=Access.OPERATOR, person=True),
+        surface=Surface.PYTHON,
+        via=f"assay.{verb.python}",
+    )
 
 
 def _option(value: Any) -> str | None:

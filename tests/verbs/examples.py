@@ -1390,6 +1390,54 @@ MAINTENANCE = (
         ),
     ),
 )
+FILES = (
+    Examples(
+        "file.measure",
+        (
+            Example(
+                given={"qrels": "<qrels>", "runs": ["<good>"]},
+                argv=("measure", "--qrels", "<qrels>", "--run", "<good>"),
+            ),
+            Example(
+                given={
+                    "qrels": "<qrels>",
+                    "runs": ["<good>", "<worse>"],
+                    "metrics": ["ndcg@2,mrr", "recall@1"],
+                    "relevance_level": 2,
+                    "depth": 2,
+                    "absent": "skip",
+                    "per_query": True,
+                    "seed": 7,
+                },
+                argv=(
+                    *("measure", "--qrels", "<qrels>", "--run", "<good>", "--run", "<worse>"),
+                    *("-m", "ndcg@2,mrr", "-m", "recall@1", "-l", "2", "--depth", "2", "--absent", "skip"),
+                    *("--per-query", "--seed", "7"),
+                ),
+            ),
+            Example(
+                given={"qrels": "<qrels>", "runs": ["<good>"], "metrics": ["ndgc@10"]},
+                argv=("measure", "--qrels", "<qrels>", "--run", "<good>", "-m", "ndgc@10"),
+            ),
+            Example(
+                given={"qrels": "<qrels>", "runs": ["<good>"], "relevance_level": 0},
+                argv=("measure", "--qrels", "<qrels>", "--run", "<good>", "-l", "0"),
+            ),
+            Example(
+                given={"qrels": "<qrels>", "runs": ["<good>"], "seed": -1},
+                argv=("measure", "--qrels", "<qrels>", "--run", "<good>", "--seed", "-1"),
+            ),
+            Example(
+                given={"qrels": "<qrels>", "runs": ["<other>"]},
+                argv=("measure", "--qrels", "<qrels>", "--run", "<other>"),
+            ),
+            Example(
+                given={"qrels": "nowhere.trec", "runs": ["<good>"]},
+                argv=("measure", "--qrels", "nowhere.trec", "--run", "<good>"),
+            ),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
@@ -1397,6 +1445,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *ACCESS,
         *AUDITING,
         *DATASETS,
+        *FILES,
         *FLAGS,
         *GATING,
         *HEALTH,

@@ -14,6 +14,7 @@ from assay.evaluation.datasets import Registry
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import keep_row
 from assay.evaluation.shelf import file_key
+from assay.formats.trec import write_trec_qrels, write_trec_run
 from assay.records import Scope
 from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -36,6 +37,8 @@ class Files(NamedTuple):
     dataset_path: Path
     runs: dict[str, RunResult]
     """By the name that stands for their id in examples."""
+    paths: dict[str, str]
+    """Files of this machine, by the name that stands for their path in examples."""
 
     def claim(self, engine: Any, scope: Scope) -> None:
         """Say that they belong to a tenant too."""
@@ -69,7 +72,18 @@ def make_files(folder: Path) -> Files:
         "poor": assay.evaluate(NAME, _give_two, name="poor one", runs=folder / "runs"),
         "deep": assay.evaluate(NAME, "assay", name="deep", k=20, runs=folder / "runs"),
     }
-    return Files(dataset, card.path, runs)
+    return Files(dataset, card.path, runs, _write_rankings(folder))
+
+
+def _write_rankings(folder: Path) -> dict[str, str]:
+    """Write judgments and two runs over them, as other tools do."""
+    paths = {name: str(folder / f"{name}.trec") for name in ("qrels", "good", "worse", "other")}
+    write_trec_qrels(Path(paths["qrels"]), {f"q{number}": {"d1": 2, "d2": 1, "d3": 0} for number in range(8)})
+    for name, best in (("good", "d1"), ("worse", "d3")):
+        scores = {f"q{number}": {"d1": 0.5, "d2": 0.4, "d3": 0.3, best: 0.9} for number in range(8)}
+        write_trec_run(Path(paths[name]), scores, name)
+    write_trec_run(Path(paths["other"]), {"nobody": {"d1": 1.0}}, "other")
+    return paths
 
 
 def _give_two(query: str, k: int) -> list[str]:

@@ -31,4 +31,4 @@ def fill(engine: Any, scope: Scope, files: Files) -> Notes:
         draft = make_draft(title=title, body=body, tags=("house",), written_with="test", automated=True)
         ids[name] = str(engine.saver.save(scope, draft).memory_id)
     engine.link(scope, ids["router"], EdgeKind.CAUSED, ids["oven"], strength=0.5, evidence="it drops pushes")
-    return Notes(ids | {name: run.run_id for name, run in files.runs.items()}, files)
+    return Notes({**ids, **{name: run.run_id for name, run in files.runs.items()}, **files.paths}, files)

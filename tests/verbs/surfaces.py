@@ -70,7 +70,7 @@ FUNCTIONS: Mapping[str, Callable[[Given], Any]] = {
     "run.compare": lambda given: _compare(**given),
     "run.gate": lambda given: assay.gate(**{"baseline": None, **given}).result(),
 }
-"""Verbs that in Python are functions: how each is called, with its result as the other surfaces give it."""
+"""Functions of Python that give more than the result of their verb: how each is called, and where the result is."""
 
 
 def _evaluate(dataset: str, mode: str = "", **more: Any) -> Any:
@@ -194,9 +194,10 @@ Call = Callable[[Tenant, "Verb[Any, Any]", Given, list[str]], Answer]
 
 def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
     """Call the public Python method."""
-    if verb.name in FUNCTIONS:
+    if "." not in verb.python:
+        function = FUNCTIONS.get(verb.name) or (lambda given: getattr(assay, verb.python)(**given))
         try:
-            return Answer(verb.to_json(FUNCTIONS[verb.name](given)))
+            return Answer(verb.to_json(function(given)))
         except AssayError as problem:
             return Answer(error=problem.code)
     facade, _, method = verb.python.partition(".")

@@ -122,7 +122,10 @@ RETENTION_RESTORE = _act("retention.restore", OPERATE, "Bring the rows of an arc
 STORE_RESCAN = _act("store.rescan", OPERATE, "Find secrets that were stored in clear, and mask them.")
 STORE_MIGRATE = _act("store.migrate", OPERATE, "Bring the tables of the store to a newer schema.")
 
+# Files of this machine, named by their paths.
+FILE_READ = _act("file.read", OPERATE, "Read files by their paths, and measure what they hold.")
+
 ACTS: Mapping[str, Act] = MappingProxyType(_known)
 """Every act by its name."""
-COMMAND_LINE_ONLY = (RETENTION_RUN, RETENTION_RESTORE, STORE_RESCAN, STORE_MIGRATE)
+COMMAND_LINE_ONLY = (RETENTION_RUN, RETENTION_RESTORE, STORE_RESCAN, STORE_MIGRATE, FILE_READ)
 """Acts that no server offers. They are in the table so that a surface which offers one later needs an operator."""

@@ -50,9 +50,9 @@ HEAD = ("wins/ties/losses", "detects")
 """Over the last two of `cells`."""
 
 
-def cells(seen: Comparison) -> tuple[str, str, str, str]:
+def cells(seen: ComparedMetric) -> tuple[str, str, str, str]:
     """Difference with interval, p, wins/ties/losses, and the smallest difference that would have been seen."""
-    score = f"{seen.score.wins:,}/{seen.score.ties:,}/{seen.score.losses:,}"
+    score = f"{seen.wins:,}/{seen.ties:,}/{seen.losses:,}"
     p = p_text(seen.p_adjusted, at_floor=seen.p == seen.p_floor)
     return _delta(seen), p, score, detects(seen.minimum_detectable_effect)
 
@@ -103,9 +103,9 @@ def comparison_json(seen: Comparison) -> dict[str, object]:
     }
 
 
-def _delta(seen: Comparison) -> str:
+def _delta(seen: ComparedMetric) -> str:
     limits = seen.interval
-    inner = "" if limits is None else f" [{number(limits.low)}, {number(limits.high)}]"
+    inner = "" if limits is None else f" [{number(limits[0])}, {number(limits[1])}]"
     return "-" if seen.delta is None else f"{seen.delta:+.3f}{inner}"
 
 
@@ -318,7 +318,7 @@ class Compared:
         names = self._names()
         head = ("metric", *names, f"{names[1]} - {names[0]} [95 %]", p_head(len(self.metrics)), *HEAD)
         found = (
-            (name, number(change.before), number(change.after), *cells(change.comparison))
+            (name, number(change.before), number(change.after), *cells(describe_change(change)))
             for name, change in self._each()
         )
         return [head, *found]
@@ -333,7 +333,7 @@ class Compared:
         return ComparisonResult(
             control=_describe_run(self.control),
             treatment=_describe_run(self.treatment),
-            metrics={name: _describe_change(change) for name, change in self.metrics.items()},
+            metrics={name: describe_change(change) for name, change in self.metrics.items()},
             movers=self.movers,
             list_agreement=self.agreement,
             latency=self.latency,
@@ -548,7 +548,8 @@ def _describe_run(reading: Reading) -> ComparedRun:
     return ComparedRun(name=reading.name, run_id=reading.run_id, host=reading.host)
 
 
-def _describe_change(change: MetricChange) -> ComparedMetric:
+def describe_change(change: MetricChange) -> ComparedMetric:
+    """Return a change as results show it."""
     told: dict[str, Any] = comparison_json(change.comparison)
     limits = told.pop("interval")
     return ComparedMetric(

@@ -16,17 +16,17 @@ import numpy as np
 
 from assay.errors import NothingMeasured
 from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, withhold
-from assay.evaluation.comparison import rules_for
+from assay.evaluation.comparison import MetricChange, describe_change, metric_changes, rules_for
 from assay.formats.trec import example_document, load_run, read_qrels, stream_run
 from assay.hashing import HASH_PREFIX
-from assay.metrics.aggregate import Aggregate, Instrument, aggregate
+from assay.metrics.aggregate import Aggregate, Instrument, aggregate, metric_values
 from assay.metrics.catalog import Better
 from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches
 from assay.metrics.spec import MetricSpec
-from assay.records.evaluations import OutcomeKind
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.rankings import QrelTable
-from assay.records.run_results import Caveat, CaveatKind
-from assay.statistics import Comparison, Pairs, compare_all
+from assay.records.run_results import Caveat, CaveatKind, ComparedFile, FileMeasurement, MeasuredFile
+from assay.statistics import Comparison, Pairs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +50,23 @@ class RunResult:
     measured: Measured
     aggregates: Mapping[MetricSpec, Aggregate]
 
+    def result(self, specs: Sequence[MetricSpec]) -> MeasuredFile:
+        """Return the run as every surface shows it, with each query's value under these metrics."""
+        queries = {str(spec): dict(zip(self.measured.topics, self._outcomes(spec), strict=True)) for spec in specs}
+        return MeasuredFile(
+            name=self.name,
+            path=str(self.path),
+            metrics=metric_values(self.aggregates),
+            queries_without_results=tuple(self.measured.absent),
+            queries_without_judgments=tuple(self.measured.unknown),
+            repeated_results=self.measured.repeats,
+            per_query=queries or None,
+        )
+
+    def _outcomes(self, spec: MetricSpec) -> Iterator[Outcome]:
+        scores = self.measured.scores[spec]
+        return (scores.outcome(place) for place in range(len(self.measured.topics)))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunComparison:
@@ -57,7 +74,17 @@ class RunComparison:
 
     control: str
     treatment: str
-    metrics: Mapping[MetricSpec, Comparison]
+    changes: Mapping[MetricSpec, MetricChange]
+
+    @property
+    def metrics(self) -> dict[MetricSpec, Comparison]:
+        """What the test of each metric says."""
+        return {spec: change.comparison for spec, change in self.changes.items()}
+
+    def result(self) -> ComparedFile:
+        """Return the comparison as every surface shows it."""
+        changes = {str(spec): describe_change(change) for spec, change in self.changes.items()}
+        return ComparedFile(control=self.control, treatment=self.treatment, metrics=changes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -77,6 +104,22 @@ class Measurement:
     def notes(self) -> tuple[str, ...]:
         """The caveats in sentences."""
         return tuple(caveat.sentence for caveat in self.caveats)
+
+    def result(self, *, per_query: bool = False) -> FileMeasurement:
+        """Return everything as every surface shows it, with `per_query` the value of every query too."""
+        rules = self.request.rules
+        return FileMeasurement(
+            qrels=str(self.request.qrels),
+            queries=len(self.topics),
+            judgments=self.judgments,
+            relevance_level=rules.level,
+            depth=rules.depth,
+            absent=rules.absent,
+            dataset=self.instrument.dataset,
+            runs=tuple(run.result(self.request.specs if per_query else ()) for run in self.runs),
+            comparisons=tuple(comparison.result() for comparison in self.comparisons),
+            caveats=self.caveats,
+        )
 
 
 def measure_files(request: Request) -> Measurement:
@@ -167,19 +210,22 @@ def _names(paths: Sequence[Path]) -> list[str]:
 def _comparisons(request: Request, runs: Sequence[RunResult]) -> tuple[RunComparison, ...]:
     rng = np.random.default_rng(request.seed)
     return tuple(
-        RunComparison(control=runs[0].name, treatment=run.name, metrics=_compare(request, runs[0], run, rng))
+        RunComparison(control=runs[0].name, treatment=run.name, changes=_compare(request, runs[0], run, rng))
         for run in runs[1:]
     )
 
 
 def _compare(
     request: Request, control: RunResult, treatment: RunResult, rng: np.random.Generator
-) -> dict[MetricSpec, Comparison]:
+) -> dict[MetricSpec, MetricChange]:
     """Query by query, where both have a value; Holm-adjusted over the requested metrics."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
-    found = compare_all(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
+    changes = metric_changes(pairs, rng=rng, rules=rules_for(len(control.measured.topics)))
     before, after = (ranking_caveats(side.measured, request.specs) for side in (control, treatment))
-    return {spec: withhold(found[str(spec)], before, after, str(spec)) for spec in request.specs}
+    return {
+        spec: replace(change, comparison=withhold(change.comparison, before, after, str(spec)))
+        for spec, change in ((spec, changes[str(spec)]) for spec in request.specs)
+    }
 
 
 def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:

@@ -20,7 +20,7 @@ from assay.errors import MissingExtra, UnknownMetric
 from assay.evaluation.caveats import unsealed_caveat
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
-from assay.metrics.aggregate import Aggregate
+from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
@@ -30,7 +30,6 @@ from assay.records.run_results import (
     Caveat,
     CaveatKind,
     LatencyValues,
-    MetricValue,
     RateValue,
     RunSummary,
     caveats_about,
@@ -178,12 +177,12 @@ class RunResult:
             dataset=self.manifest.dataset,
             instrument_hash=self.manifest.instrument_hash,
             result_hash=self.result_hash,
-            metrics=_metric_values(self.aggregates),
+            metrics=metric_values(self.aggregates),
             counts={status.value: count for status, count in self.counts.items()},
             rates={name: RateValue(**rate_json(rate)) for name, rate in self.rates.items()},
             latency={stage: _latency_values(summary) for stage, summary in self.latency.items()},
             breakdowns={
-                label: {value: _metric_values(part) for value, part in parts.items()}
+                label: {value: metric_values(part) for value, part in parts.items()}
                 for label, parts in self.breakdowns.items()
             },
             floors=self.floors,
@@ -237,14 +236,6 @@ class RunResult:
         lines = [f"  {spec!s:<{width}}  {format_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
         ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
         return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
-
-
-def _metric_values(aggregates: Aggregates) -> dict[str, MetricValue]:
-    told: dict[str, Plain] = {str(spec): aggregate.as_json() for spec, aggregate in aggregates.items()}
-    return {
-        name: MetricValue(**{**value, "interval": value["interval"] and tuple(value["interval"])})
-        for name, value in told.items()
-    }
 
 
 def _latency_values(summary: LatencySummary) -> LatencyValues:

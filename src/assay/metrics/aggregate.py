@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from assay.metrics.catalog import Better
 from assay.metrics.ordering import TIE_ORDER
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import Outcome, OutcomeKind
+from assay.records.run_results import MetricValue
 from assay.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Aggregate:
         """Every case, scored or not."""
         return self.scored + sum(self.others.values())
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The one shape of an aggregate on every surface."""
         interval = self.interval
         return {
@@ -160,6 +161,15 @@ class Aggregate:
             "interval_method": None if interval is None else interval.method,
             "fingerprint": self.fingerprint,
         }
+
+
+def metric_values(aggregates: Mapping[MetricSpec, Aggregate]) -> dict[str, MetricValue]:
+    """Return aggregates as results show them, by the name of the metric."""
+    shown = {str(spec): aggregate.as_json() for spec, aggregate in aggregates.items()}
+    return {
+        name: MetricValue(**{**value, "interval": value["interval"] and tuple(value["interval"])})
+        for name, value in shown.items()
+    }
 
 
 def aggregate(scores: Scores, instrument: Instrument | None = None) -> Aggregate:

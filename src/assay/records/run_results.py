@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from assay.records import values
-from assay.records.evaluations import RunManifest
+from assay.records.evaluations import Outcome, RunManifest
 from assay.records.fields import allow, one_of, require
 
 # --- Caveats: what a reader must know beside a number ---
@@ -251,6 +251,53 @@ class ComparedMetric:
     losses: int
     minimum_detectable_effect: float | None
     queries_needed: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredFile:
+    """One run file, measured against judgments."""
+
+    name: str
+    path: str
+    metrics: Mapping[str, MetricValue]
+    queries_without_results: tuple[str, ...]
+    """Judged queries of which the run has no results."""
+    queries_without_judgments: tuple[str, ...]
+    """Queries of the run that nobody judged: they are left out."""
+    repeated_results: int
+    """Results that repeat a document of their query: they count once, at the better rank."""
+    per_query: Mapping[str, Mapping[str, Outcome]] | None = None
+    """By metric, then by query; None: not asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedFile:
+    """A run file against the first one, query by query."""
+
+    control: str
+    treatment: str
+    metrics: Mapping[str, ComparedMetric]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileMeasurement:
+    """Run files measured against judgments, and each later one compared with the first."""
+
+    qrels: str
+    queries: int
+    judgments: int
+    relevance_level: int
+    """The lowest grade that counts as relevant."""
+    depth: int | None
+    """How many results of each query were looked at; None: all."""
+    absent: str
+    """What a judged query without results counts as."""
+    dataset: str
+    """A hash of the judgments: the same for the same ones, whatever the order of their lines."""
+    runs: tuple[MeasuredFile, ...]
+    comparisons: tuple[ComparedFile, ...]
+    caveats: tuple[Caveat, ...]
+    """What a reader must know beside the numbers."""
 
 
 @dataclass(frozen=True, slots=True)

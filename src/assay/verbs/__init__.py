@@ -11,6 +11,7 @@
 | `analysis` | what answered questions add up to, and what low scores have in common |
 | `auditing` | list the audit log, check that it is whole |
 | `datasets` | which datasets there are, and what one holds |
+| `files` | measure run files of this machine |
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |
@@ -40,6 +41,7 @@ from assay.verbs import (
     analysis,
     auditing,
     datasets,
+    files,
     flags,
     health,
     judgments,
@@ -62,6 +64,7 @@ FAMILIES: tuple[Family, ...] = (
     analysis.FAMILY,
     auditing.FAMILY,
     datasets.FAMILY,
+    files.FAMILY,
     flags.FAMILY,
     health.FAMILY,
     judgments.FAMILY,

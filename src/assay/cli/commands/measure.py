@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from assay.cli.surface import Surface, command
-from assay.evaluation.comparison import HEAD, cells, comparison_json, number, p_head
-from assay.evaluation.measure import Measurement, Request, RunComparison, RunResult, measure_files
+from assay.evaluation.comparison import HEAD, cells, number, p_head
 from assay.formats.grid import grid
-from assay.metrics.aggregate import Aggregate
-from assay.metrics.engine import Rules
-from assay.metrics.spec import MetricSpec, parse_specs
-
-DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
+from assay.records.evaluations import Outcome
+from assay.records.run_results import ComparedFile, FileMeasurement, MetricValue
+from assay.verbs import files
 
 QrelsOption = Annotated[Path, typer.Option("--qrels", metavar="FILE", help="Judgments: TREC qrels or BEIR qrels.tsv.")]
 RunOption = Annotated[
@@ -42,7 +39,7 @@ def register(app: typer.Typer) -> None:
         surface: Surface,
         qrels: QrelsOption,
         run: RunOption,
-        metrics: MetricsOption = [DEFAULT_METRICS],  # noqa: B006 - typer reads the default, nobody changes it
+        metrics: MetricsOption = [files.DEFAULT_METRICS],  # noqa: B006 - typer reads the default, nobody changes it
         relevance_level: LevelOption = 1,
         depth: DepthOption = None,
         absent: AbsentOption = "empty",
@@ -50,122 +47,84 @@ def register(app: typer.Typer) -> None:
         seed: SeedOption = 0,
     ) -> None:
         """Measure run files against judgments; compare two or more of them query by query."""
-        found = measure_files(
-            Request(
-                qrels=qrels,
-                runs=tuple(run),
-                specs=parse_specs(metrics),
-                rules=Rules(level=relevance_level, depth=depth, absent=absent),
-                seed=seed,
-            )
+        found = surface.call_unopened(
+            files.MEASURE,
+            qrels=qrels,
+            runs=run,
+            metrics=metrics,
+            relevance_level=relevance_level,
+            depth=depth,
+            absent=absent,
+            per_query=per_query,
+            seed=seed,
         )
         if per_query and not surface.common.json:
             _print_queries(found)
-        surface.result(_as_json(found, per_query=per_query), _shown(found))
+        surface.show(files.MEASURE, found, _shown(found))
         surface.caveats(found.caveats)
 
 
-def _print_queries(found: Measurement) -> None:
+def _print_queries(found: FileMeasurement) -> None:
     """Tab-separated, for other programs: metric, query and a column for each run."""
     write = sys.stdout.write
     write("\t".join(["metric", "query", *(run.name for run in found.runs)]) + "\n")
-    for spec in found.request.specs:
-        for place, topic in enumerate(found.topics):
-            write("\t".join([str(spec), topic, *(_cell(run, spec, place) for run in found.runs)]) + "\n")
+    columns = [run.per_query or {} for run in found.runs]
+    for metric, queries in columns[0].items():
+        for query in queries:
+            write("\t".join([metric, query, *(_cell(values[metric][query]) for values in columns)]) + "\n")
 
 
-def _cell(run: RunResult, spec: MetricSpec, place: int) -> str:
-    outcome = run.measured.scores[spec].outcome(place)
+def _cell(outcome: Outcome) -> str:
     return outcome.kind.value if outcome.value is None else f"{outcome.value:.6f}"
 
 
-def _shown(found: Measurement) -> str:
+def _shown(found: FileMeasurement) -> str:
     """Plain lines: a table that is cut to the width of a screen would cut numbers."""
-    tables = [_alone(found)] if len(found.runs) == 1 else [_compared(found, one) for one in found.comparisons]
+    alone = len(found.runs) == 1
+    tables = [_alone(found)] if alone else [_compared(found, comparison) for comparison in found.comparisons]
     return "\n".join([*("\n".join(grid(rows)) + "\n" for rows in tables), *_verdicts(found), _summary(found)])
 
 
-def _alone(found: Measurement) -> list[tuple[str, ...]]:
+def _alone(found: FileMeasurement) -> list[tuple[str, ...]]:
     run = found.runs[0]
     head = ("metric", run.name, "[95 %]", "scored", "not scored", "worst to best")
-    rows = ((str(spec), number(one.value), _interval(one), *_counts(one)) for spec, one in run.aggregates.items())
+    rows = ((name, number(metric.value), _interval(metric), *_counts(metric)) for name, metric in run.metrics.items())
     return [head, *rows]
 
 
-def _counts(one: Aggregate) -> tuple[str, str, str]:
-    others = ", ".join(f"{count:,} {kind.value}" for kind, count in one.others.items() if count)
-    bounds = "" if one.worst == one.best else f"{number(one.worst)} to {number(one.best)}"
-    return f"{one.scored:,}", others or "-", bounds or "-"
+def _counts(metric: MetricValue) -> tuple[str, str, str]:
+    others = ", ".join(f"{count:,} {kind}" for kind, count in metric.others.items() if count)
+    bounds = "" if metric.worst == metric.best else f"{number(metric.worst)} to {number(metric.best)}"
+    return f"{metric.scored:,}", others or "-", bounds or "-"
 
 
-def _compared(found: Measurement, one: RunComparison) -> list[tuple[str, ...]]:
-    difference = f"{one.treatment} - {one.control} [95 %]"
-    head = ("metric", one.control, one.treatment, difference, p_head(len(one.metrics)), *HEAD)
+def _compared(found: FileMeasurement, comparison: ComparedFile) -> list[tuple[str, ...]]:
+    names = (comparison.control, comparison.treatment)
+    difference = f"{comparison.treatment} - {comparison.control} [95 %]"
+    head = ("metric", *names, difference, p_head(len(comparison.metrics)), *HEAD)
     sides = {run.name: run for run in found.runs}
     rows: list[tuple[str, ...]] = [head]
-    for spec in sides[one.control].aggregates:
-        values = [number(sides[name].aggregates[spec].value) for name in (one.control, one.treatment)]
-        rows.append((str(spec), *values, *(cells(one.metrics[spec]) if spec in one.metrics else ())))
+    for metric in sides[comparison.control].metrics:
+        values = [number(sides[name].metrics[metric].value) for name in names]
+        change = comparison.metrics.get(metric)
+        rows.append((metric, *values, *(() if change is None else cells(change))))
     return rows
 
 
-def _verdicts(found: Measurement) -> list[str]:
+def _verdicts(found: FileMeasurement) -> list[str]:
     return [
-        f"{one.treatment}, {spec}: {seen.sentence}"
-        for one in found.comparisons
-        for spec, seen in one.metrics.items()
-        if seen.verdict in ("unresolvable", "too_few", "withheld")
+        f"{comparison.treatment}, {metric}: {change.sentence}"
+        for comparison in found.comparisons
+        for metric, change in comparison.metrics.items()
+        if change.verdict in ("unresolvable", "too_few", "withheld")
     ]
 
 
-def _summary(found: Measurement) -> str:
-    level = found.request.rules.level
-    seen = "" if len(found.runs) == 1 else " detects: the smallest difference seen with 80 % power."
-    return f"{len(found.topics):,} queries, {found.judgments:,} judgments, relevant from grade {level}.{seen}"
+def _summary(found: FileMeasurement) -> str:
+    level = found.relevance_level
+    detects = "" if len(found.runs) == 1 else " detects: the smallest difference seen with 80 % power."
+    return f"{found.queries:,} queries, {found.judgments:,} judgments, relevant from grade {level}.{detects}"
 
 
-def _interval(one: Aggregate) -> str:
-    return "-" if one.interval is None else f"[{number(one.interval.low)}, {number(one.interval.high)}]"
-
-
-def _as_json(found: Measurement, *, per_query: bool) -> dict[str, Any]:
-    rules = found.request.rules
-    return {
-        "qrels": str(found.request.qrels),
-        "queries": len(found.topics),
-        "judgments": found.judgments,
-        "relevance_level": rules.level,
-        "depth": rules.depth,
-        "absent": rules.absent,
-        "dataset": found.instrument.dataset,
-        "runs": [_run_json(run, found, per_query=per_query) for run in found.runs],
-        "comparisons": [_comparison_json(one) for one in found.comparisons],
-        "caveats": [caveat.as_json() for caveat in found.caveats],
-    }
-
-
-def _run_json(run: RunResult, found: Measurement, *, per_query: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "name": run.name,
-        "path": str(run.path),
-        "metrics": {str(spec): one.as_json() for spec, one in run.aggregates.items()},
-        "queries_without_results": list(run.measured.absent),
-        "queries_without_judgments": list(run.measured.unknown),
-        "repeated_results": run.measured.repeats,
-    }
-    if per_query:
-        shown["per_query"] = {str(spec): _queries_json(run, spec, found) for spec in found.request.specs}
-    return shown
-
-
-def _queries_json(run: RunResult, spec: MetricSpec, found: Measurement) -> dict[str, Any]:
-    outcomes = ((topic, run.measured.scores[spec].outcome(place)) for place, topic in enumerate(found.topics))
-    return {topic: {"kind": one.kind.value, "value": one.value} for topic, one in outcomes}
-
-
-def _comparison_json(one: RunComparison) -> dict[str, Any]:
-    return {
-        "control": one.control,
-        "treatment": one.treatment,
-        "metrics": {str(spec): comparison_json(seen) for spec, seen in one.metrics.items()},
-    }
+def _interval(metric: MetricValue) -> str:
+    return "-" if metric.interval is None else f"[{number(metric.interval[0])}, {number(metric.interval[1])}]"
