@@ -27,6 +27,7 @@ def test_the_root_exports_exactly_these_names() -> None:
         "load_settings",
         "measure",
         "open_store",
+        "report",
     ]
     assert dir(assay) == assay.__all__
 

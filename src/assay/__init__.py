@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, measure, open_store
+    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, measure, open_store, report
     from assay.client import Client
     from assay.errors import AssayError
     from assay.records import Scope
@@ -29,6 +29,7 @@ _HOME = {
     "load_settings": "assay.settings",
     "measure": "assay.api",
     "open_store": "assay.api",
+    "report": "assay.api",
 }
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "load_settings",
     "measure",
     "open_store",
+    "report",
 ]
 
 

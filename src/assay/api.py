@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from assay.records.memory_list import HealthReport
     from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
     from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch, TracedAnswer
-    from assay.records.run_results import FileMeasurement
+    from assay.records.run_results import FileMeasurement, WrittenReport
     from assay.research.custom import CustomDimension
     from assay.research.events import StageEvent
     from assay.storage import Store
@@ -881,6 +881,37 @@ def measure(
         absent=absent,
         per_query=per_query,
         seed=seed,
+    )
+
+
+def report(
+    run: str | Path = "latest",
+    *,
+    baseline: str | Path | None = None,
+    no_baseline: bool = False,
+    html: bool = False,
+    output: str | Path = "reports",
+    name: str | None = None,
+    k: int | None = None,
+    dataset: str | Path | None = None,
+    runs: str | Path | None = None,
+) -> WrittenReport:
+    """Write a run's report as Markdown, with `html` as one HTML file too; the result names the files.
+
+    A run is its id, name or folder, or `latest`. It is compared with `baseline`, a baseline file or another run, or
+    with `baseline.json` where there is one. `k` says how far down a reader looks.
+    """
+    return _call_unopened(
+        file_verbs.REPORT,
+        run=str(run),
+        baseline=None if baseline is None else str(baseline),
+        no_baseline=no_baseline,
+        html=html,
+        output=output,
+        name=name,
+        k=k,
+        dataset=None if dataset is None else str(dataset),
+        runs=runs,
     )
 
 

@@ -1437,6 +1437,34 @@ FILES = (
             ),
         ),
     ),
+    Examples(
+        "file.report",
+        (
+            Example(given={"run": "<auto>", "output": "<reports>"}, argv=("report", "<auto>", "--output", "<reports>")),
+            Example(
+                given={
+                    "run": "poor one",
+                    "baseline": "<auto>",
+                    "html": True,
+                    "output": "<reports>",
+                    "name": "mine",
+                    "k": 2,
+                    "dataset": "tiny",
+                },
+                argv=(
+                    *("report", "poor one", "--baseline", "<auto>", "--html", "--output", "<reports>"),
+                    *("--name", "mine", "-k", "2", "--dataset", "tiny"),
+                ),
+            ),
+            Example(
+                given={"run": "<auto>", "no_baseline": True, "output": "<reports>"},
+                argv=("report", "<auto>", "--no-baseline", "--output", "<reports>"),
+            ),
+            Example(given={"run": "<auto>", "baseline": "none.json"}, argv=("report", "<auto>", "-b", "none.json")),
+            Example(given={"run": "<auto>", "dataset": "no-such"}, argv=("report", "<auto>", "--dataset", "no-such")),
+            Example(given={"run": "run_none"}, argv=("report", "run_none")),
+        ),
+    ),
 )
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples

@@ -82,6 +82,7 @@ def _write_rankings(folder: Path) -> dict[str, str]:
     for name, best in (("good", "d1"), ("worse", "d3")):
         scores = {f"q{number}": {"d1": 0.5, "d2": 0.4, "d3": 0.3, best: 0.9} for number in range(8)}
         write_trec_run(Path(paths[name]), scores, name)
+    paths["reports"] = str(folder / "reports")
     write_trec_run(Path(paths["other"]), {"nobody": {"d1": 1.0}}, "other")
     return paths
 

@@ -300,6 +300,23 @@ class FileMeasurement:
     """What a reader must know beside the numbers."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenReport:
+    """A report of a run, and the files it was written to."""
+
+    status: str
+    """PASS, DEGRADED, FAIL, INCONCLUSIVE or NOT GATED."""
+    verdict: str
+    """The whole in a sentence."""
+    run_id: str
+    lost: str
+    """How many of the expected items were missed, and where; empty: what was expected is not known."""
+    files: tuple[str, ...]
+    """The one to open first comes first."""
+    notes: tuple[str, ...] = ()
+    """What the files lack, or what became of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mover:
     """A case whose value changed."""

@@ -6,17 +6,23 @@ No server and no agent may have a file opened by naming its path, so these verbs
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from assay.access import acts
-from assay.records.run_results import FileMeasurement
+from assay.records.access import FileKind
+from assay.records.run_results import FileMeasurement, WrittenReport
 from assay.verbs.fields import Whole, YesNo
 from assay.verbs.verb import Caller, Family, Request, Verb
 
+if TYPE_CHECKING:
+    from assay.evaluation.reporting import Report
+
 DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
 MOST_FILES = 100
+Name = Annotated[str, Field(min_length=1, max_length=4_000)]
+"""A name or a path."""
 
 
 class MeasureFilesRequest(Request):
@@ -44,6 +50,25 @@ class MeasureFilesRequest(Request):
     seed: Annotated[Whole, Field(ge=0, description="Of the resamples behind intervals and p-values, from 0.")] = 0
 
 
+class ReportRequest(Request):
+    """Which run to report on, what to compare it with, and where the files go."""
+
+    run: Annotated[Name, Field(description="A run: its id, name or folder, or latest.")] = "latest"
+    baseline: Annotated[
+        Name | None, Field(description="A baseline file or a run to compare with; baseline.json if it is there.")
+    ] = None
+    no_baseline: Annotated[YesNo, Field(description="Compare with nothing.")] = False
+    html: Annotated[YesNo, Field(description="Also write one HTML file with charts; opens offline.")] = False
+    output: Annotated[Path, Field(description="Where the files go; replaced if they are there.")] = Path("reports")
+    name: Annotated[
+        str | None,
+        Field(max_length=200, description="What the files are called, without an ending; rag-eval-DATE if left out."),
+    ] = None
+    k: Annotated[Whole | None, Field(ge=1, description="How far down a reader looks; as the metrics say.")] = None
+    dataset: Annotated[Name | None, Field(description="What the run was measured on, if it has moved.")] = None
+    runs: Annotated[Path | None, Field(description="Where runs are kept; else as the settings say.")] = None
+
+
 def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
     """Measure run files against judgments; raises `NothingMeasured` where a file and the judgments share nothing."""
     # All of this needs numpy, which a client of another machine's server does without.
@@ -62,6 +87,40 @@ def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
     return measure_files(asked).result(per_query=request.per_query)
 
 
+def gather_report(caller: Caller, request: ReportRequest) -> Report:
+    """Gather everything that the report of a run says, without writing it."""
+    from assay import wiring  # noqa: PLC0415 - numpy only when there is something to report
+    from assay.evaluation.reporting import gather  # noqa: PLC0415 - the same
+    from assay.evaluation.reporting.building import default_baseline, look_around  # noqa: PLC0415 - the same
+
+    place = wiring.lookup_of(caller.settings, runs=request.runs)
+    run = place.result(request.run)
+    baseline = None if request.no_baseline else request.baseline or default_baseline()
+    floors = caller.settings.floors
+    return gather(run, look_around(run, place, dataset=request.dataset, baseline=baseline, floors=floors, k=request.k))
+
+
+def write(caller: Caller, request: ReportRequest) -> WrittenReport:
+    """Write the report of a run as Markdown, with its numbers as JSON beside it."""
+    from assay import wiring  # noqa: PLC0415 - numpy only when there is something to report
+    from assay.evaluation.reporting import missing_from_page, write_report  # noqa: PLC0415 - the same
+    from assay.evaluation.reporting.wording import losses  # noqa: PLC0415 - the same
+
+    report = gather_report(caller, request)
+    files = write_report(report, request.output, name=request.name, html=request.html)
+    claimed = wiring.claim_files(caller.settings, FileKind.REPORT, files)
+    water = report.waterfall
+    lost = "" if water is None else f"Missed {len(water.missed):,} of {len(water.fates):,} gold items: {losses(water)}"
+    return WrittenReport(
+        status=report.status.value,
+        verdict=report.verdict,
+        run_id=report.run_id,
+        lost=lost,
+        files=tuple(map(str, files)),
+        notes=tuple(filter(None, [missing_from_page() if request.html else None, claimed])),
+    )
+
+
 MEASURE = Verb(
     name="file.measure",
     summary="Measure run files against judgments; compare two or more of them query by query.",
@@ -73,4 +132,15 @@ MEASURE = Verb(
     python="measure",
 )
 
-FAMILY = Family(name="files", verbs=(MEASURE,))
+REPORT = Verb(
+    name="file.report",
+    summary="Write a run's report as Markdown, and as one HTML file to forward.",
+    act=acts.FILE_WRITE,
+    request=ReportRequest,
+    result=WrittenReport,
+    call=write,
+    command="report",
+    python="report",
+)
+
+FAMILY = Family(name="files", verbs=(MEASURE, REPORT))

@@ -7,15 +7,13 @@ from typing import Annotated
 
 import typer
 
-from assay import wiring
-from assay.cli.runs import RunArgument, RunsOption, lookup
+from assay.cli.runs import RunArgument, RunsOption
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
-from assay.evaluation.reporting import Report, gather, missing_from_page, write_report
-from assay.evaluation.reporting.building import default_baseline, look_around
+from assay.evaluation.reporting import Report
 from assay.evaluation.reporting.markdown import explain, explain_json, find_query
-from assay.evaluation.reporting.wording import losses
-from assay.records.access import FileKind
+from assay.records.run_results import WrittenReport
+from assay.verbs import files
 
 BaselineOption = Annotated[
     str | None,
@@ -56,20 +54,22 @@ def register(app: typer.Typer) -> None:
         runs: RunsOption = None,
     ) -> None:
         """Write a run's report, or explain where one query lost its evidence."""
-        place = lookup(surface, runs)
-        found = place.result(run)
-        against = None if no_baseline else baseline or default_baseline()
-        beside = look_around(found, place, dataset=dataset, baseline=against, floors=surface.settings.floors, k=k)
-        made = gather(found, beside)
+        given = {
+            "run": run,
+            "baseline": baseline,
+            "no_baseline": no_baseline,
+            "html": html,
+            "output": output,
+            "name": name,
+            "k": k,
+            "dataset": dataset,
+            "runs": runs,
+        }
         if why is not None:
-            _explain(surface, made, why)
+            _explain(surface, files.gather_report(surface.caller(None, "report"), files.REPORT.make(given)), why)
             return
-        files = write_report(made, output, name=name, html=html)
-        note = wiring.claim_files(surface.settings, FileKind.REPORT, files)
-        lacking = missing_from_page() if html else None
-        surface.result(_as_json(made, files, lacking), "\n".join(filter(None, [_shown(made, files), lacking])))
-        if note:
-            surface.note(note)
+        written = surface.call_unopened(files.REPORT, **given)
+        surface.show(files.REPORT, written, _shown(written))
 
 
 def _explain(surface: Surface, made: Report, wanted: str) -> None:
@@ -79,19 +79,6 @@ def _explain(surface: Surface, made: Report, wanted: str) -> None:
     surface.result(explain_json(query, made.waterfall), "\n".join(explain(query, made.waterfall)))
 
 
-def _shown(made: Report, files: tuple[Path, ...]) -> str:
-    water = made.waterfall
-    lost = (
-        [] if water is None else [f"Missed {len(water.missed):,} of {len(water.fates):,} gold items: {losses(water)}"]
-    )
-    return "\n".join([f"{made.status.value}  {made.verdict}", *lost, *map(str, files)])
-
-
-def _as_json(made: Report, files: tuple[Path, ...], lacking: str | None) -> dict[str, object]:
-    return {
-        "status": made.status.value,
-        "verdict": made.verdict,
-        "run_id": made.run_id,
-        "files": list(map(str, files)),
-        "notes": [] if lacking is None else [lacking],
-    }
+def _shown(written: WrittenReport) -> str:
+    lines = [f"{written.status}  {written.verdict}", written.lost, *written.files, *written.notes]
+    return "\n".join(filter(None, lines))
