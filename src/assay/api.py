@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
     from assay.records.analysis import Aggregates, Analysis, Patterns
     from assay.records.audit_log import AuditChains, AuditPage
+    from assay.records.datasets import AgreementReport, AppliedLabels
     from assay.records.flags import FlagList, FlagState, LadderStep
     from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
     from assay.records.learning import (
@@ -622,6 +623,16 @@ class Dataset(records_of_datasets.Dataset):
 
         found = load_dataset(name, registry=wiring.registry_of(_settings(None, {})))
         return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+    @staticmethod
+    def label_agreement(dataset: str | Path, *, labels: str | Path | None = None) -> AgreementReport:
+        """How far people who labelled the same pairs agree; `labels` is their file, beside the dataset if left out."""
+        return _call_unopened(file_verbs.AGREEMENT, dataset=str(dataset), labels=labels)
+
+    @staticmethod
+    def apply_labels(dataset: str | Path, to: str | Path, *, labels: str | Path | None = None) -> AppliedLabels:
+        """Write a dataset with the labels of people in it to another place."""
+        return _call_unopened(file_verbs.APPLY, dataset=str(dataset), to=to, labels=labels)
 
 
 def evaluate(

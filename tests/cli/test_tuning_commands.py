@@ -126,7 +126,7 @@ def test_keys_from_a_pipe_label_and_go_on_later(run: Run, tmp_path: Path, monkey
     run("label", path, "-a", "bo", "--quiet")
     agreed = run("label", path, "--agreement", "--json").json
     assert agreed["annotators"] == {"ada": 7, "bo": 6}
-    assert {(one["case"], one["document"]) for one in agreed["disagreements"]} == {("q1", "sauna")}
+    assert {(one["case_id"], one["document_id"]) for one in agreed["disagreements"]} == {("q1", "sauna")}
     assert "alpha" in run("label", path, "--agreement").out
     applied = run("label", path, "--apply", str(tmp_path / "labelled"), "--json").json
     assert applied["grades"] == 13

@@ -1465,6 +1465,34 @@ FILES = (
             Example(given={"run": "run_none"}, argv=("report", "run_none")),
         ),
     ),
+    Examples(
+        "label.agreement",
+        (
+            Example(
+                given={"dataset": "tiny", "labels": "<agreed.jsonl>"},
+                argv=("label", "tiny", "--agreement", "--labels", "<agreed.jsonl>"),
+            ),
+            Example(
+                given={"dataset": "tiny", "labels": "<alone.jsonl>"},
+                argv=("label", "tiny", "--agreement", "--labels", "<alone.jsonl>"),
+            ),
+            Example(given={"dataset": "tiny"}, argv=("label", "tiny", "--agreement")),
+        ),
+    ),
+    Examples(
+        "label.apply",
+        (
+            Example(
+                given={"dataset": "tiny", "to": "<labelled>", "labels": "<agreed.jsonl>"},
+                argv=("label", "tiny", "--apply", "<labelled>", "--labels", "<agreed.jsonl>"),
+            ),
+            Example(
+                given={"dataset": "no-such", "to": "<labelled>", "labels": "<agreed.jsonl>"},
+                argv=("label", "no-such", "--apply", "<labelled>", "--labels", "<agreed.jsonl>"),
+            ),
+            Example(given={"dataset": "tiny", "to": "<labelled>"}, argv=("label", "tiny", "--apply", "<labelled>")),
+        ),
+    ),
 )
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples

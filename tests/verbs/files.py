@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import assay
 from assay.evaluation.datasets import Registry
+from assay.evaluation.labelling import LabelJournal, Pressed
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.runner import keep_row
 from assay.evaluation.shelf import file_key
@@ -82,7 +83,13 @@ def _write_rankings(folder: Path) -> dict[str, str]:
     for name, best in (("good", "d1"), ("worse", "d3")):
         scores = {f"q{number}": {"d1": 0.5, "d2": 0.4, "d3": 0.3, best: 0.9} for number in range(8)}
         write_trec_run(Path(paths[name]), scores, name)
-    paths["reports"] = str(folder / "reports")
+    paths |= {name: str(folder / name) for name in ("reports", "agreed.jsonl", "alone.jsonl", "labelled")}
+    grades = {"ada": (3, 0, 2), "bo": (3, 1, 2)}
+    for name, people in (("agreed.jsonl", ("ada", "bo")), ("alone.jsonl", ("ada",))):
+        journal = LabelJournal(folder / name, clock=FixedClock())
+        for who in people:
+            for number, grade in enumerate(grades[who]):
+                journal.add((f"c{number}", f"d{number}"), who, Pressed.GRADE, grade)
     write_trec_run(Path(paths["other"]), {"nobody": {"d1": 1.0}}, "other")
     return paths
 

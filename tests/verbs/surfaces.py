@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -194,8 +195,8 @@ Call = Callable[[Tenant, "Verb[Any, Any]", Given, list[str]], Answer]
 
 def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str]) -> Answer:
     """Call the public Python method."""
-    if "." not in verb.python:
-        function = FUNCTIONS.get(verb.name) or (lambda given: getattr(assay, verb.python)(**given))
+    if verb.python.partition(".")[0] not in ("Memory", "Research"):
+        function = FUNCTIONS.get(verb.name) or (lambda given: attrgetter(verb.python)(assay)(**given))
         try:
             return Answer(verb.to_json(function(given)))
         except AssayError as problem:

@@ -17,23 +17,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import MalformedFile, NotAllowed, NothingMeasured
+from assay.errors import InputError, MalformedFile, NotAllowed, NothingMeasured
 from assay.evaluation.datasets.checks import ACCEPTED, is_generated
 from assay.formats.files import write_lines, writing
 from assay.formats.strict_json import Keys, build_or_refuse, one_line, raise_it, read_lines
 from assay.private_files import make_private_folder, open_private
 from assay.records import Judgment, Scope, heading_path, values
-from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.datasets import AgreementReport, Case, Dataset, Disagreement, Document, Grade, Pairwise
 from assay.records.evidence import HIGHEST_GRADE, JudgmentSource
 from assay.records.fields import allow, one_of, require
-from assay.statistics import Agreement, cohen_kappa, krippendorff_alpha
+from assay.statistics import cohen_kappa, krippendorff_alpha
 from assay.text.sections import document_sections
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from assay.clock import Clock
@@ -143,6 +142,10 @@ def _read(value: Any) -> Task:
 #
 # Undoing is a line too. What stands is what is left when every line has been followed in order; a torn last line, as a
 # power cut leaves it, does not count. Several people may write to one file at once.
+
+
+LABELS = "labels.jsonl"
+"""What the file is called beside a dataset."""
 
 
 class Pressed(StrEnum):
@@ -274,6 +277,22 @@ def _label(whole: Mapping[str, Any]) -> Label:
     )
 
 
+def labels_beside(dataset: str) -> Path:
+    """Return where the labels of a dataset lie unless another file is named: in or beside it, or in this folder."""
+    path = Path(dataset)
+    if path.is_dir():
+        return path / LABELS
+    return path.with_name(LABELS) if path.is_file() else Path(f"{dataset.replace('@', '-')}.{LABELS}")
+
+
+def read_standing(journal: LabelJournal) -> Stands:
+    """Return the labels in force, by annotator; raises `InputError` when there are none yet."""
+    labels = journal.labels()
+    if not labels:
+        raise InputError(f"{journal.path} has no labels yet", remedy="Label first: `assay label DATASET`.")
+    return standing(labels)
+
+
 # --- One person's way through the tasks ---
 
 KEYS = {"0": "not relevant", "1": "on the subject", "2": "a part of the answer", "3": "the answer"}
@@ -401,46 +420,6 @@ def _tags(case: Case) -> tuple[str, ...]:
 # --- Agreement between people ---
 
 GRADES = tuple(range(HIGHEST_GRADE + 1))
-
-
-class Pairwise(NamedTuple):
-    """Two people."""
-
-    first: str
-    second: str
-    pairs: int
-    """Labelled by both."""
-    same: int
-    """With the same grade."""
-    kappa: Agreement
-    """Quadratic weights: two grades apart is worse than one."""
-
-
-class Disagreement(NamedTuple):
-    """A pair that people grade differently."""
-
-    case_id: str
-    document_id: str
-    grades: Mapping[str, int]
-    """By annotator."""
-
-    @property
-    def apart(self) -> int:
-        """How far the grades lie apart."""
-        return max(self.grades.values()) - min(self.grades.values())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgreementReport:
-    """All annotators together."""
-
-    annotators: Mapping[str, int]
-    """How many pairs each has graded."""
-    pairwise: tuple[Pairwise, ...]
-    alpha: Agreement
-    """Krippendorff's, ordinal."""
-    disagreements: tuple[Disagreement, ...]
-    """The farthest apart first."""
 
 
 def agreement(stands: Mapping[str, Mapping[tuple[str, str], Label]], *, rng: np.random.Generator) -> AgreementReport:

@@ -18,8 +18,9 @@ from assay.errors import BadValue, NothingMeasured
 from assay.judging.canaries import canaries, void_reason
 from assay.judging.labels import LabelledCase, Labels, case_key, question_key
 from assay.models.chat import alias_reason, side_by_side
+from assay.records.interval import Agreement
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
-from assay.statistics.agreement import Agreement, Weights, cohen_kappa, krippendorff_alpha
+from assay.statistics.agreement import Weights, cohen_kappa, krippendorff_alpha
 from assay.statistics.calibration import FEW_LABELS, ppi_mean
 from assay.statistics.independent_samples import mean_difference
 from assay.statistics.intervals import wilson

@@ -15,8 +15,9 @@ from assay.errors import BadValue, InputError, NothingMeasured
 from assay.judging.canaries import judge_with_canaries
 from assay.judging.model_judge import differ
 from assay.models.chat import side_by_side
+from assay.records.interval import Agreement
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind, StoredVerdict
-from assay.statistics.agreement import Agreement, Weights, cohen_kappa
+from assay.statistics.agreement import Weights, cohen_kappa
 from assay.statistics.intervals import wilson
 
 if TYPE_CHECKING:

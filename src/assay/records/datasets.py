@@ -3,6 +3,7 @@
 - Documents, cases and datasets.
 - The question of a case within a conversation.
 - Datasets in numbers.
+- Labels of people: how far they agree, and datasets written with them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from assay.records import values
 from assay.records.answers import EquivalenceClasses, FolderMode, GoldAnchors
 from assay.records.evidence import JudgmentSource
 from assay.records.fields import allow, one_of, require
+from assay.records.interval import Agreement
 from assay.records.memory import Edge, Format, Tier
 from assay.records.saving import SaveTask
 from assay.records.searching import MAX_QUERY, Intent
@@ -371,3 +373,64 @@ class DatasetOverview:
     """Documents that are relevant to a case; None where nothing is judged."""
     best_precision_at_5: float | None
     """What precision@5 would be if everything relevant came first: a floor above it cannot be met."""
+
+
+# --- Labels of people ---
+
+
+@dataclass(frozen=True, slots=True)
+class Pairwise:
+    """Two people."""
+
+    first: str
+    second: str
+    pairs: int
+    """Labelled by both."""
+    same: int
+    """With the same grade."""
+    kappa: Agreement
+    """Quadratic weights: two grades apart is worse than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A pair that people grade differently."""
+
+    case_id: str
+    document_id: str
+    grades: Mapping[str, int]
+    """By annotator."""
+
+    @property
+    def apart(self) -> int:
+        """How far the grades lie apart."""
+        return max(self.grades.values()) - min(self.grades.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgreementReport:
+    """All annotators together."""
+
+    annotators: Mapping[str, int]
+    """How many pairs each has graded."""
+    pairwise: tuple[Pairwise, ...]
+    alpha: Agreement
+    """Krippendorff's, ordinal."""
+    disagreements: tuple[Disagreement, ...]
+    """The farthest apart first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AppliedLabels:
+    """A dataset that was written with labels in it."""
+
+    path: str
+    cases: int
+    grades: int
+    """Labels given by people."""
+    accepted: int
+    """Generated cases that count from now on."""
+    rejected: int
+    """Generated cases that people found wrong; they are left out."""
+    strangers: int
+    """Labels of cases that the dataset does not have."""

@@ -1,4 +1,4 @@
-"""An estimate with its interval, and how the interval was made."""
+"""Estimates with their intervals, and how the intervals were made."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ class Interval:
     def contains(self, value: float) -> bool:
         """Whether these data leave that value open."""
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """Agreement beyond chance: 1 is perfect, 0 is chance, below is worse than chance."""
+
+    value: float | None
+    """None where chance alone would agree always."""
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    """Items that count: those with at least two ratings."""
+    undefined: int
+    """Resamples that had no value and are left out of the interval."""
+    method: Literal["bootstrap", "no_disagreement", "not_computable"]

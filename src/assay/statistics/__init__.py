@@ -12,9 +12,8 @@
 - `special`: the distribution functions that the tests need.
 """
 
-from assay.records.interval import Interval
+from assay.records.interval import Agreement, Interval
 from assay.statistics.agreement import (
-    Agreement,
     AgreementClass,
     RankAgreement,
     classify,

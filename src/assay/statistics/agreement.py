@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import BadValue
+from assay.records.interval import Agreement
 from assay.statistics.inputs import Floats, finite, numbers, one_of, open_share, same_length, whole
 from assay.statistics.intervals import unseen_share
 
@@ -35,22 +36,6 @@ Scale = Literal["nominal", "ordinal", "interval"]
 Matrix = NDArray[np.float64]
 RESAMPLES = 2_000
 _BLOCK = 1_000_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Agreement:
-    """Agreement beyond chance: 1 is perfect, 0 is chance, below is worse than chance."""
-
-    value: float | None
-    """None where chance alone would agree always."""
-    low: float | None
-    high: float | None
-    level: float
-    n: int
-    """Items that count: those with at least two ratings."""
-    undefined: int
-    """Resamples that had no value and are left out of the interval."""
-    method: Literal["bootstrap", "no_disagreement", "not_computable"]
 
 
 class _Ratio(NamedTuple):

@@ -11,7 +11,7 @@
 | `analysis` | what answered questions add up to, and what low scores have in common |
 | `auditing` | list the audit log, check that it is whole |
 | `datasets` | which datasets there are, and what one holds |
-| `files` | measure run files of this machine, write the report of a run |
+| `files` | measure run files of this machine, write the report of a run, compare and apply labels |
 | `flags` | list, show, set, review feature flags |
 | `health` | how every part of the memory is |
 | `judgments` | grades of searches: add, list |

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from assay.access import acts
+from assay.clock import SystemClock
 from assay.records.access import FileKind
+from assay.records.datasets import AgreementReport, AppliedLabels
 from assay.records.run_results import FileMeasurement, WrittenReport
 from assay.verbs.fields import Whole, YesNo
 from assay.verbs.verb import Caller, Family, Request, Verb
 
 if TYPE_CHECKING:
+    from assay.evaluation.labelling import LabelJournal
     from assay.evaluation.reporting import Report
 
 DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
@@ -67,6 +70,19 @@ class ReportRequest(Request):
     k: Annotated[Whole | None, Field(ge=1, description="How far down a reader looks; as the metrics say.")] = None
     dataset: Annotated[Name | None, Field(description="What the run was measured on, if it has moved.")] = None
     runs: Annotated[Path | None, Field(description="Where runs are kept; else as the settings say.")] = None
+
+
+class LabelsRequest(Request):
+    """Which labels."""
+
+    dataset: Annotated[Name, Field(description="A dataset's name or folder, or a to_label.jsonl.")]
+    labels: Annotated[Path | None, Field(description="The file of labels; beside the dataset if left out.")] = None
+
+
+class ApplyLabelsRequest(LabelsRequest):
+    """Which labels, and where the dataset with them goes."""
+
+    to: Annotated[Path, Field(description="Where the dataset with the labels is written.")]
 
 
 def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
@@ -121,6 +137,43 @@ def write(caller: Caller, request: ReportRequest) -> WrittenReport:
     )
 
 
+def agree(_: Caller, request: LabelsRequest) -> AgreementReport:
+    """Say how far people agree; raises `NothingMeasured` where no pair was graded by two."""
+    import numpy as np  # noqa: PLC0415 - only when there is something to compare
+
+    from assay.evaluation.labelling import agreement, read_standing  # noqa: PLC0415 - the same
+
+    return agreement(read_standing(_journal(request)), rng=np.random.default_rng(0))
+
+
+def apply(caller: Caller, request: ApplyLabelsRequest) -> AppliedLabels:
+    """Write the dataset with every label that is in force."""
+    from assay import wiring  # noqa: PLC0415 - numpy only when there is something to apply
+    from assay.evaluation.datasets import export_dataset, load_dataset  # noqa: PLC0415 - the same
+    from assay.evaluation.labelling import apply_labels, read_standing  # noqa: PLC0415 - the same
+
+    path = Path(request.dataset)
+    place = path.parent if path.is_file() and path.suffix == ".jsonl" else request.dataset
+    dataset = load_dataset(place, registry=wiring.registry_of(caller.settings))
+    applied = apply_labels(dataset, read_standing(_journal(request)))
+    cases = applied.dataset.cases
+    export_dataset(applied.dataset, request.to, kind="anchored" if all(case.anchors for case in cases) else "golden")
+    return AppliedLabels(
+        path=str(request.to),
+        cases=len(cases),
+        grades=applied.grades,
+        accepted=applied.accepted,
+        rejected=applied.rejected,
+        strangers=applied.strangers,
+    )
+
+
+def _journal(request: LabelsRequest) -> LabelJournal:
+    from assay.evaluation.labelling import LabelJournal, labels_beside  # noqa: PLC0415 - numpy, as above
+
+    return LabelJournal(request.labels or labels_beside(request.dataset), clock=SystemClock())
+
+
 MEASURE = Verb(
     name="file.measure",
     summary="Measure run files against judgments; compare two or more of them query by query.",
@@ -143,4 +196,25 @@ REPORT = Verb(
     python="report",
 )
 
-FAMILY = Family(name="files", verbs=(MEASURE, REPORT))
+AGREEMENT = Verb(
+    name="label.agreement",
+    summary="Say how far people who labelled the same pairs agree, and where they do not.",
+    act=acts.FILE_READ,
+    request=LabelsRequest,
+    result=AgreementReport,
+    call=agree,
+    command="label --agreement",
+    python="Dataset.label_agreement",
+)
+APPLY = Verb(
+    name="label.apply",
+    summary="Write a dataset with the labels of people in it.",
+    act=acts.FILE_WRITE,
+    request=ApplyLabelsRequest,
+    result=AppliedLabels,
+    call=apply,
+    command="label --apply",
+    python="Dataset.apply_labels",
+)
+
+FAMILY = Family(name="files", verbs=(MEASURE, REPORT, AGREEMENT, APPLY))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -18,22 +17,20 @@ from assay import wiring
 from assay.cli.keys import keys_of
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
-from assay.errors import InputError
-from assay.evaluation.datasets import export_dataset, load_dataset
+from assay.evaluation.datasets import load_dataset
 from assay.evaluation.labelling import (
     FILE_NAME,
-    AgreementReport,
-    Applied,
     LabelJournal,
     LabelSession,
     Task,
-    agreement,
-    apply_labels,
+    labels_beside,
     read_tasks,
-    standing,
     tasks_of,
 )
 from assay.formats.grid import grid
+from assay.records.datasets import AgreementReport, AppliedLabels
+from assay.records.interval import Agreement
+from assay.verbs import files
 
 WhatArgument = Annotated[
     str, typer.Argument(metavar="DATASET|FILE", help="A dataset's name or folder, or a to_label.jsonl.")
@@ -48,7 +45,6 @@ AgreementOption = Annotated[bool, typer.Option("--agreement", help="Say how far 
 ApplyOption = Annotated[
     Path | None, typer.Option("--apply", metavar="TO", help="Write the dataset with the labels in it.")
 ]
-LABELS = "labels.jsonl"
 _HELP = "0 not relevant   1 on the subject   2 a part of the answer   3 the answer   s skip   u undo   q quit"
 _MOST_SHOWN = 20
 
@@ -66,24 +62,19 @@ def register(app: typer.Typer) -> None:
         apply: ApplyOption = None,
     ) -> None:
         """Label question by question in the terminal; goes on where it was stopped."""
-        journal = LabelJournal(labels or _beside(what), clock=SystemClock())
         if agreement:
-            _agree(surface, journal)
+            agreed = surface.call_unopened(files.AGREEMENT, dataset=what, labels=labels)
+            surface.show(files.AGREEMENT, agreed, "\n".join(_agreement_lines(agreed)))
         elif apply is not None:
-            _apply(surface, what, journal, apply)
+            applied = surface.call_unopened(files.APPLY, dataset=what, labels=labels, to=apply)
+            surface.show(files.APPLY, applied, "\n".join(_applied_lines(applied)))
         else:
+            journal = LabelJournal(labels or labels_beside(what), clock=SystemClock())
             who = annotator or surface.settings.principal
             session = LabelSession(_tasks(surface, what), journal, who)
             _label(surface, session)
             told = {"labels": str(journal.path), "annotator": who, "done": session.done, "of": session.total}
             surface.result(told, f"{session.done:,} of {session.total:,} pairs are labelled by {who}: {journal.path}")
-
-
-def _beside(what: str) -> Path:
-    path = Path(what)
-    if path.is_dir():
-        return path / LABELS
-    return path.with_name(LABELS) if path.is_file() else Path(f"{what.replace('@', '-')}.{LABELS}")
 
 
 def _tasks(surface: Surface, what: str) -> list[Task]:
@@ -126,34 +117,6 @@ def _shown(task: Task, session: LabelSession, *, width: int) -> RenderableType:
     return Group(table, Text(_HELP, style="dim"))
 
 
-def _agree(surface: Surface, journal: LabelJournal) -> None:
-    found = agreement(standing(_labels(journal)), rng=np.random.default_rng(0))
-    surface.result(_agreement_json(found), "\n".join(_agreement_lines(found)))
-
-
-def _labels(journal: LabelJournal) -> list[Any]:
-    found = journal.labels()
-    if not found:
-        raise InputError(f"{journal.path} has no labels yet", remedy="Label first: `assay label DATASET`.")
-    return found
-
-
-def _agreement_json(found: AgreementReport) -> dict[str, Any]:
-    return {
-        "annotators": dict(found.annotators),
-        "alpha": _value(found.alpha),
-        "pairwise": [{**one._asdict(), "kappa": _value(one.kappa)} for one in found.pairwise],
-        "disagreements": [
-            {"case": one.case_id, "document": one.document_id, "grades": dict(one.grades)}
-            for one in found.disagreements
-        ],
-    }
-
-
-def _value(one: Any) -> dict[str, Any]:
-    return {"value": one.value, "interval": [one.low, one.high], "n": one.n, "method": one.method}
-
-
 def _agreement_lines(found: AgreementReport) -> Iterator[str]:
     for pair in found.pairwise:
         share = pair.same / pair.pairs
@@ -172,35 +135,12 @@ def _agreement_lines(found: AgreementReport) -> Iterator[str]:
             yield f"  and {len(found.disagreements) - _MOST_SHOWN} more"
 
 
-def _interval(one: Any) -> str:
+def _interval(one: Agreement) -> str:
     return "cannot be computed" if one.value is None else f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
-def _apply(surface: Surface, what: str, journal: LabelJournal, to: Path) -> None:
-    path = Path(what)
-    dataset = load_dataset(
-        path.parent if path.is_file() and path.suffix == ".jsonl" else what,
-        registry=wiring.registry_of(surface.settings),
-    )
-    found = apply_labels(dataset, standing(_labels(journal)))
-    kind = "anchored" if all(one.anchors for one in found.dataset.cases) else "golden"
-    export_dataset(found.dataset, to, kind=kind)
-    surface.result(_applied_json(found, to), "\n".join(_applied_lines(found, to)))
-
-
-def _applied_json(found: Applied, to: Path) -> dict[str, Any]:
-    return {
-        "path": str(to),
-        "cases": len(found.dataset.cases),
-        "grades": found.grades,
-        "accepted": found.accepted,
-        "rejected": found.rejected,
-        "strangers": found.strangers,
-    }
-
-
-def _applied_lines(found: Applied, to: Path) -> Iterator[str]:
-    yield f"{found.grades:,} labels over {len(found.dataset.cases):,} cases: {to}"
+def _applied_lines(found: AppliedLabels) -> Iterator[str]:
+    yield f"{found.grades:,} labels over {found.cases:,} cases: {found.path}"
     if found.accepted or found.rejected:
         yield f"Of the generated cases {found.accepted:,} count from now on; {found.rejected:,} were wrong and went."
     if found.strangers:
