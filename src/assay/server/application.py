@@ -27,8 +27,8 @@ from assay.server.routers import RESOURCES
 from assay.server.routing import SECURITY_SCHEMES, refuse_unknown_parameters, with_act
 from assay.server.security.callers import Callers
 from assay.server.security.csrf import Csrf
-from assay.server.security.guard import LOGIN, Gates, Guard
-from assay.server.security.login import add_login
+from assay.server.security.guard import Gates, Guard
+from assay.server.security.login import LOGIN, add_login
 from assay.server.security.policies import Table
 from assay.server.services import Services
 

@@ -39,8 +39,7 @@ from assay.server.errors import Refused, status_of
 from assay.server.pages.assets import address_of
 from assay.server.routing import act_of, with_act
 from assay.server.security.csrf import token_of
-from assay.server.security.guard import LOGIN
-from assay.server.security.login import inside
+from assay.server.security.login import LOGIN, inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
 from assay.settings import Settings
 from assay.verbs import Caller, Surface, Verb

@@ -28,13 +28,13 @@ from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
 from assay.server.idempotency import Listening, Named, Repeats
 from assay.server.routing import Asking
-from assay.server.security import csrf, headers
 from assay.server.security.callers import Caller, Callers, is_secure, keep_own_cookies, shown_by
-from assay.server.security.csrf import CSRF, Csrf
+from assay.server.security.csrf import CSRF, HEADER, Csrf, shown_in
+from assay.server.security.headers import added
+from assay.server.security.login import LOGIN
 from assay.server.security.policies import PUBLIC, Found, Table
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
 
-LOGIN = "/login"
 QUICKLY_READ = 65_536
 """Bytes of a body that are checked on the event loop: a millisecond or two."""
 
@@ -136,7 +136,7 @@ class Guard:
         if caller is None:
             return way
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(_name(caller), csrf.shown_in(dict(given).get(csrf.HEADER), body))
+            self._gates.csrf.check(_name(caller), shown_in(dict(given).get(HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
             return way
@@ -248,7 +248,7 @@ class _Answering:
         """Pass on a message of the application, with what browsers are always told."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            message = headers.added(dict(message), self._id)
+            message = added(dict(message), self._id)
         await self._send(message)
 
 

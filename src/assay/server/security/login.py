@@ -23,9 +23,9 @@ from assay.presentation.templates import STYLE, environment, read_shared
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
 from assay.server.security.csrf import token_of
-from assay.server.security.guard import LOGIN
 from assay.server.services import services_of
 
+LOGIN = "/login"
 LOGOUT = "/logout"
 REFUSED = "That token opens nothing here."
 
