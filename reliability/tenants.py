@@ -25,11 +25,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.access import Access, Grant
+from assay.access.policies import PUBLIC
 from assay.mcp.tools import BY_NAME, Calling
 from assay.records import Channel, Draft, EdgeKind, Mode, SaveOutcome, Scope, Tier
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
-from assay.server.security.policies import PUBLIC, described
+from assay.server.security.guard import describe_route
 from assay.server.services import Services
 from assay.testing import FixedClock
 from reliability.outcome import Check, at_least, none_of
@@ -399,7 +400,7 @@ def _replaced(body: dict[str, Any] | None, old: str, new: str) -> dict[str, Any]
 def _routes(services: Services) -> Iterator[tuple[str, str, bool]]:
     """Every route: method, an address that fits, whether it is for everybody."""
     for one in application(services).routes:
-        told = described(one)
+        told = describe_route(one)
         methods = sorted((one.methods or {"GET"}) - {"HEAD"}) if isinstance(one, Route) else ["GET"]
         yield from ((method, re.sub(r"\{[^}]*\}", "x", told.path) or "/", told.policy is PUBLIC) for method in methods)
 
@@ -425,7 +426,7 @@ def _swept(services: Services, clock: FixedClock) -> tuple[int, list[str]]:
     reader = bearer(services, Access.READ)
     with reaching(services, local=False, pages=True) as client:
         for one in application(services).routes:
-            told = described(one)
+            told = describe_route(one)
             if told.policy is None or told.policy.access is Access.READ or not isinstance(one, Route):
                 continue
             for method in sorted(one.methods or ()):

@@ -34,7 +34,7 @@ from assay.formats.ragas import read_ragas
 from assay.formats.strict_json import read_lines, read_list, read_object
 from assay.formats.test_collections import read_topics_and_qrels
 from assay.formats.trec import read_beir_qrels, read_grades, read_trec_qrels, stream_run
-from assay.gateway.hosts import Hosts
+from assay.gateway.headers import Hosts
 from assay.judging.builtin.judges import BuiltinGroundedness, features_without_passages, read_abstention
 from assay.judging.builtin.support import remove_marks
 from assay.judging.injection import clean, find_orders, remove_orders
@@ -65,8 +65,8 @@ from assay.research.synthesiser import ExtractiveSynthesiser
 from assay.server.idempotency import named
 from assay.server.limits import check_json
 from assay.server.pages.page import environment
+from assay.server.security.browsers import read_csrf_token
 from assay.server.security.callers import keep_own_cookies, shown_by
-from assay.server.security.csrf import shown_in
 from assay.storage.erasing import Marks
 from assay.testing import HashedEmbedder
 from assay.text import sections
@@ -337,7 +337,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "read an authorisation header": (lambda text: shown_by([("authorization", text)]), HEADER),
     "read the Host": (lambda text: Hosts(()).check("GET", [("host", text)]), HEADER),
     "read the Origin": (lambda text: Hosts(()).check("POST", [("host", "localhost"), ("origin", text)]), HEADER),
-    "read a form": (lambda text: shown_in(None, text.encode()), REQUEST),
+    "read a form": (lambda text: read_csrf_token(None, text.encode()), REQUEST),
     "read an idempotency key": (lambda text: named(_SCOPE, text, b"a", b"b"), HEADER),
     "show stored text on a page": (_render, BODY),
     "escape text for a comment in CI": (escape, QUERY),

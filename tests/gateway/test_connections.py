@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.gateway.connections import Connection, ConnectionLimits, Connections, Phase, raise_file_limit, within_files
-from assay.gateway.proxies import Proxies
+from assay.gateway.headers import Proxies
 from assay.testing import FixedClock
 
 LIMITS = ConnectionLimits(connections=4, per_address=2, head_s=10, body_s=20, idle_s=30, stalled_s=40)

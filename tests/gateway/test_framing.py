@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.gateway.framing import check_framing
+from assay.gateway.headers import check_framing
 from assay.gateway.refusal import Refused
 
 LENGTH, CODING = "content-length", "transfer-encoding"

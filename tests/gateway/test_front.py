@@ -16,7 +16,7 @@ from tests.mcp.serving import connected
 from tests.server.serving import HERE, bearer, reaching, served, services_at
 
 from assay.cli.commands.serving import mcp_mount
-from assay.gateway.bodies import LONGEST_BODY
+from assay.gateway.quotas import LONGEST_BODY
 from assay.mcp import http
 from assay.mcp.server import Host, build_server
 from assay.records.access import Access

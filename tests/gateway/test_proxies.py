@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import SettingError
-from assay.gateway.proxies import Peer, Proxies, key_of
+from assay.gateway.headers import Peer, Proxies, key_of
 
 NEAR = Proxies(["127.0.0.1", "::1", "10.0.0.0/8"])
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.gateway.bodies import BodyRoom
-from assay.gateway.rates import Failures, Rates
+from assay.gateway.quotas import BodyRoom, Failures, Rates
 from assay.gateway.refusal import Refused
 from assay.testing import FixedClock
 

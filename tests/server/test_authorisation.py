@@ -13,10 +13,11 @@ from starlette.testclient import TestClient
 from tests.server.serving import FOREIGN, HERE, OWN, bearer, reaching, services_at
 
 from assay.access import ACTS, Access, Policy, acts
+from assay.access.policies import PUBLIC
 from assay.mcp.tools import TOOLS
 from assay.server.application import PUBLIC_PATHS, application, build
 from assay.server.routing import act_of, policy_of, with_act
-from assay.server.security.policies import PUBLIC, Table, described
+from assay.server.security.guard import RouteTable, describe_route
 from assay.server.services import Services
 from assay.testing import FixedClock, note
 
@@ -36,7 +37,7 @@ def routes(services: Services) -> list[tuple[str, str, Policy | None]]:
     """Every route there is, page, asset and API alike: method, an address that fits, policy."""
     found = []
     for one in application(services).routes:
-        told = described(one)
+        told = describe_route(one)
         assert isinstance(one, Route | Mount), f"nobody knows what {one} is"
         methods = ["GET"] if isinstance(one, Mount) else sorted((one.methods or {"GET"}) - {"HEAD"})
         found += [(method, re.sub(r"\{[^}]*\}", "x", told.path) or "/", told.policy) for method in methods]
@@ -106,7 +107,7 @@ def test_a_route_without_a_policy_is_refused_to_everybody(services: Services) ->
 
     guard: Any = build(services, open_to_this_machine=True, pages=False)
     guard._app.add_api_route("/api/forgotten", forgotten)
-    guard._table = Table(guard._app.routes)
+    guard._table = RouteTable(guard._app.routes)
     with TestClient(guard, base_url=HERE) as client:
         answer = client.get("/api/forgotten")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "no_policy")

@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.serving import HERE, bearer, reaching, served, services_at
 
-from assay.gateway.bodies import LONGEST_UNKNOWN_BODY
+from assay.gateway.quotas import LONGEST_UNKNOWN_BODY
 from assay.gateway.serving import has_quick_parser
 from assay.server.application import build
 from assay.testing import FixedClock

@@ -11,14 +11,13 @@ from starlette.testclient import TestClient
 from tests.server.serving import HERE, bearer, cookie_secret, reaching, services_at, token_text
 
 from assay.access import acts
-from assay.gateway import bodies
-from assay.gateway.hosts import authority, is_loopback
+from assay.gateway import quotas
+from assay.gateway.headers import authority, is_loopback
 from assay.server.application import build
 from assay.server.routing import with_act
+from assay.server.security.browsers import CSRF_FIELD, csrf_token_of, keep_inside
 from assay.server.security.callers import keep_own_cookies
-from assay.server.security.csrf import FIELD, token_of
-from assay.server.security.login import inside
-from assay.server.security.policies import Table
+from assay.server.security.guard import RouteTable
 from assay.server.services import Services
 from assay.testing import FixedClock
 
@@ -94,7 +93,7 @@ def test_a_body_that_no_store_could_keep_is_refused_and_named(client: TestClient
     assert said in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b"\xff\xfe", 400), (b"x" * (bodies.LONGEST_BODY + 1), 413)])
+@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b"\xff\xfe", 400), (b"x" * (quotas.LONGEST_BODY + 1), 413)])
 def test_what_cannot_be_read_at_all_is_refused(client: TestClient, body: bytes, status: int) -> None:
     answer = client.post("/api/memory/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status
@@ -102,7 +101,7 @@ def test_what_cannot_be_read_at_all_is_refused(client: TestClient, body: bytes, 
 
 def test_a_body_without_a_stated_length_is_cut_off_too(client: TestClient) -> None:
     def endless() -> Iterator[bytes]:
-        for _ in range(bodies.LONGEST_BODY // 65_536 + 2):
+        for _ in range(quotas.LONGEST_BODY // 65_536 + 2):
             yield b" " * 65_536
 
     answer = client.post("/api/memory/search", content=endless(), headers={"Content-Type": "application/json"})
@@ -120,7 +119,7 @@ def with_form(services: Services) -> TestClient:
 
     @with_act(acts.SERVER_METRICS)
     async def shown(request: object) -> str:
-        return token_of(request)  # type: ignore[arg-type] # a request, as Starlette gives it
+        return csrf_token_of(request)  # type: ignore[arg-type] # a request, as Starlette gives it
 
     @with_act(acts.SERVER_METRICS)
     async def sent() -> str:
@@ -132,16 +131,16 @@ def with_form(services: Services) -> TestClient:
     guard = build(services, open_to_this_machine=True, pages=False)
     guard._app.add_api_route("/form", shown, methods=["GET"])  # type: ignore[attr-defined] # it is a Guard
     guard._app.add_api_route("/form", sent, methods=["POST"])  # type: ignore[attr-defined] # the same
-    guard._table = Table(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
     return TestClient(guard, base_url=HERE)
 
 
 def test_a_form_needs_the_token_that_its_page_had(services: Services) -> None:
     with with_form(services) as client:
         token = client.get("/form").json()
-        assert client.post("/form", data={FIELD: token}).json() == "done"
+        assert client.post("/form", data={CSRF_FIELD: token}).json() == "done"
         assert client.post("/form", headers={"X-CSRF-Token": token}).json() == "done"
-        for wrong in ({}, {FIELD: ""}, {FIELD: "0" * 64}, {FIELD: token[:-1]}):
+        for wrong in ({}, {CSRF_FIELD: ""}, {CSRF_FIELD: "0" * 64}, {CSRF_FIELD: token[:-1]}):
             answer = client.post("/form", data=wrong)
             assert (answer.status_code, answer.json()["error"]["code"]) == (403, "stale_form")
 
@@ -152,8 +151,8 @@ def test_each_caller_has_a_csrf_token_of_its_own(services: Services) -> None:
         cookie = {"Cookie": f"assay_session={cookie_secret(services, token_text(services))}"}
         own = client.get("/form", headers=cookie).json()
         assert own != local
-        assert client.post("/form", data={FIELD: local}, headers=cookie).status_code == 403
-        assert client.post("/form", data={FIELD: own}, headers=cookie).status_code == 200
+        assert client.post("/form", data={CSRF_FIELD: local}, headers=cookie).status_code == 403
+        assert client.post("/form", data={CSRF_FIELD: own}, headers=cookie).status_code == 200
 
 
 def test_who_asks_too_often_waits_and_others_do_not(tmp_path: Path, clock: FixedClock) -> None:
@@ -207,7 +206,7 @@ def test_a_bug_is_told_without_its_inside(services: Services, caplog: pytest.Log
 
     guard = build(services, open_to_this_machine=True, pages=False)
     guard._app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
-    guard._table = Table(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
     with TestClient(guard, base_url=HERE, raise_server_exceptions=False) as client, caplog.at_level(logging.ERROR):
         answer = client.get("/broken")
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")
@@ -267,7 +266,7 @@ def test_only_our_own_cookies_reach_the_application() -> None:
     ("path", "led"), [("/memory", "/memory"), ("//x", "/"), ("http://x", "/"), ("/\\x", "/"), ("", "/"), ("/a\nb", "/")]
 )
 def test_a_login_leads_nowhere_but_inside(path: str, led: str) -> None:
-    assert inside(path) == led
+    assert keep_inside(path) == led
 
 
 def test_ports_that_a_scheme_has_by_itself_need_not_be_said() -> None:

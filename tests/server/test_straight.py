@@ -12,7 +12,7 @@ from tests.server.serving import HERE, OWN, reaching, services_at
 
 from assay.access import Access, Grant
 from assay.server.application import application
-from assay.server.security.policies import Table
+from assay.server.security.guard import RouteTable
 from assay.server.services import GRANT, REQUEST_ID
 from assay.testing import FixedClock
 
@@ -65,6 +65,6 @@ def test_routes_answer_the_same_without_fastapi(tmp_path: Path) -> None:
 
 def test_what_is_asked_and_saved_most_goes_straight(tmp_path: Path) -> None:
     with services_at(tmp_path) as services:
-        table = Table(application(services, pages=False).routes)
+        table = RouteTable(application(services, pages=False).routes)
     found = {path: table.find({"method": "POST", "path": path}) for path in (SAVE, SEARCH, CONTEXT)}
     assert all(one is not None and one.straight is not None for one in found.values())

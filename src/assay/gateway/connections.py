@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from assay.clock import Clock
-from assay.gateway.proxies import Proxies, key_of
+from assay.gateway.headers import Proxies, key_of
 
 SLOWEST_BODY = 16_384
 """Bytes of a body that buy a client another second."""

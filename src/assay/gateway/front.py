@@ -15,12 +15,9 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 from starlette.types import Scope
 
 from assay.clock import Clock
-from assay.gateway.bodies import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom
-from assay.gateway.framing import check_framing
-from assay.gateway.hosts import Headers, Hosts
+from assay.gateway.headers import UNKNOWN, Headers, Hosts, Peer, Proxies, check_framing, key_of
 from assay.gateway.protocol import note_known
-from assay.gateway.proxies import UNKNOWN, Peer, Proxies, key_of
-from assay.gateway.rates import Failures, Rates
+from assay.gateway.quotas import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, Failures, Rates
 from assay.gateway.refusal import Refused
 from assay.settings import Settings
 

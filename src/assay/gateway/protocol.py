@@ -1,8 +1,7 @@
 """HTTP as it is read from a connection, with limits that uvicorn's parsers do not have.
 
-A head that does not end is refused and the connection closed. Each connection tells `connections` whom it waits for,
-so that deadlines and the number of connections are kept. Both parsers of uvicorn are covered: the quick one
-(`quick_protocol`), where it is installed, and the one in Python (`plain_protocol`).
+- What both parsers share.
+- The parser in Python, `h11`, which limits heads by itself. The quick one is in `quick_protocol`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from assay.gateway.connections import Connection, Connections, Phase
+
+# --- What both parsers share ---
+#
+# A head that does not end is refused and the connection closed. Each connection tells `connections` whom it waits for,
+# so that deadlines and the number of connections are kept. Both parsers of uvicorn are covered: the quick one
+# (`quick_protocol`), where it is installed, and the one in Python.
 
 LONGEST_HEAD = 32_768
 """Bytes of a request line with its headers."""
@@ -138,3 +146,24 @@ def _begin_sweeping(loop: asyncio.AbstractEventLoop, connections: Connections) -
 
     connections.sweeping = True
     loop.call_later(connections.limits.sweep_s, sweep)
+
+
+# --- The parser in Python, `h11`, which limits heads by itself ---
+
+
+class H11Bounded(BoundedProtocol, H11Protocol):
+    """One connection."""
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        # The request is answered in the next round of the event loop at the earliest.
+        if self.scope is not None:
+            self.scope.setdefault(CONNECTION, self._connection)
+
+    def _phase(self) -> Phase:
+        if self.conn.their_state is h11.SEND_BODY:
+            return Phase.BODY
+        if self.cycle is not None and not self.cycle.response_complete:
+            return Phase.ANSWER
+        return Phase.HEAD if self.cycle is None or self.conn.trailing_data[0] else Phase.IDLE

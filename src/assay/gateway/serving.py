@@ -12,10 +12,8 @@ from starlette.types import ASGIApp
 from assay.clock import SystemClock
 from assay.errors import SettingError
 from assay.gateway.connections import ConnectionLimits, Connections, raise_file_limit, within_files
-from assay.gateway.hosts import is_loopback
-from assay.gateway.plain_protocol import H11Bounded
-from assay.gateway.protocol import LONGEST_HEAD
-from assay.gateway.proxies import Proxies
+from assay.gateway.headers import Proxies, is_loopback
+from assay.gateway.protocol import LONGEST_HEAD, H11Bounded
 from assay.settings import Settings
 
 BACKLOG = 4_096

@@ -29,9 +29,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assay.access import Authoriser, Grant
 from assay.clock import Clock, SystemClock
 from assay.gateway import serving
-from assay.gateway.bodies import LONGEST_BODY, replayed
 from assay.gateway.front import Arrival, Front, Shown, bearer_token, decode_headers
-from assay.gateway.hosts import Headers, is_loopback
+from assay.gateway.headers import Headers, is_loopback
+from assay.gateway.quotas import LONGEST_BODY, replayed
 from assay.gateway.refusal import Refused
 from assay.gateway.serving import listen, need_token
 from assay.mcp.server import GRANT

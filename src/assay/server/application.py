@@ -25,11 +25,9 @@ from assay.server import errors
 from assay.server.idempotency import Repeats
 from assay.server.routers import RESOURCES
 from assay.server.routing import SECURITY_SCHEMES, refuse_unknown_parameters, with_act
+from assay.server.security.browsers import LOGIN, Csrf, add_login
 from assay.server.security.callers import Callers
-from assay.server.security.csrf import Csrf
-from assay.server.security.guard import Gates, Guard
-from assay.server.security.login import LOGIN, add_login
-from assay.server.security.policies import Table
+from assay.server.security.guard import Gates, Guard, RouteTable
 from assay.server.services import Services
 
 # --- Start and end of the server ---
@@ -155,7 +153,7 @@ def build(
         metrics=services.metrics,
         error_page=errors.page_of(app),
     )
-    guard = Guard(app, Table(app.routes), services, gates)
+    guard = Guard(app, RouteTable(app.routes), services, gates)
     if mount is None:
         return guard
     mounted = mount(services, front, local)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from assay.gateway.hosts import Headers
+from assay.gateway.headers import Headers
 from assay.gateway.refusal import Refused
 from assay.records.fields import first_repeated
 from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING

@@ -24,7 +24,7 @@ from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
 from assay.cpu_budget import CpuBudget, limited
 from assay.errors import ServerBusy
-from assay.gateway.rates import Failures
+from assay.gateway.quotas import Failures
 from assay.records import Scope
 from assay.server.streaming import EventStreams, LiveQuestions, Peers
 

@@ -18,7 +18,7 @@ from assay.access import acts
 from assay.records.access import Access
 from assay.server.application import build
 from assay.server.routing import with_act
-from assay.server.security.policies import Table
+from assay.server.security.guard import RouteTable
 from assay.server.services import Services
 from assay.testing import FixedClock
 
@@ -125,7 +125,7 @@ def test_a_bug_is_shown_without_its_inside(services: Services, caplog: pytest.Lo
 
     guard = build(services, open_to_this_machine=True)
     guard._app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
-    guard._table = Table(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
     with TestClient(guard, base_url=HERE, raise_server_exceptions=False) as client, caplog.at_level(logging.ERROR):
         reply = client.get("/broken", headers=BROWSER)
     assert (reply.status_code, title_of(reply.text)) == (500, "That did not work")

@@ -21,7 +21,7 @@ from assay.access import Access, Everybody, Grant, OneToken
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
-from assay.gateway.hosts import is_loopback
+from assay.gateway.headers import is_loopback
 from assay.settings import Settings
 
 if TYPE_CHECKING:

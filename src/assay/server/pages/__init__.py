@@ -2,9 +2,8 @@
 
 Charts, style sheet and the wording of numbers are those of `assay.presentation`.
 
-- `page`: how a page is declared, rendered from `templates` and answered; the page of an error.
+- `page`: how a page is declared, rendered from `templates` and answered; its files; the page of an error.
 - `filters`: filters of an address, read into values.
-- `assets`: the files beside the pages.
 - `answers`: ask a question, its answer, and all answered questions.
 - `memory`: list, search and show memories.
 - `analysis`: overview, patterns and prompts.
@@ -24,7 +23,7 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, answer
-from assay.server.pages import administration, analysis, answers, assets, experiments, labelling, memory, page, runs
+from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -55,16 +54,18 @@ def add_pages(app: FastAPI) -> None:
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
     setattr(app.state, PAGE, partial(page.shown, app))
-    app.add_api_route(assets.FOLDER + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None)
+    app.add_api_route(
+        page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None
+    )
 
 
 @with_act(acts.PAGE_ASSET)
 async def _asset(request: Request, name: str) -> Response:
     try:
-        found = assets.read(name)
+        found = page.read_asset(name)
     except AssayError as problem:
         return answer(problem, str(request.scope.get(REQUEST_ID, "")))
-    headers = {"Cache-Control": assets.KEEP, "ETag": f'"{found.version}"'}
+    headers = {"Cache-Control": page.KEEP_FOR_EVER, "ETag": f'"{found.version}"'}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
     return Response(found.content, media_type=found.kind, headers=headers)

@@ -1,5 +1,6 @@
-"""How a page is declared, rendered and answered, and the page of an error.
+"""How a page is declared, rendered and answered, the files it needs, and the page of an error.
 
+- Style sheets and scripts.
 - The last few values that took long to compute.
 - From a template and values to a page.
 - The page of an error.
@@ -9,11 +10,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -28,18 +31,16 @@ from starlette.types import Scope as HttpScope
 
 from assay.access import Act, Grant
 from assay.clock import Clock
-from assay.errors import AssayError, BadValue
-from assay.gateway.hosts import SAFE, authority
+from assay.errors import AssayError, BadValue, RecordNotFound
+from assay.gateway.headers import SAFE, authority
 from assay.memory.engine import Engine
 from assay.presentation import templates
-from assay.presentation.templates import STYLE, read_shared
+from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import Refused, status_of
-from assay.server.pages.assets import address_of
 from assay.server.routing import act_of, with_act
-from assay.server.security.csrf import token_of
-from assay.server.security.login import LOGIN, inside
+from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
 from assay.settings import Settings
 from assay.verbs import Caller, Surface, Verb
@@ -47,6 +48,56 @@ from assay.verbs import Caller, Surface, Verb
 if TYPE_CHECKING:
     from assay.evaluation.shelf import Shelf
 
+
+# --- Style sheets and scripts ---
+#
+# An address carries the hash of its content, so an answer may be kept for ever and a new version has a new address.
+
+ASSETS_PATH = "/assets"
+MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+KEEP_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+class Asset(NamedTuple):
+    """One file as it is sent."""
+
+    content: bytes
+    kind: str
+    """Its media type."""
+    version: str
+
+
+@cache
+def read_asset(name: str) -> Asset:
+    """The file of that name; a name that is not ours is not looked for on the disk."""
+    if name == PLOTLY:
+        content = files("plotly").joinpath("package_data", PLOTLY).read_bytes()
+    elif name in SHARED:
+        content = read_shared(name).encode()
+    elif name in list_own_assets():
+        content = files(__package__).joinpath("assets", name).read_bytes()
+    else:
+        raise RecordNotFound(f"there is no asset {name!r}", remedy="Load the page again.")
+    return Asset(content, MEDIA_TYPES[name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12])
+
+
+@cache
+def list_own_assets() -> frozenset[str]:
+    """The files that come with these pages."""
+    return frozenset(one.name for one in files(__package__).joinpath("assets").iterdir() if one.name[0] != ".")
+
+
+def asset_address(name: str) -> str:
+    """Where pages find a file."""
+    return f"{ASSETS_PATH}/{name}?v={read_asset(name).version}"
+
+
+# --- How a page is declared, rendered and answered, and the page of an error ---
+#
+# - The last few values that took long to compute.
+# - From a template and values to a page.
+# - The page of an error.
+# - Declaring pages.
 
 # --- The last few values that took long to compute ---
 
@@ -123,7 +174,7 @@ MENU: tuple[Entry, ...] = (
 @cache
 def environment() -> Environment:
     """The templates of the pages."""
-    return templates.environment(_TEMPLATES, asset=address_of)
+    return templates.environment(_TEMPLATES, asset=asset_address)
 
 
 def render(
@@ -134,7 +185,7 @@ def render(
         "request": request,
         "here": here,
         "menu": served(request),
-        "csrf_token": token_of(request),
+        "csrf_token": csrf_token_of(request),
         "signed_in": request.scope.get(SIGNED_IN, False),
         "now": request.app.state.services.clock.now(),
         "place": request.app.state.services.settings.tenant,
@@ -212,7 +263,7 @@ def _way_back(request: Request, problem: AssayError | Refused, status: int) -> t
     if problem.code == STALE and came_from:
         return came_from, "Load the page again"
     if status in (TOO_FAST, 503) and request.method in SAFE:
-        return inside(_here(request)), "Try again"
+        return keep_inside(_here(request)), "Try again"
     if came_from and came_from != _here(request):
         return came_from, "Back"
     return "/", "To the first page"
@@ -228,7 +279,7 @@ def _came_from(request: Request) -> str:
     if not said or authority(said) != authority(f"//{host}"):
         return ""
     parts = urlsplit(said)
-    return inside(parts.path + (f"?{parts.query}" if parts.query else ""))
+    return keep_inside(parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 # --- Declaring pages ---

@@ -1,6 +1,6 @@
-"""What stands in front of every route. `guard` asks the others in turn; nothing gets past it unasked.
+"""What checks a request before a route sees it.
 
-`hosts`: is it meant for us, and does a page of ours send it? `policies`: what does the route need? `callers`: who is
-it? `rates`: not too often? `csrf`: does a form of ours send it? `headers`: what browsers are told. `login`: how a
-browser gets its cookie.
+- `guard`: runs all checks in their order; a request that fails one is refused.
+- `callers`: who calls, by token, sign-in or being on this machine.
+- `browsers`: the sign-in page and its cookie, the token in every form, and security headers.
 """

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from assay.access import Authoriser, Grant, SignIns
 from assay.gateway.front import Shown, bearer_token
-from assay.gateway.hosts import Headers
+from assay.gateway.headers import Headers
 from assay.settings import Settings
 
 COOKIE = "assay_session"

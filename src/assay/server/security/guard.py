@@ -1,9 +1,7 @@
-"""The one way in: every request is looked at here before any route, page or asset sees it.
+"""The guard: checks every request before any route, page or asset sees it.
 
-`gateway.front` asks first, as it does before MCP: is it meant for us, from one of our pages, who calls, how often, how
-long is the body. In between and after: is there such a route (404), may they (403), is the body sound (415, 422), is a
-form ours (403), was it done before. A route without a policy is refused whoever asks. What goes wrong here and behind
-is told in the one shape that errors have, or to a browser on a page.
+- The route of a request, and the policy of its act.
+- The guard.
 """
 
 from __future__ import annotations
@@ -11,29 +9,98 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay.access import Access
+from assay.access import Access, Act, Policy
+from assay.access.policies import PUBLIC
 from assay.errors import AssayError
-from assay.gateway.bodies import BodyReader, replayed
 from assay.gateway.front import Arrival, Front, Shown
-from assay.gateway.hosts import SAFE
+from assay.gateway.headers import SAFE
+from assay.gateway.quotas import BodyReader, replayed
 from assay.gateway.refusal import Refused
 from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
 from assay.server.idempotency import Listening, Named, Repeats
-from assay.server.routing import Asking
+from assay.server.routing import Asking, Straight, act_of, shown_once_of, straight_of
+from assay.server.security.browsers import CSRF, CSRF_HEADER, LOGIN, Csrf, add_security_headers, read_csrf_token
 from assay.server.security.callers import Caller, Callers, is_secure, keep_own_cookies, shown_by
-from assay.server.security.csrf import CSRF, HEADER, Csrf, shown_in
-from assay.server.security.headers import added
-from assay.server.security.login import LOGIN
-from assay.server.security.policies import PUBLIC, Found, Table
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
+from assay.verbs.verb import ShownOnce
+
+# --- The route of a request, and the policy of its act ---
+
+
+class FoundRoute(NamedTuple):
+    """A route that fits an address."""
+
+    path: str
+    """As it was declared, with its parameters."""
+    act: Act | None
+    """None: the route names none, so nobody may call it."""
+    takes_method: bool
+    straight: Straight | None = None
+    """How it is called without FastAPI, if it can be."""
+    shown_once: ShownOnce | None = None
+    """What of its answer is shown once and never kept."""
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy of its act."""
+        return None if self.act is None else self.act.policy
+
+
+class RouteTable:
+    """Every route of the application by what it needs. Made from the application's own list, so none is missing."""
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self._routes = list(routes)
+        self._exact: Mapping[tuple[str, str], FoundRoute] = {
+            (method, one.path): FoundRoute(
+                one.path, act_of(one.endpoint), True, straight_of(one.endpoint), shown_once_of(one.endpoint)
+            )
+            for one in self._routes
+            if isinstance(one, Route) and "{" not in one.path
+            for method in one.methods or ()
+        }
+
+    def find(self, scope: Mapping[str, Any]) -> FoundRoute | None:
+        """The route a request is for; one that knows the address but not the method, if there is no better."""
+        known = self._exact.get((scope["method"], scope["path"]))
+        if known is not None:
+            return known
+        near: FoundRoute | None = None
+        for route in self._routes:
+            match, _ = route.matches(scope)  # type: ignore[arg-type] # Starlette asks for a mapping it may change
+            if match is Match.FULL:
+                return describe_route(route, takes_method=True)
+            if match is Match.PARTIAL and near is None:
+                near = describe_route(route, takes_method=False)
+        return near
+
+
+def describe_route(route: BaseRoute, *, takes_method: bool = True) -> FoundRoute:
+    """What is known of a route."""
+    if isinstance(route, Mount):
+        return FoundRoute(route.path, act_of(route.app), takes_method=takes_method)
+    endpoint = getattr(route, "endpoint", None)
+    path = getattr(route, "path", "?")
+    return FoundRoute(path, act_of(endpoint), takes_method=takes_method, shown_once=shown_once_of(endpoint))
+
+
+# --- The guard ---
+#
+# `gateway.front` asks first, as it does before MCP: is it meant for us, from one of our pages, who calls, how often,
+#   how
+# long is the body. In between and after: is there such a route (404), may they (403), is the body sound (415, 422), is
+# a form ours (403), was it done before. A route without a policy is refused whoever asks. What goes wrong here and
+# behind is told in the one shape that errors have, or to a browser on a page.
 
 QUICKLY_READ = 65_536
 """Bytes of a body that are checked on the event loop: a millisecond or two."""
@@ -69,7 +136,7 @@ class _Way(NamedTuple):
 class Guard:
     """Lets through what may come in, with the caller's grant."""
 
-    def __init__(self, app: ASGIApp, table: Table, services: Services, gates: Gates) -> None:
+    def __init__(self, app: ASGIApp, table: RouteTable, services: Services, gates: Gates) -> None:
         self._app = app
         self._table = table
         self._services = services
@@ -84,7 +151,7 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
 
-    async def admit(self, scope: Scope, receive: Receive, found: Found | None) -> _Way:
+    async def admit(self, scope: Scope, receive: Receive, found: FoundRoute | None) -> _Way:
         """Where a request goes; raises what it is refused with."""
         front = self._gates.front
         arrival = front.receive(scope)
@@ -111,7 +178,7 @@ class Guard:
         return find() if shown.token is None else await self._services.run(find)
 
     async def _with_body(
-        self, scope: Scope, receive: Receive, arrival: Arrival, caller: Caller | None, found: Found
+        self, scope: Scope, receive: Receive, arrival: Arrival, caller: Caller | None, found: FoundRoute
     ) -> _Way:
         if scope["method"] in SAFE:
             return _Way(scope, receive)
@@ -126,7 +193,7 @@ class Guard:
             raise
 
     async def _with_read_body(
-        self, way: _Way, body: bytes, arrival: Arrival, caller: Caller | None, found: Found
+        self, way: _Way, body: bytes, arrival: Arrival, caller: Caller | None, found: FoundRoute
     ) -> _Way:
         given = arrival.headers
         scope, kind = way.scope, limits.kind_of(given)
@@ -136,7 +203,7 @@ class Guard:
         if caller is None:
             return way
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(_name(caller), shown_in(dict(given).get(HEADER), body))
+            self._gates.csrf.check(_name(caller), read_csrf_token(dict(given).get(CSRF_HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
             return way
@@ -248,11 +315,11 @@ class _Answering:
         """Pass on a message of the application, with what browsers are always told."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            message = added(dict(message), self._id)
+            message = add_security_headers(dict(message), self._id)
         await self._send(message)
 
 
-def _may(caller: Caller | None, found: Found) -> None:
+def _may(caller: Caller | None, found: FoundRoute) -> None:
     """Refuse a caller whose grant does not reach; a route without a policy is nobody's."""
     if found.policy is None:
         raise Refused(403, "no_policy", f"{found.path} has no policy", remedy="This is a bug; please report it.")

@@ -1,0 +1,203 @@
+"""What browsers need: the sign-in page and its cookie, a token in every form, and security headers.
+
+- Security headers of every response.
+- Forms: a token that only our own pages can read.
+- The sign-in page and its cookie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI
+from jinja2 import Template
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from assay.access import acts
+from assay.access.tokens import NewSignIn
+from assay.gateway.front import address_key
+from assay.presentation.templates import STYLE, environment, read_shared
+from assay.server.errors import Refused
+from assay.server.routing import with_act
+from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
+from assay.server.services import services_of
+
+# --- Security headers of every response ---
+
+# Charts set the style of what they draw; a style can run nothing.
+CONTENT_SECURITY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+NO_STORE = (b"cache-control", b"no-store")
+
+
+def add_security_headers(message: dict[str, Any], request_id: str) -> dict[str, Any]:
+    """The start of a response with them; what a route says of caching stays."""
+    headers = list(message.get("headers", []))
+    said = {name.lower() for name, _ in headers}
+    headers += [one for one in SECURITY_HEADERS if one[0] not in said]
+    if b"cache-control" not in said:
+        headers.append(NO_STORE)
+    return {**message, "headers": [*headers, (b"x-request-id", request_id.encode())]}
+
+
+# --- Forms: a token that only our own pages can read ---
+#
+# Needed where a browser proves who it is on its own. JSON needs none: a foreign page cannot send it without asking
+# first, and it is refused when it asks. Pages call `token_of(request)` and put it into a hidden field named
+# `csrf_token`.
+
+CSRF_FIELD = "csrf_token"
+CSRF_HEADER = "x-csrf-token"
+CSRF = "assay.csrf"
+"""Where the guard leaves in the request's scope what makes the caller's CSRF token: only pages ask for it."""
+LONGEST_CSRF_TOKEN = 200
+
+
+class Csrf:
+    """Makes and checks the tokens of one server; they last as long as it runs."""
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._secret = secret or secrets.token_bytes(32)
+
+    def token(self, caller: str) -> str:
+        """The token of one caller."""
+        return hmac.new(self._secret, caller.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+    def check(self, caller: str, shown: str) -> None:
+        """Refuse a form that is not ours."""
+        if not hmac.compare_digest(self.token(caller).encode(), shown.encode("utf-8", "surrogatepass")):
+            raise Refused(
+                403, "stale_form", "this form was not sent by a page of this server, or it is too old",
+                remedy="Load the page again and send it from there.",
+            )  # fmt: skip
+
+
+def read_csrf_token(header: str | None, form: bytes) -> str:
+    """What a form shows: the header a script adds, or the hidden field."""
+    if header is not None:
+        return header[:LONGEST_CSRF_TOKEN]
+    try:
+        found = parse_qs(form.decode(), max_num_fields=1_000).get(CSRF_FIELD, [""])
+    except ValueError:
+        return ""
+    return found[0][:LONGEST_CSRF_TOKEN]
+
+
+def csrf_token_of(request: Request) -> str:
+    """What a page puts into its forms."""
+    made: Callable[[], str] = request.scope[CSRF]
+    return made()
+
+
+# --- The sign-in page and its cookie ---
+#
+# The cookie holds the secret of a sign-in (`assay.access.tokens`), a new one at each login, and never the token. No
+# script can read it, and no other site's page makes the browser send it. Over HTTPS it is `Secure`, and its name
+# begins with `__Host-`. Signing out ends it on the server.
+
+LOGIN = "/login"
+LOGOUT = "/logout"
+REFUSAL = "That token opens nothing here."
+
+
+def add_login(app: FastAPI) -> None:
+    """Let browsers sign in and out."""
+    app.add_api_route(LOGIN, _show_login, methods=["GET"], include_in_schema=False)
+    app.add_api_route(LOGIN, _sign_in, methods=["POST"], include_in_schema=False)
+    app.add_api_route(LOGOUT, _sign_out, methods=["POST"], include_in_schema=False)
+
+
+def keep_inside(path: str) -> str:
+    """A path of this server; anything else leads to its front page."""
+    fine = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if fine else "/"
+
+
+@with_act(acts.LOGIN_OPEN)
+async def _show_login(request: Request) -> Response:
+    return HTMLResponse(_render_login(request, request.query_params.get("next", "/")))
+
+
+@with_act(acts.LOGIN_OPEN)
+async def _sign_in(request: Request) -> Response:
+    form = _read_form(await request.body())
+    token, after = form.get("token", [""])[0].strip(), keep_inside(form.get("next", ["/"])[0])
+    services, name = services_of(request), _cookie_name(request)
+    before = _secret(request)
+
+    def sign_in() -> NewSignIn | None:
+        made = services.sign_ins.begin(token, _via(request))
+        if made is not None:
+            # Whoever signs in again leaves no second door open.
+            services.sign_ins.sign_out(before, _via(request))
+        return made
+
+    made = await services.run(sign_in)
+    if made is None:
+        services.failures.count(address_key(request.scope), token)
+        return HTMLResponse(_render_login(request, after, REFUSAL), status_code=401)
+    answer = RedirectResponse(after, status_code=303)
+    lasts = int(services.sign_ins.lasts.total_seconds())
+    answer.set_cookie(
+        name, made.text, max_age=lasts, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/"
+    )
+    return answer
+
+
+def _read_form(body: bytes) -> dict[str, list[str]]:
+    """The fields of the form; one with more fields than the page has opens nothing."""
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
+    except ValueError:
+        return {}
+
+
+@with_act(acts.LOGIN_CLOSE)
+async def _sign_out(request: Request) -> Response:
+    services, name = services_of(request), _cookie_name(request)
+    await services.run(lambda: services.sign_ins.sign_out(_secret(request), _via(request)))
+    answer = RedirectResponse(LOGIN, status_code=303)
+    answer.delete_cookie(name, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/")
+    return answer
+
+
+def _cookie_name(request: Request) -> str:
+    return SECURE_COOKIE if is_secure(request.scope, services_of(request).settings) else COOKIE
+
+
+def _secret(request: Request) -> str:
+    return find_cookie(request.headers.items(), _cookie_name(request)) or ""
+
+
+def _via(request: Request) -> str:
+    return f"browser {request.client.host if request.client else 'unknown'}"
+
+
+def _render_login(request: Request, after: str, problem: str = "") -> str:
+    # Somebody who is signed in already, or sits at this machine, signs in by a form of ours like any other.
+    return _template().render(
+        after=keep_inside(after), problem=problem, csrf_token=csrf_token_of(request), style=read_shared(STYLE)
+    )
+
+
+@cache
+def _template() -> Template:
+    return environment(Path(__file__).with_name("templates")).get_template("login.html")
