@@ -1,5 +1,7 @@
 """The HTTP server: REST API and dashboard over the same use-cases as the command line. Thin: parse, call, render.
 
+The framework is an optional extra, so `demo` and `serving` are loaded when they are first used.
+
 - `application`: routes, pages, errors and the guard in front of them; start and end of the server.
 - `services`: what every route and page works with.
 - `routing`: how a route is declared, with the policy it must have.
@@ -14,3 +16,21 @@
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.server import demo, serving
+
+__all__ = ["demo", "serving"]
+
+
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'assay.server' has no attribute {name!r}")
+        return importlib.import_module(f"assay.server.{name}")

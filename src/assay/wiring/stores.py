@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay import access
 from assay.clock import Clock, SystemClock
 from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
@@ -14,7 +15,6 @@ from assay.records import Scope
 from assay.settings import Settings, default_db, fit_to_show
 
 if TYPE_CHECKING:
-    from assay.access import SignIns
     from assay.storage import Checkpoint, Restored, Store, StoreOptions
 
 MOST = 1e6
@@ -26,11 +26,9 @@ def scope_of(settings: Settings, via: str = "") -> Scope:
     return Scope(tenant=settings.tenant, principal=settings.principal, via=via)
 
 
-def sign_ins_of(settings: Settings, store: Store, clock: Clock) -> SignIns:
+def sign_ins_of(settings: Settings, store: Store, clock: Clock) -> access.SignIns:
     """Sign-ins of browsers, as long as the settings let them be."""
-    from assay.access import SignIns  # noqa: PLC0415 - see the package's docstring
-
-    return SignIns(
+    return access.SignIns(
         store,
         clock,
         lasts=timedelta(hours=min(settings.server_session_hours, MOST)),

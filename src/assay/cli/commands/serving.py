@@ -6,18 +6,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from assay import wiring
-from assay.access import Access, Everybody, Grant, OneToken
+from assay import mcp as mcp_server
+from assay import server, wiring
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
@@ -27,7 +25,6 @@ from assay.settings import Settings
 if TYPE_CHECKING:
     from assay.access import Grant
     from assay.gateway.front import Front
-    from assay.mcp.server import Host
     from assay.server.application import Mount, Mounted
     from assay.server.services import Services
 
@@ -102,56 +99,48 @@ class _Where(NamedTuple):
 
 
 def _serve(surface: Surface, settings: Settings, where: _Where) -> None:
-    from assay.server import serving  # noqa: PLC0415 - the extra "serve"
-
-    # Behind a proxy everybody seems to be on this machine.
+    # Behind a proxy every caller seems to be on this machine.
     open_here = is_loopback(where.host) and not where.require_token and not settings.server_trusted_proxies
     names = (where.host, *where.names)
     mount = mcp_mount(names) if where.mcp else None
-    how = serving.Serving(settings=settings, open_here=open_here, names=names, mount=mount)
+    serving = server.serving.Serving(settings=settings, open_here=open_here, names=names, mount=mount)
     with ExitStack() as held:
-        at = [held.enter_context(one) for one in serving.listen_together(where.host, where.port, where.workers)]
+        sockets = server.serving.listen_together(where.host, where.port, where.workers)
+        at = [held.enter_context(socket) for socket in sockets]
         access = "open to this machine" if open_here else "a token is needed"
         also = " and MCP at /mcp" if where.mcp else ""
-        told = f"Serving at {serving.address_of(at[0])}{also} ({access}); end it with Ctrl-C."
+        message = f"Serving at {server.serving.address_of(at[0])}{also} ({access}); end it with Ctrl-C."
         if where.workers == 1:
-            serving.serve_here(how, at[0], lambda: surface.note(told))
+            server.serving.serve_here(serving, at[0], lambda: surface.note(message))
         else:
-            serving.serve_together(how, at, lambda: surface.note(told))
+            server.serving.serve_together(serving, at, lambda: surface.note(message))
 
 
 def mcp_mount(names: tuple[str, ...]) -> Mount:
-    """What serves MCP within the server of the API, to the same callers."""
-    from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
-    from assay.mcp.server import Host, build_server  # noqa: PLC0415 - the same
+    """Return what serves MCP within the server of the API, to the same callers."""
 
     def mount(services: Services, front: Front, local: Grant | None) -> Mounted:
-        authoriser = services.stored_tokens.or_else(None if local is None else Everybody(local))
-        server = build_server(Host(services.engine, services.settings))
-        return http.guarded(server, authoriser, services.settings, names=names, clock=services.clock, front=front)
+        return mcp_server.mount(
+            services.engine, services.settings, services.stored_tokens, front, local=local, names=names
+        )
 
     return mount
 
 
 def _demo_settings(settings: Settings, folder: Path | None) -> Settings:
-    from assay.server import demo  # noqa: PLC0415 - the extra "memory"
-
-    chosen = demo.demo_settings(settings, folder or demo.FOLDER)
-    demo.clear(chosen)
+    chosen = server.demo.demo_settings(settings, folder or server.demo.FOLDER)
+    server.demo.clear(chosen)
     return chosen
 
 
 def _fill(surface: Surface, settings: Settings) -> None:
-    from assay.server import demo  # noqa: PLC0415 - the extra "memory"
-
-    if not demo.is_filled(settings):
+    if not server.demo.is_filled(settings):
         with wiring.serving(settings) as engine:
-            demo.fill(engine, settings, surface.note)
+            server.demo.fill(engine, settings, surface.note)
 
 
 # --- `assay mcp`: serve the memory to agents over the Model Context Protocol ---
 
-TOKEN = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 MCP_DEFAULT_PORT = 8765
 
 HttpOption = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
@@ -183,52 +172,10 @@ def register_mcp(app: typer.Typer) -> None:
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
         if http:
-            _over_http(surface, host, port, allow_host, read_only=read_only)
+            where = mcp_server.Where(host, port, tuple(allow_host))
+            mcp_server.serve_http(surface.settings, where, read_only=read_only, note=surface.note)
         else:
-            _over_stdio(surface, read_only=read_only)
-
-
-def _over_stdio(surface: Surface, *, read_only: bool) -> None:
-    import anyio  # noqa: PLC0415 - the extra "mcp"
-
-    from assay.mcp import stdio  # noqa: PLC0415 - the extra "mcp"
-    from assay.mcp.server import build_server  # noqa: PLC0415 - the extra "mcp"
-
-    with _serving(surface, read_only=read_only) as (host, grant):
-        if sys.stdin.isatty():
-            sys.stderr.write("Speaking MCP on standard input and output; a client starts this. End it with Ctrl-D.\n")
-        anyio.run(stdio.serve, build_server(host, local=grant))
-
-
-def _over_http(surface: Surface, address: str, port: int, names: list[str], *, read_only: bool) -> None:
-    import anyio  # noqa: PLC0415 - the extra "mcp"
-
-    from assay.access import StoredTokens  # noqa: PLC0415 - the extra "memory"
-    from assay.mcp import http  # noqa: PLC0415 - the extra "mcp"
-    from assay.mcp.server import build_server  # noqa: PLC0415 - the extra "mcp"
-
-    token = os.environ.get(TOKEN) or None
-    with _serving(surface, read_only=read_only) as (host, grant), http.listen(address, port) as at:
-        stored = StoredTokens(host.engine.store, host.engine.clock)
-        http.need_token(address, token, stored=stored.exist(), variable=TOKEN)
-        # Behind a proxy everybody seems to be on this machine.
-        alone = http.is_loopback(address) and not surface.settings.server_trusted_proxies
-        here = Everybody(grant) if token is None and alone else None
-        authoriser = stored.or_else(here if token is None else OneToken(token, grant))
-        app = http.guarded(build_server(host), authoriser, surface.settings, names=(address, *names))
-        surface.note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
-        anyio.run(http.serve, app, surface.settings, at)
-
-
-@contextmanager
-def _serving(surface: Surface, *, read_only: bool) -> Iterator[tuple[Host, Grant]]:
-    """The memory at work, given back also when the process is told to end."""
-    from assay.mcp.server import Host  # noqa: PLC0415 - the extra "mcp"
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with wiring.serving(surface.settings, create=not read_only) as engine:
-        scope = wiring.scope_of(surface.settings, via="mcp")
-        yield Host(engine, surface.settings, read_only=read_only), Grant(scope, Access.OPERATOR)
+            mcp_server.serve_stdio(surface.settings, read_only=read_only)
 
 
 def register(app: typer.Typer) -> None:

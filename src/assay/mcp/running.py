@@ -1,0 +1,83 @@
+"""Serve the memory to agents: over standard input and output, over HTTP, or within the server of the API."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import anyio
+
+from assay import wiring
+from assay.access import Access, Everybody, Grant, OneToken, StoredTokens
+from assay.gateway.front import Front
+from assay.mcp import http, stdio
+from assay.mcp.server import Host, build_server
+from assay.memory.engine import Engine
+from assay.settings import Settings
+
+TOKEN = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
+
+
+class Where(NamedTuple):
+    """Where to listen, and by which further names to be found."""
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()
+
+
+def serve_stdio(settings: Settings, *, read_only: bool) -> None:
+    """Speak the protocol on standard input and output until the client ends."""
+    with _open_host(settings, read_only=read_only) as (host, grant):
+        if sys.stdin.isatty():
+            sys.stderr.write("Speaking MCP on standard input and output; a client starts this. End it with Ctrl-D.\n")
+        anyio.run(stdio.serve, build_server(host, local=grant))
+
+
+def serve_http(settings: Settings, where: Where, *, read_only: bool, note: Callable[[str], object]) -> None:
+    """Speak it over HTTP until told to stop; `note` is told the address."""
+    token = os.environ.get(TOKEN) or None
+    with (
+        _open_host(settings, read_only=read_only) as (host, grant),
+        http.listen(where.host, where.port) as at,
+    ):
+        stored = StoredTokens(host.engine.store, host.engine.clock)
+        http.need_token(where.host, token, stored=stored.exist(), variable=TOKEN)
+        # Behind a proxy everybody seems to be on this machine.
+        alone = http.is_loopback(where.host) and not settings.server_trusted_proxies
+        here = Everybody(grant) if token is None and alone else None
+        authoriser = stored.or_else(here if token is None else OneToken(token, grant))
+        app = http.guarded(build_server(host), authoriser, settings, names=(where.host, *where.names))
+        note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
+        anyio.run(http.serve, app, settings, at)
+
+
+def mount(
+    engine: Engine,
+    settings: Settings,
+    stored: StoredTokens,
+    front: Front,
+    *,
+    local: Grant | None,
+    names: Collection[str],
+) -> http.Guard:
+    """Make what serves MCP within another server, behind its front and to its callers.
+
+    `local` is the grant of callers of this machine without a token; None: there are none.
+    """
+    authoriser = stored.or_else(None if local is None else Everybody(local))
+    server = build_server(Host(engine, settings))
+    return http.guarded(server, authoriser, settings, names=names, clock=engine.clock, front=front)
+
+
+@contextmanager
+def _open_host(settings: Settings, *, read_only: bool) -> Iterator[tuple[Host, Grant]]:
+    """Open the memory and what runs its tools; both are closed also when the process is told to end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with wiring.serving(settings, create=not read_only) as engine:
+        scope = wiring.scope_of(settings, via="mcp")
+        yield Host(engine, settings, read_only=read_only), Grant(scope, Access.OPERATOR)
