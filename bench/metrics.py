@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.formats.trec import read_qrels, stream_run
-from assay.metrics.engine import Measured, measure_batches, measure_mappings
+from assay.metrics.engine import MeasuredRun, measure_batches, measure_mappings
 from assay.metrics.spec import parse_specs
 
 GOALS = {"pytrec_eval": 3.0, "ir_measures": 10.0, "ranx warm": 5.0, "ranx cold": 20.0}
@@ -92,7 +92,7 @@ class Job(NamedTuple):
 def assay_jobs(case: Case, metrics: str) -> tuple[Job, Job]:
     specs = parse_specs(metrics)
 
-    def means(measured: Measured) -> dict[str, float]:
+    def means(measured: MeasuredRun) -> dict[str, float]:
         return {str(spec): float(one.values[one.scored].mean()) for spec, one in measured.scores.items()}
 
     return (

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.formats.trec import load_run, read_qrels, stream_run
-from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches, measure_mappings
+from assay.metrics.engine import MeasuredRun, ScatteredTopics, ScoringRules, measure_batches, measure_mappings
 from assay.metrics.spec import MetricSpec, parse_specs
 
 CUTOFFS = (1, 3, 5, 10, 20, 100)
@@ -107,7 +107,7 @@ def of(name: str, family: str) -> bool:
     return name == family or name.rsplit("_", 1)[0] in (family, f"{family}_cut")
 
 
-def measure_as_files(batch: Batch, specs: tuple[MetricSpec, ...]) -> Measured:
+def measure_as_files(batch: Batch, specs: tuple[MetricSpec, ...]) -> MeasuredRun:
     with tempfile.TemporaryDirectory() as folder:
         qrels, run = Path(folder, "qrels"), Path(folder, "run")
         judgments = (f"{t} 0 {d} {grade}\n" for t, grades in batch.qrels.items() for d, grade in grades.items())
@@ -116,7 +116,7 @@ def measure_as_files(batch: Batch, specs: tuple[MetricSpec, ...]) -> Measured:
         return measure_batches(read_qrels(qrels), stream_run(run), specs)
 
 
-def note_differences(measured: Measured, theirs: dict[str, dict[str, float]], worst: dict[str, float]) -> None:
+def note_differences(measured: MeasuredRun, theirs: dict[str, dict[str, float]], worst: dict[str, float]) -> None:
     there = np.array([topic in theirs for topic in measured.topics])
     for name, ours in NAMES.items():
         scores = measured.scores[MetricSpec.parse(ours)]
@@ -133,17 +133,17 @@ class Published(NamedTuple):
     output: str
     qrels: str
     run: str
-    rules: Rules
+    rules: ScoringRules
 
 
 PUBLISHED = (
-    Published("out.test", "qrels.test", "results.test", Rules(absent="skip")),
-    Published("out.test.a", "qrels.test", "results.test", Rules(absent="skip")),
-    Published("out.test.aq", "qrels.test", "results.test", Rules(absent="skip")),
-    Published("out.test.aql", "qrels.rel_level", "results.test", Rules(level=2, absent="skip")),
-    Published("out.test.aqc", "qrels.test", "results.trunc", Rules()),
-    Published("out.test.aqcM", "qrels.test", "results.trunc", Rules(depth=100)),
-    Published("out.comment.test", "qrels.comment.test", "results.comment.test", Rules(absent="skip")),
+    Published("out.test", "qrels.test", "results.test", ScoringRules(absent="skip")),
+    Published("out.test.a", "qrels.test", "results.test", ScoringRules(absent="skip")),
+    Published("out.test.aq", "qrels.test", "results.test", ScoringRules(absent="skip")),
+    Published("out.test.aql", "qrels.rel_level", "results.test", ScoringRules(level=2, absent="skip")),
+    Published("out.test.aqc", "qrels.test", "results.trunc", ScoringRules()),
+    Published("out.test.aqcM", "qrels.test", "results.trunc", ScoringRules(depth=100)),
+    Published("out.comment.test", "qrels.comment.test", "results.comment.test", ScoringRules(absent="skip")),
 )
 
 
@@ -176,7 +176,7 @@ def compare_output(folder: Path, one: Published) -> bool:
     return good
 
 
-def ours(measured: Measured, name: str, topic: str, rules: Rules) -> float | None:
+def ours(measured: MeasuredRun, name: str, topic: str, rules: ScoringRules) -> float | None:
     values = measured.scores[MetricSpec.parse(name)].values
     if topic != "all":
         return float(values[measured.topics.index(topic)])

@@ -14,7 +14,7 @@ from assay.evaluation.baselines import Baseline, load_baseline, write_baseline
 from assay.evaluation.ci import junit, pull_request, summary
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import judge
-from assay.evaluation.measure import Measurement, Request, measure_files
+from assay.evaluation.measure import Measurement, MeasureRequest, measure_files
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting.building import gather
 from assay.evaluation.reporting.markdown import markdown
@@ -23,7 +23,7 @@ from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run
 from assay.formats.trec import write_trec_qrels, write_trec_run
-from assay.metrics.engine import Rules
+from assay.metrics.engine import ScoringRules
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Case
 from assay.records.run_results import CaveatKind, caveats_about, read_caveat
@@ -44,8 +44,8 @@ def write_run(path: Path, documents: list[str]) -> None:
 
 def measure(folder: Path, *names: str, metrics: str = "ndcg@10,precision@10", level: int = 1) -> Measurement:
     runs = tuple(folder / f"{name}.trec" for name in names)
-    rules = Rules(level=level)
-    return measure_files(Request(qrels=folder / "qrels", runs=runs, specs=parse_specs(metrics), rules=rules))
+    rules = ScoringRules(level=level)
+    return measure_files(MeasureRequest(qrels=folder / "qrels", runs=runs, specs=parse_specs(metrics), rules=rules))
 
 
 @pytest.fixture

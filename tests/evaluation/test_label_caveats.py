@@ -11,7 +11,7 @@ from tests.systems.sample import Given
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.datasets import check_dataset
 from assay.evaluation.datasets import show as overview
-from assay.evaluation.measure import Request, measure_files
+from assay.evaluation.measure import MeasureRequest, measure_files
 from assay.evaluation.placement import copy_units, find_copies, join_units
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
@@ -146,7 +146,7 @@ def test_measured_run_files_say_the_same(tmp_path_factory: pytest.TempPathFactor
     write_trec_qrels(folder / "qrels", {case.id: case.labels for case in dataset.cases})
     lists = {case.id: {name: 9.0 - place for place, name in enumerate(good(n))} for n, case in enumerate(dataset.cases)}
     write_trec_run(folder / "run.trec", lists, "a")
-    asked = Request(qrels=folder / "qrels", runs=(folder / "run.trec",), specs=parse_specs("ndcg@10,mrr"))
+    asked = MeasureRequest(qrels=folder / "qrels", runs=(folder / "run.trec",), specs=parse_specs("ndcg@10,mrr"))
     found: tuple[Caveat, ...] = caveats_about(measure_files(asked).caveats, CaveatKind.LABELS)
     assert any("The grades look backward" in one.sentence for one in found)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from assay.errors import NothingMeasured
-from assay.evaluation.measure import Measurement, Request, dataset_hash, measure_files, with_judged
+from assay.evaluation.measure import Measurement, MeasureRequest, dataset_hash, measure_files, with_judged
 from assay.formats.trec import read_qrels, write_trec_qrels, write_trec_run
-from assay.metrics.engine import Rules
+from assay.metrics.engine import ScoringRules
 from assay.metrics.spec import MetricSpec, parse_specs
 
 MRR = MetricSpec.parse("mrr")
@@ -25,13 +25,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ask(folder: Path, *runs: str, metrics: str = "mrr", rules: Rules | None = None) -> Measurement:
+def ask(folder: Path, *runs: str, metrics: str = "mrr", rules: ScoringRules | None = None) -> Measurement:
     return measure_files(
-        Request(
+        MeasureRequest(
             qrels=folder / "qrels",
             runs=tuple(folder / run for run in runs),
             specs=parse_specs(metrics),
-            rules=rules or Rules(),
+            rules=rules or ScoringRules(),
         )
     )
 
@@ -49,7 +49,7 @@ def test_one_run_is_measured_and_everything_on_one_side_is_told(folder: Path) ->
 
 
 def test_queries_without_results_can_be_skipped(folder: Path) -> None:
-    found = ask(folder, "good.trec", rules=Rules(absent="skip"))
+    found = ask(folder, "good.trec", rules=ScoringRules(absent="skip"))
     one = found.runs[0].aggregates[MRR]
     assert (one.value, one.scored, one.best) == (1.0, 2, 1.0)
     assert one.worst == pytest.approx(2 / 3)
@@ -127,7 +127,7 @@ def test_what_matches_nothing_is_not_zero(folder: Path, run: str, named: str, re
 
 def test_judgments_without_a_line_or_without_anything_relevant_measure_nothing(folder: Path) -> None:
     with pytest.raises(NothingMeasured, match="no query could be scored"):
-        ask(folder, "good.trec", rules=Rules(level=3))
+        ask(folder, "good.trec", rules=ScoringRules(level=3))
     (folder / "qrels").write_text("", encoding="utf-8")
     with pytest.raises(NothingMeasured, match="holds no judgments"):
         ask(folder, "good.trec")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.evaluation.reporting.samples import dataset, given, run, told
 
-from assay.evaluation.recommendations import Drop, Evidence, Recommendation, advise, recommend
+from assay.evaluation.recommendations import Drop, Recommendation, RunEvidence, advise, recommend
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import waterfall
 from assay.metrics.spec import MetricSpec
@@ -17,9 +17,9 @@ DATA = dataset()
 LEAD = MetricSpec.parse("recall@2")
 
 
-def evidence(result: RunResult, **more: object) -> Evidence:
+def evidence(result: RunResult, **more: object) -> RunEvidence:
     water = waterfall(DATA, result.cases, k=2)
-    return Evidence(run=result, lead=LEAD, waterfall=water, **more)  # type: ignore[arg-type] # by name
+    return RunEvidence(run=result, lead=LEAD, waterfall=water, **more)  # type: ignore[arg-type] # by name
 
 
 def advice_on(seen: Seen | None, ids: str = "cd") -> tuple[Recommendation, ...]:
@@ -78,7 +78,7 @@ def test_a_part_whose_interval_lies_below_the_whole_is_named() -> None:
     data = dataset(queries=[f"query {n}" for n in range(24)])
     results = {case.id: given("cd" if case.category == "odd" else "ab", seen=None) for case in data.cases}
     result = run(data, results)
-    found = recommend(Evidence(run=result, lead=LEAD))
+    found = recommend(RunEvidence(run=result, lead=LEAD))
     assert [one.advice for one in found] == ["Look at the queries of category odd first."]
     assert found[0].evidence == "recall@2 is 0.000 there (at most 0.265) and 0.500 over all."
 
@@ -86,30 +86,30 @@ def test_a_part_whose_interval_lies_below_the_whole_is_named() -> None:
 def test_a_drop_names_the_queries_that_lost() -> None:
     drop = Drop(metric="recall@2", before=0.8, now=0.6, losers=("q3", "q1", "q2", "q9"))
     good = run(DATA, {f"q{n}": given("ab") for n in (1, 2, 3)})
-    (only,) = recommend(Evidence(run=good, lead=LEAD, drops=[drop]))
+    (only,) = recommend(RunEvidence(run=good, lead=LEAD, drops=[drop]))
     assert only.advice == "Read the queries that lost recall@2: q3, q1, q2 and 1 more."
     assert only.evidence == "recall@2 fell from 0.800 to 0.600 (-25.0 %); 4 queries lost."
 
 
 def test_a_latency_over_its_ceiling_names_the_slowest_stage() -> None:
     slow = run(DATA, {f"q{n}": given("ab", ms=800.0) for n in (1, 2, 3)})
-    (only,) = recommend(Evidence(run=slow, lead=LEAD, ceilings={"p50": 900.0, "p95": 500.0}))
+    (only,) = recommend(RunEvidence(run=slow, lead=LEAD, ceilings={"p50": 900.0, "p95": 500.0}))
     assert only.evidence == ("Latency p95 is 800 ms, allowed are 500 ms. The slowest stage is candidate (p95 400 ms).")
 
 
 def test_results_that_nobody_judged_are_counted_when_they_are_most() -> None:
     good = run(DATA, {f"q{n}": given("ab") for n in (1, 2, 3)})
-    (only,) = recommend(Evidence(run=good, lead=LEAD, judged=2, shown=6))
+    (only,) = recommend(RunEvidence(run=good, lead=LEAD, judged=2, shown=6))
     assert only.evidence == "4 of 6 results within k were never judged."
-    assert recommend(Evidence(run=good, lead=LEAD, judged=3, shown=6)) == ()
+    assert recommend(RunEvidence(run=good, lead=LEAD, judged=3, shown=6)) == ()
 
 
 def test_a_set_that_cannot_see_what_matters_is_told_so() -> None:
     good = run(DATA, {f"q{n}": given("ab") for n in (1, 2, 3)})
-    (only,) = recommend(Evidence(run=good, lead=LEAD, detects=0.12, needed=240))
+    (only,) = recommend(RunEvidence(run=good, lead=LEAD, detects=0.12, needed=240))
     assert only.evidence.startswith("These queries see differences of 0.120 or more in recall@2 (80 % power)")
     assert only.evidence.endswith("; about 240 would be needed to see 0.05.")
-    assert recommend(Evidence(run=good, lead=LEAD, detects=0.05)) == ()
+    assert recommend(RunEvidence(run=good, lead=LEAD, detects=0.05)) == ()
 
 
 def test_one_lost_item_has_advice_of_its_own_and_a_failed_case_has_none() -> None:

@@ -16,12 +16,12 @@ from tests.evaluation.remembered import measured, memory
 from tests.systems.sample import CASES, Given, dataset, grades
 
 from assay.errors import MissingExtra, NothingMeasured, UnknownMetric
-from assay.evaluation.measure import Request, measure_files
+from assay.evaluation.measure import MeasureRequest, measure_files
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import as_row, detectable, run, sentence
 from assay.formats.trec import write_trec_qrels
-from assay.metrics.engine import Rules
+from assay.metrics.engine import ScoringRules
 from assay.metrics.outcomes import NO_JUDGE_ASKED
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.answers import (
@@ -58,7 +58,9 @@ def test_a_run_written_as_trec_measures_the_same(tmp_path: Path) -> None:
     result.write_trec(tmp_path / "run.trec")
     write_trec_qrels(tmp_path / "qrels", {case.id: case.labels for case in CASES})
     specs = parse_specs("ndcg@10,mrr,recall@5")
-    asked = Request(qrels=tmp_path / "qrels", runs=(tmp_path / "run.trec",), specs=specs, rules=Rules(level=2))
+    asked = MeasureRequest(
+        qrels=tmp_path / "qrels", runs=(tmp_path / "run.trec",), specs=specs, rules=ScoringRules(level=2)
+    )
     (measured,) = measure_files(asked).runs
     for spec in specs:
         assert measured.aggregates[spec].value == result.value(spec)

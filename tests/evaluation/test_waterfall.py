@@ -9,7 +9,7 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 from tests.evaluation.reporting.samples import dataset, given, told
 
-from assay.evaluation.waterfall import RETRIEVAL, Fate, Stage, Step, trace, waterfall
+from assay.evaluation.waterfall import RETRIEVAL, EvidenceStep, GoldFate, LossStage, trace, waterfall
 from assay.records.answers import GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
@@ -17,7 +17,7 @@ from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 DATA = dataset()
 
 
-def fate_of_a(seen: Seen | None, ids: str = "cd", k: int = 2, answer: GivenAnswer | None = None) -> Fate:
+def fate_of_a(seen: Seen | None, ids: str = "cd", k: int = 2, answer: GivenAnswer | None = None) -> GoldFate:
     retrieved = Retrieved(ids=tuple(ids), seen=seen, answer=answer)
     result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=retrieved)
     fate = trace(DATA, DATA.cases[0], result, k=k)[0]
@@ -28,43 +28,43 @@ def fate_of_a(seen: Seen | None, ids: str = "cd", k: int = 2, answer: GivenAnswe
 @pytest.mark.parametrize(
     ("seen", "ids", "stage"),
     [
-        (told({"vector": "cd"}, fused="cd", indexed="bcdef"), "cd", Stage.NOT_INDEXED),
-        (told({"vector": "cd"}, fused="cd"), "cd", Stage.NOT_A_CANDIDATE),
-        (told({"vector": "acd"}, fused="cd", excluded="a"), "cd", Stage.OUT_OF_SCOPE),
-        (told({"vector": "acd"}, fused="cd"), "cd", Stage.LOST_IN_FUSION),
-        (told({"vector": "acd"}, fused="cda"), "cd", Stage.LOST_IN_RERANK),
-        (told({"vector": "acd"}, fused="cda"), "cda", Stage.BELOW_K),
-        (told({"vector": "acd"}, fused="cda"), "ca", Stage.REACHED),
-        (None, "ca", Stage.REACHED),
-        (None, "cda", Stage.BELOW_K),
+        (told({"vector": "cd"}, fused="cd", indexed="bcdef"), "cd", LossStage.NOT_INDEXED),
+        (told({"vector": "cd"}, fused="cd"), "cd", LossStage.NOT_A_CANDIDATE),
+        (told({"vector": "acd"}, fused="cd", excluded="a"), "cd", LossStage.OUT_OF_SCOPE),
+        (told({"vector": "acd"}, fused="cd"), "cd", LossStage.LOST_IN_FUSION),
+        (told({"vector": "acd"}, fused="cda"), "cd", LossStage.LOST_IN_RERANK),
+        (told({"vector": "acd"}, fused="cda"), "cda", LossStage.BELOW_K),
+        (told({"vector": "acd"}, fused="cda"), "ca", LossStage.REACHED),
+        (None, "ca", LossStage.REACHED),
+        (None, "cda", LossStage.BELOW_K),
     ],
 )
-def test_each_stage_is_told_from_what_the_system_tells(seen: Seen | None, ids: str, stage: Stage) -> None:
+def test_each_stage_is_told_from_what_the_system_tells(seen: Seen | None, ids: str, stage: LossStage) -> None:
     assert fate_of_a(seen, ids).stage is stage
 
 
 def test_a_scope_that_acts_inside_the_channels_is_the_reason_that_they_offered_nothing() -> None:
-    assert fate_of_a(told({"vector": "cd"}, fused="cd", excluded="a")).stage is Stage.OUT_OF_SCOPE
+    assert fate_of_a(told({"vector": "cd"}, fused="cd", excluded="a")).stage is LossStage.OUT_OF_SCOPE
 
 
 def test_what_a_system_does_not_tell_is_not_known_and_the_stages_left_open_are_named() -> None:
     silent = fate_of_a(None)
-    assert silent.stage is Stage.NOT_KNOWN
+    assert silent.stage is LossStage.NOT_KNOWN
     assert silent.between == (
-        Stage.NOT_INDEXED,
-        Stage.NOT_A_CANDIDATE,
-        Stage.OUT_OF_SCOPE,
-        Stage.LOST_IN_FUSION,
-        Stage.LOST_IN_RERANK,
+        LossStage.NOT_INDEXED,
+        LossStage.NOT_A_CANDIDATE,
+        LossStage.OUT_OF_SCOPE,
+        LossStage.LOST_IN_FUSION,
+        LossStage.LOST_IN_RERANK,
     )
     half = fate_of_a(Seen(channels={"vector": ("a", "c")}))
-    assert half.between == (Stage.OUT_OF_SCOPE, Stage.LOST_IN_FUSION, Stage.LOST_IN_RERANK)
+    assert half.between == (LossStage.OUT_OF_SCOPE, LossStage.LOST_IN_FUSION, LossStage.LOST_IN_RERANK)
 
 
 def test_not_to_be_excluded_proves_nothing_of_the_channels() -> None:
     fate = fate_of_a(told({"vector": "cd"}, fused="cd"))
-    assert fate.passed[Step.IN_SCOPE] is True
-    assert fate.passed[Step.CANDIDATE] is False
+    assert fate.passed[EvidenceStep.IN_SCOPE] is True
+    assert fate.passed[EvidenceStep.CANDIDATE] is False
 
 
 def test_ranks_in_every_list_are_kept() -> None:
@@ -73,21 +73,21 @@ def test_ranks_in_every_list_are_kept() -> None:
 
 
 def test_an_answer_adds_citing_and_being_right() -> None:
-    def stage(*references: str, right: bool | None = None) -> Stage:
+    def stage(*references: str, right: bool | None = None) -> LossStage:
         answer = GivenAnswer(text="so", references=tuple(RetrievedChunk(rel_path=one) for one in references))
         result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=Retrieved(ids=("a",), answer=answer))
         return trace(DATA, DATA.cases[0], result, k=2, right=right)[0].stage
 
-    assert stage("c") is Stage.NOT_CITED
-    assert stage("a", right=False) is Stage.ANSWER_WRONG
-    assert stage("a", right=True) is Stage.REACHED
-    assert stage("a") is Stage.REACHED
+    assert stage("c") is LossStage.NOT_CITED
+    assert stage("a", right=False) is LossStage.ANSWER_WRONG
+    assert stage("a", right=True) is LossStage.REACHED
+    assert stage("a") is LossStage.REACHED
 
 
 def test_a_chunk_of_a_document_cites_it() -> None:
     reference = RetrievedChunk(rel_path="notes/a.md", chunk_id="a:chunk:4")
     fate = fate_of_a(None, "a", answer=GivenAnswer(text="so", references=(reference,)))
-    assert fate.passed[Step.CITED] is True
+    assert fate.passed[EvidenceStep.CITED] is True
 
 
 def test_anchored_gold_is_a_place_and_its_document_alone_proves_nothing() -> None:
@@ -95,17 +95,17 @@ def test_anchored_gold_is_a_place_and_its_document_alone_proves_nothing() -> Non
     case = Case(id="q", query="badge", anchors=GoldAnchors(supports=(support,)))
     data = Dataset(name="vault", documents=(Document(id="doors", text="x", rel_path="doors.md"),), cases=(case,))
 
-    def fate(passages: tuple[RetrievedChunk, ...], *, indexed: tuple[str, ...] = ("doors",)) -> Fate:
+    def fate(passages: tuple[RetrievedChunk, ...], *, indexed: tuple[str, ...] = ("doors",)) -> GoldFate:
         seen = Seen(indexed=indexed, channels={"vector": indexed}, excluded=(), fused=indexed)
         retrieved = Retrieved(ids=("doors",), passages=passages, seen=seen)
         return trace(data, case, CaseResult(case_id="q", status=CaseStatus.OK, retrieved=retrieved), k=1)[0]
 
     elsewhere = RetrievedChunk(rel_path="doors.md", heading_path="Keys")
-    assert fate((elsewhere,)).stage is Stage.NOT_KNOWN
-    assert fate((elsewhere,), indexed=()).stage is Stage.NOT_INDEXED
+    assert fate((elsewhere,)).stage is LossStage.NOT_KNOWN
+    assert fate((elsewhere,), indexed=()).stage is LossStage.NOT_INDEXED
     there = RetrievedChunk(rel_path="doors.md", heading_path="Badges > Replacement")
-    assert fate((elsewhere, there)).stage is Stage.BELOW_K
-    assert fate((there,)).stage is Stage.REACHED
+    assert fate((elsewhere, there)).stage is LossStage.BELOW_K
+    assert fate((there,)).stage is LossStage.REACHED
 
 
 def test_an_unanswerable_case_has_no_gold_and_ungraded_documents_are_none() -> None:
@@ -120,8 +120,8 @@ def test_failed_and_untried_cases_are_counted_apart() -> None:
     skipped = CaseResult(case_id="q2", status=CaseStatus.SKIPPED)
     good = CaseResult(case_id="q3", **given("ab"))  # type: ignore[arg-type] # by name
     water = waterfall(DATA, [failed, skipped, good], k=2)
-    assert water.lost == {Stage.SYSTEM_FAILED: 2}
-    assert (water.untried, len(water.fates), water.reached(Step.WITHIN_K)) == (2, 4, 2)
+    assert water.lost == {LossStage.SYSTEM_FAILED: 2}
+    assert (water.untried, len(water.fates), water.reached(EvidenceStep.WITHIN_K)) == (2, 4, 2)
 
 
 def test_of_repeats_the_first_counts() -> None:
@@ -152,4 +152,4 @@ def test_whatever_a_system_tells_every_item_ends_once_and_the_funnel_only_narrow
     assert possible == sorted(possible, reverse=True)
     for one in water.fates:
         assert one.found == (one.item in ids[:k])
-        assert (one.stage is Stage.NOT_KNOWN) == (len(one.between) > 1)
+        assert (one.stage is LossStage.NOT_KNOWN) == (len(one.between) > 1)

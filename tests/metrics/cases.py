@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.metrics.aggregate import Scores
-from assay.metrics.engine import Measured, Rules, measure_mappings
+from assay.metrics.engine import MeasuredRun, ScoringRules, measure_mappings
 from assay.metrics.spec import MetricSpec
 
 UNJUDGED = None
@@ -29,13 +29,13 @@ def over(
 ) -> Scores:
     """One metric over several queries."""
     spec = MetricSpec.parse(metric)
-    return whole(qrels, run, spec, rules=Rules(level=level)).scores[spec]
+    return whole(qrels, run, spec, rules=ScoringRules(level=level)).scores[spec]
 
 
 def whole(
     qrels: Mapping[str, Mapping[str, int]],
     run: Mapping[str, Mapping[str, float]],
     *specs: MetricSpec,
-    rules: Rules | None = None,
-) -> Measured:
+    rules: ScoringRules | None = None,
+) -> MeasuredRun:
     return measure_mappings(qrels, run, specs, rules)

@@ -7,7 +7,14 @@ import pytest
 from tests.metrics.cases import over, whole
 
 from assay.errors import BadValue
-from assay.metrics.engine import BATCH_CELLS, Measured, Rules, ScatteredTopics, measure_batches, measure_mappings
+from assay.metrics.engine import (
+    BATCH_CELLS,
+    MeasuredRun,
+    ScatteredTopics,
+    ScoringRules,
+    measure_batches,
+    measure_mappings,
+)
 from assay.metrics.ranked_grades import find, without_repeats
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.evaluations import OutcomeKind
@@ -56,7 +63,7 @@ def random_case(seed: int, topics: int) -> tuple[Qrels, Run]:
     return qrels, run
 
 
-def same(one: Measured, other: Measured) -> bool:
+def same(one: MeasuredRun, other: MeasuredRun) -> bool:
     return all(
         (one.scores[spec].values == other.scores[spec].values).all()
         and (one.scores[spec].kinds == other.scores[spec].kinds).all()
@@ -111,7 +118,7 @@ def test_a_query_without_results_counts_as_empty_or_is_skipped() -> None:
     qrels: Qrels = {"a": {"d": 1}, "b": {"d": 1}}
     spec = MetricSpec.parse("mrr")
     empty = whole(qrels, {"a": {"d": 1.0}}, spec).scores[spec]
-    skipped = whole(qrels, {"a": {"d": 1.0}}, spec, rules=Rules(absent="skip")).scores[spec]
+    skipped = whole(qrels, {"a": {"d": 1.0}}, spec, rules=ScoringRules(absent="skip")).scores[spec]
     assert empty.outcome(1).value == 0.0
     assert skipped.outcome(1).kind is OutcomeKind.SKIPPED
     assert skipped.outcome(0).value == 1.0
@@ -120,8 +127,8 @@ def test_a_query_without_results_counts_as_empty_or_is_skipped() -> None:
 def test_depth_cuts_every_ranking() -> None:
     spec = MetricSpec.parse("recall")
     qrels, run = {"a": {"x": 1, "y": 1}}, {"a": {"x": 2.0, "y": 1.0}}
-    assert whole(qrels, run, spec, rules=Rules(depth=1)).scores[spec].values[0] == 0.5
-    assert whole(qrels, run, spec, rules=Rules(depth=1)).retrieved[0] == 1
+    assert whole(qrels, run, spec, rules=ScoringRules(depth=1)).scores[spec].values[0] == 0.5
+    assert whole(qrels, run, spec, rules=ScoringRules(depth=1)).retrieved[0] == 1
 
 
 def test_of_a_document_listed_twice_the_better_rank_counts() -> None:
@@ -172,7 +179,7 @@ def test_whole_grades_of_another_type_are_fine() -> None:
 )
 def test_rules_that_mean_nothing_are_refused(rules: dict[str, object], named: str) -> None:
     with pytest.raises(BadValue, match=named):
-        Rules(**rules)  # type: ignore[arg-type] # the point of the test
+        ScoringRules(**rules)  # type: ignore[arg-type] # the point of the test
 
 
 def test_metrics_of_other_families_are_not_measured_from_rankings() -> None:

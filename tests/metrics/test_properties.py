@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.metrics.cases import over, value
 
 from assay.metrics.catalog import entries, find
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import ScoringRules, measure_mappings
 from assay.metrics.spec import MetricSpec
 
 
@@ -140,5 +140,5 @@ def test_only_the_order_of_scores_matters(
     qrels = {"q": {f"d{place}": grade for place, grade in enumerate(grades) if grade is not None}}
     qrels["q"] |= {f"m{place}": grade for place, grade in enumerate(others)}
     run = {"q": {f"d{place}": shift - scale * place for place in range(len(grades))}}
-    measured = measure_mappings(qrels, run, [spec], Rules())
+    measured = measure_mappings(qrels, run, [spec], ScoringRules())
     assert measured.scores[spec].values[0] == value(one.text, grades, others)

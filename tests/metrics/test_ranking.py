@@ -9,7 +9,7 @@ import pytest
 from tests.metrics.cases import measured, over, value
 
 from assay.metrics.catalog import find
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import ScoringRules, measure_mappings
 from assay.metrics.ranking_metrics import ENTRIES
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind
@@ -175,9 +175,9 @@ def test_a_perfect_ranking_is_exactly_one_however_topics_are_batched() -> None:
     qrels = {f"q{t}": {f"d{i}": int(g) for i, g in enumerate(rng.integers(0, 4, 30))} for t in range(50)}
     run = {topic: {doc: float(grade) for doc, grade in row.items()} for topic, row in qrels.items()}
     specs = [MetricSpec.parse(text) for text in ("ndcg", "ndcg@7", "ap")]
-    together = measure_mappings(qrels, run, specs, Rules())
+    together = measure_mappings(qrels, run, specs, ScoringRules())
     for place, topic in enumerate(qrels):
-        alone = measure_mappings({topic: qrels[topic]}, run, specs, Rules())
+        alone = measure_mappings({topic: qrels[topic]}, run, specs, ScoringRules())
         for spec in specs:
             assert together.scores[spec].values[place] == alone.scores[spec].values[0]
             assert together.scores[spec].values[place] == 1.0

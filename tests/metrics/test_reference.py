@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import ScoringRules, measure_mappings
 from assay.metrics.spec import MetricSpec
 
 STORED: dict[str, Any] = json.loads(Path(__file__).with_name("trec_eval.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def test_every_query_has_the_value_that_trec_eval_gives(level: int) -> None:
     expected: dict[str, dict[str, float]] = STORED["expected"][str(level)]
     names = next(iter(expected.values()))
     specs = [our_name(name) for name in names]
-    measured = measure_mappings(STORED["qrels"], STORED["run"], specs, Rules(level=level))
+    measured = measure_mappings(STORED["qrels"], STORED["run"], specs, ScoringRules(level=level))
     assert set(measured.topics) == set(expected)
     for theirs, spec in zip(names, specs, strict=True):
         scores = measured.scores[spec]

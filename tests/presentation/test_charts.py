@@ -16,7 +16,9 @@ SIMPLE = {"scatter", "bar"}
 
 
 def figures(text: str) -> Iterator[charts.Figure]:
-    yield charts.changes([charts.Change(text, 0.1, 0.0, 0.2, "better"), charts.Change(text, -0.1, None, None, "same")])
+    yield charts.changes(
+        [charts.ChartChange(text, 0.1, 0.0, 0.2, "better"), charts.ChartChange(text, -0.1, None, None, "same")]
+    )
     yield charts.evidence_path([(1, 0.1, -0.1), (2, 0.2, -0.2)], 3.69, 100)
     yield charts.histogram([0, 1, 2], bar=0.7)
     yield charts.bars({text: 0.5}, what="share", share=True)
@@ -43,7 +45,7 @@ def texts(trace: dict[str, Any]) -> Iterator[str]:
 
 
 def test_a_difference_keeps_its_interval_and_the_order_of_its_metrics() -> None:
-    found = [charts.Change("b", -0.2, -0.3, -0.1, "worse"), charts.Change("a", 0.1, 0.0, 0.2, "too_few")]
+    found = [charts.ChartChange("b", -0.2, -0.3, -0.1, "worse"), charts.ChartChange("a", 0.1, 0.0, 0.2, "too_few")]
     figure = charts.changes(found)
     worse = next(trace for trace in figure["data"] if trace["name"] == "worse")
     assert worse["error_x"]["arrayminus"] == [0.09999999999999998]
@@ -66,8 +68,8 @@ def test_neighbours_stand_in_rings_around_the_middle() -> None:
 def test_differences_have_rows_of_their_own_show_zero_and_no_interval_that_nobody_computed() -> None:
     names = [f"channel_contribution(channel={name})@5" for name in ("vector", "bm25")]
     found = [
-        charts.Change(names[0], -0.5, -0.6, -0.4, "worse"),
-        charts.Change(names[1], -0.3, None, None, "worse"),
+        charts.ChartChange(names[0], -0.5, -0.6, -0.4, "worse"),
+        charts.ChartChange(names[1], -0.3, None, None, "worse"),
     ]
     figure = charts.changes(found)
     assert len(set(figure["layout"]["yaxis"]["categoryarray"])) == 2

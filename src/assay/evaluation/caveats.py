@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.metrics.aggregate import Aggregate
-from assay.metrics.engine import Measured
+from assay.metrics.engine import MeasuredRun
 from assay.metrics.inputs import LatencySummary
 from assay.metrics.operations import latency_summary
 from assay.metrics.spec import MetricSpec
@@ -326,7 +326,7 @@ def _unscored_kind(kind: OutcomeKind, cause: Cause | None) -> CaveatKind:
     return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
 
 
-def ranking_caveats(measured: Measured, specs: Sequence[MetricSpec]) -> list[Caveat]:
+def ranking_caveats(measured: MeasuredRun, specs: Sequence[MetricSpec]) -> list[Caveat]:
     """Unjudged results and short lists of measured rankings; `measured` has `extra_specs` too."""
     groups = by_cutoff(specs)
     shares = [judged_at(measured, concerned, cutoff) for cutoff, concerned in groups.items()]
@@ -421,7 +421,7 @@ class JudgedShare:
         return 1.0 - self.judged
 
 
-def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | None) -> JudgedShare:
+def judged_at(measured: MeasuredRun, specs: Sequence[MetricSpec], cutoff: int | None) -> JudgedShare:
     """Read the judged share of a run from what was measured with `extra_specs`."""
     judged = _mean(measured, MetricSpec(name="judged", cutoff=cutoff))
     return JudgedShare(
@@ -433,7 +433,7 @@ def judged_at(measured: Measured, specs: Sequence[MetricSpec], cutoff: int | Non
     )
 
 
-def _measure_assumptions(measured: Measured, spec: MetricSpec) -> Assumed | None:
+def _measure_assumptions(measured: MeasuredRun, spec: MetricSpec) -> Assumed | None:
     """The metric as measured and under both assumptions; None where one of them has no value."""
     wanted = [spec, *(_assume(spec, rule) for rule in _ASSUMED)]
     means = [None if grade is None else _mean(measured, grade) for grade in wanted]
@@ -441,7 +441,7 @@ def _measure_assumptions(measured: Measured, spec: MetricSpec) -> Assumed | None
     return Assumed(*found) if len(found) == len(means) else None
 
 
-def _unknown_share(measured: Measured, cutoff: int) -> float:
+def _unknown_share(measured: MeasuredRun, cutoff: int) -> float:
     """Of the results not known to be relevant, the unjudged share over all queries."""
     looked = np.minimum(measured.retrieved, cutoff)
     relevant = measured.scores[_precision(cutoff)].values * cutoff
@@ -450,7 +450,7 @@ def _unknown_share(measured: Measured, cutoff: int) -> float:
     return float((looked - judged).sum()) / others if others > 0 else 0.0
 
 
-def _mean(measured: Measured, spec: MetricSpec) -> float | None:
+def _mean(measured: MeasuredRun, spec: MetricSpec) -> float | None:
     column = measured.scores[spec]
     values = column.values[column.scored]
     return float(values.mean()) if values.size else None
@@ -500,7 +500,7 @@ class ShortLists:
     """Of the short ones."""
 
 
-def _short_lists(measured: Measured, cutoff: int) -> ShortLists | None:
+def _short_lists(measured: MeasuredRun, cutoff: int) -> ShortLists | None:
     lengths = measured.retrieved[measured.retrieved > 0]
     short = lengths[lengths < cutoff]
     if not short.size:

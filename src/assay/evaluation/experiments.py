@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # better by chance, so each further try over the same dataset and control has to be clearer (`alpha_of_attempt`).
 
 
-class Outcome(StrEnum):
+class ExperimentOutcome(StrEnum):
     """What follows from an experiment."""
 
     ACCEPTED = "ACCEPTED"
@@ -59,14 +59,14 @@ class Outcome(StrEnum):
 MOST_TOLD = 3
 ALPHA = 0.05
 """What the first try over a dataset may spend."""
-EXIT_CODES = {Outcome.ACCEPTED: 0, Outcome.REJECTED: 1, Outcome.INCONCLUSIVE: 2}
+EXIT_CODES = {ExperimentOutcome.ACCEPTED: 0, ExperimentOutcome.REJECTED: 1, ExperimentOutcome.INCONCLUSIVE: 2}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Decision:
+class ExperimentDecision:
     """The answer, with everything behind it."""
 
-    outcome: Outcome
+    outcome: ExperimentOutcome
     reason: str
     metric: str
     gate: Verdict
@@ -84,7 +84,7 @@ def decide(
     metric: str | None = None,
     options: GateOptions | None = None,
     attempt: int = 1,
-) -> Decision:
+) -> ExperimentDecision:
     """Hold a treatment against its control.
 
     `metric` is the one that has to gain; unless given, the leading one. `attempt` is the number of the try over this
@@ -105,12 +105,12 @@ def decide(
     once = _compare(control, treatment, counted, seed=question.options.seed, alpha=ALPHA)
     seen = once if attempt == 1 else _compare(control, treatment, counted, seed=question.options.seed, alpha=alpha)
     outcome, reason = _decide(f"{counted}: {seen.sentence}", seen.verdict, gate, judge(control, None, options))
-    if outcome is Outcome.INCONCLUSIVE and once.verdict == "better" and seen.verdict != "better":
+    if outcome is ExperimentOutcome.INCONCLUSIVE and once.verdict == "better" and seen.verdict != "better":
         reason = f"{counted}: {once.sentence} That is not enough at try {attempt}: it takes p <= {alpha:.2g}."
-    elif outcome is Outcome.INCONCLUSIVE and once.verdict == "worse":
+    elif outcome is ExperimentOutcome.INCONCLUSIVE and once.verdict == "worse":
         # Nobody picks the worst of many tries, so a loss counts as at the first.
-        outcome, reason = Outcome.REJECTED, f"{counted}: {once.sentence}"
-    return Decision(
+        outcome, reason = ExperimentOutcome.REJECTED, f"{counted}: {once.sentence}"
+    return ExperimentDecision(
         outcome=outcome, reason=reason, metric=counted, gate=gate, compared=compared, attempt=attempt, alpha=alpha
     )
 
@@ -121,17 +121,17 @@ def _compare(control: Reading, treatment: Reading, metric: str, *, seed: int, al
     return metric_changes({metric: pairs}, rng=np.random.default_rng(seed), rules=rules)[metric].comparison
 
 
-def _decide(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[Outcome, str]:
+def _decide(sentence: str, seen: str, gate: Verdict, before: Verdict) -> tuple[ExperimentOutcome, str]:
     broken, undecided = _new(gate, before, Status.FAIL), _new(gate, before, Status.INCONCLUSIVE)
     if broken:
-        return Outcome.REJECTED, _sentences(broken)
+        return ExperimentOutcome.REJECTED, _sentences(broken)
     if seen == "worse":
-        return Outcome.REJECTED, sentence
+        return ExperimentOutcome.REJECTED, sentence
     if undecided:
-        return Outcome.INCONCLUSIVE, _sentences(undecided)
+        return ExperimentOutcome.INCONCLUSIVE, _sentences(undecided)
     if seen == "better":
-        return Outcome.ACCEPTED, f"{sentence}{_same_as_before(gate)}"
-    return Outcome.INCONCLUSIVE, sentence
+        return ExperimentOutcome.ACCEPTED, f"{sentence}{_same_as_before(gate)}"
+    return ExperimentOutcome.INCONCLUSIVE, sentence
 
 
 def _new(gate: Verdict, before: Verdict, status: Status) -> list[RuleVerdict]:
@@ -190,7 +190,7 @@ class Experiment:
     """By metric: before, after, delta, interval, p."""
     metric: str
     """The one that decides."""
-    verdict: Outcome
+    verdict: ExperimentOutcome
     reason: str
     gate: str
     """How the gate came out, with the control as the baseline."""
@@ -202,7 +202,7 @@ class Experiment:
     def __post_init__(self) -> None:
         require(self, values.identifier, "id")
         require(self, values.moment, "date")
-        require(self, one_of(Outcome), "verdict")
+        require(self, one_of(ExperimentOutcome), "verdict")
         require(self, values.count, "attempt")
         require(self, values.finite, "alpha")
         require(self, values.json_object, "results", "changes", "control", "treatment")
@@ -234,7 +234,7 @@ OpenSystem = Callable[[str, Dataset], System]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class ExperimentPlan:
     """What is to be tried on what."""
 
     dataset: Dataset
@@ -271,10 +271,10 @@ class Performed(NamedTuple):
     """An experiment, and the decision it was written down from."""
 
     experiment: Experiment
-    decision: Decision
+    decision: ExperimentDecision
 
 
-def perform(plan: Plan, open_system: OpenSystem, running: Running, *, earlier: int = 0) -> Performed:
+def perform(plan: ExperimentPlan, open_system: OpenSystem, running: Running, *, earlier: int = 0) -> Performed:
     """Run both sides, decide, and make the record; the caller stores it.
 
     `earlier` is the number of tries over the same dataset and control before this one (`Book.earlier`).
@@ -284,13 +284,15 @@ def perform(plan: Plan, open_system: OpenSystem, running: Running, *, earlier: i
     return Performed(_experiment(plan, control, treatment, decision, running.clock), decision)
 
 
-def _reading(plan: Plan, spec: str, open_system: OpenSystem, running: Running) -> Reading:
+def _reading(plan: ExperimentPlan, spec: str, open_system: OpenSystem, running: Running) -> Reading:
     with closing(open_system(spec, plan.dataset)) as system:
         result = run(plan.dataset, system, replace(plan.options, spec=spec), running)
     return reading_of(result, {case.id: case.query for case in plan.dataset.cases})
 
 
-def _experiment(plan: Plan, control: Reading, treatment: Reading, decision: Decision, clock: Clock) -> Experiment:
+def _experiment(
+    plan: ExperimentPlan, control: Reading, treatment: Reading, decision: ExperimentDecision, clock: Clock
+) -> Experiment:
     return Experiment(
         id=IdFactory(clock).new("ex"),
         date=clock.now(),
@@ -404,7 +406,9 @@ class Try(NamedTuple):
 def count_tries(experiments: Sequence[Experiment]) -> dict[str, Try]:
     """Count tries of the same series, in the order they are written down."""
     of = Counter(experiment.series for experiment in experiments)
-    accepted = Counter(experiment.series for experiment in experiments if experiment.verdict is Outcome.ACCEPTED)
+    accepted = Counter(
+        experiment.series for experiment in experiments if experiment.verdict is ExperimentOutcome.ACCEPTED
+    )
     seen: Counter[tuple[str, str, str]] = Counter()
     tries = {}
     for experiment in experiments:

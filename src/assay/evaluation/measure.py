@@ -21,7 +21,7 @@ from assay.formats.trec import example_document, load_run, read_qrels, stream_ru
 from assay.hashing import HASH_PREFIX
 from assay.metrics.aggregate import Aggregate, Instrument, aggregate, metric_values
 from assay.metrics.catalog import Better
-from assay.metrics.engine import Measured, Rules, ScatteredTopics, measure_batches
+from assay.metrics.engine import MeasuredRun, ScatteredTopics, ScoringRules, measure_batches
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.rankings import QrelTable
@@ -30,24 +30,24 @@ from assay.statistics import Comparison, Pairs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class MeasureRequest:
     """What to measure."""
 
     qrels: Path
     runs: tuple[Path, ...]
     specs: tuple[MetricSpec, ...]
-    rules: Rules = field(default_factory=Rules)
+    rules: ScoringRules = field(default_factory=ScoringRules)
     seed: int = 0
     """Of the resamples and sign flips of a comparison."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class RunResult:
+class FileReading:
     """One run with every requested metric, and the share of judged results beside each."""
 
     name: str
     path: Path
-    measured: Measured
+    measured: MeasuredRun
     aggregates: Mapping[MetricSpec, Aggregate]
 
     def result(self, specs: Sequence[MetricSpec]) -> MeasuredFile:
@@ -91,11 +91,11 @@ class RunComparison:
 class Measurement:
     """Everything one request gave."""
 
-    request: Request
+    request: MeasureRequest
     instrument: Instrument
     topics: tuple[str, ...]
     judgments: int
-    runs: tuple[RunResult, ...]
+    runs: tuple[FileReading, ...]
     comparisons: tuple[RunComparison, ...]
     caveats: tuple[Caveat, ...]
     """What a reader must know beside the numbers."""
@@ -122,7 +122,7 @@ class Measurement:
         )
 
 
-def measure_files(request: Request) -> Measurement:
+def measure_files(request: MeasureRequest) -> Measurement:
     """Measure and compare the runs."""
     qrels = read_qrels(request.qrels)
     if not qrels.keys.size:
@@ -167,7 +167,9 @@ def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
     return tuple(dict.fromkeys([*specs, *judged]))
 
 
-def _measure_run(request: Request, qrels: QrelTable, instrument: Instrument, name: str, path: Path) -> RunResult:
+def _measure_run(
+    request: MeasureRequest, qrels: QrelTable, instrument: Instrument, name: str, path: Path
+) -> FileReading:
     specs = with_judged(request.specs)
     wanted = tuple(dict.fromkeys([*specs, *extra_specs(request.specs)]))
     try:
@@ -181,10 +183,10 @@ def _measure_run(request: Request, qrels: QrelTable, instrument: Instrument, nam
             f"{path}: no query could be scored; none has a document of grade {request.rules.level} or more",
             remedy="Check the relevance level and the grades of the qrels.",
         )
-    return RunResult(name=name, path=path, measured=measured, aggregates=aggregates)
+    return FileReading(name=name, path=path, measured=measured, aggregates=aggregates)
 
 
-def _refuse_nothing(request: Request, path: Path, measured: Measured) -> None:
+def _refuse_nothing(request: MeasureRequest, path: Path, measured: MeasuredRun) -> None:
     if not measured.retrieved.any() and not measured.unknown:
         raise NothingMeasured(f"{path} holds no results", remedy="Give a run file with at least one line.")
     if not measured.retrieved.any():
@@ -207,7 +209,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return [f"{name}#{place}" if names.count(name) > 1 else name for place, name in enumerate(names, start=1)]
 
 
-def _comparisons(request: Request, runs: Sequence[RunResult]) -> tuple[RunComparison, ...]:
+def _comparisons(request: MeasureRequest, runs: Sequence[FileReading]) -> tuple[RunComparison, ...]:
     rng = np.random.default_rng(request.seed)
     return tuple(
         RunComparison(control=runs[0].name, treatment=run.name, changes=_compare(request, runs[0], run, rng))
@@ -216,7 +218,7 @@ def _comparisons(request: Request, runs: Sequence[RunResult]) -> tuple[RunCompar
 
 
 def _compare(
-    request: Request, control: RunResult, treatment: RunResult, rng: np.random.Generator
+    request: MeasureRequest, control: FileReading, treatment: FileReading, rng: np.random.Generator
 ) -> dict[MetricSpec, MetricChange]:
     """Query by query, where both have a value; Holm-adjusted over the requested metrics."""
     pairs = {str(spec): _pairs(spec, control.measured, treatment.measured) for spec in request.specs}
@@ -228,7 +230,7 @@ def _compare(
     }
 
 
-def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
+def _pairs(spec: MetricSpec, control: MeasuredRun, treatment: MeasuredRun) -> Pairs:
     before, after = control.scores[spec], treatment.scores[spec]
     both = before.scored & after.scored
     return Pairs(
@@ -239,7 +241,7 @@ def _pairs(spec: MetricSpec, control: Measured, treatment: Measured) -> Pairs:
     )
 
 
-def _find_caveats(request: Request, qrels: QrelTable, runs: Sequence[RunResult]) -> Iterator[Caveat]:
+def _find_caveats(request: MeasureRequest, qrels: QrelTable, runs: Sequence[FileReading]) -> Iterator[Caveat]:
     if qrels.negative:
         sentence = f"Judgments with a negative grade: {qrels.negative:,}. They count as unjudged, as in trec_eval."
         yield Caveat(kind=CaveatKind.LABELS, sentence=sentence, count=qrels.negative)
@@ -255,7 +257,7 @@ def _find_caveats(request: Request, qrels: QrelTable, runs: Sequence[RunResult])
             yield replace(caveat, sentence=f"{run.name}: {caveat.sentence}")
 
 
-def _run_caveats(run: RunResult) -> Iterator[Caveat]:
+def _run_caveats(run: FileReading) -> Iterator[Caveat]:
     measured = run.measured
     fate = "left out of the means" if _skips_absent(run) else "counted as empty rankings"
     vacuous = max(
@@ -287,12 +289,12 @@ def _run_caveats(run: RunResult) -> Iterator[Caveat]:
             yield Caveat(kind=kind, sentence=f"{count:,} {what}{_some(ids)}.", count=count)
 
 
-def _tie_caveats(run: RunResult) -> Iterator[Caveat]:
+def _tie_caveats(run: FileReading) -> Iterator[Caveat]:
     if run.measured.tied:
         yield tie_caveat(run.measured.tied, len(run.measured.topics), rule="larger ids first, as in trec_eval")
 
 
-def _skips_absent(run: RunResult) -> bool:
+def _skips_absent(run: FileReading) -> bool:
     return any(aggregate.others[OutcomeKind.SKIPPED] for aggregate in run.aggregates.values())
 
 

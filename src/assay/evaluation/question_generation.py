@@ -200,14 +200,14 @@ _TASK = (
 )
 
 
-class Asked(NamedTuple):
+class GeneratedQuestion(NamedTuple):
     """A question and the sentence that answers it."""
 
     question: str
     quote: str
 
 
-def ask(model: ChatModel, section: KeySection) -> Asked | None:
+def ask(model: ChatModel, section: KeySection) -> GeneratedQuestion | None:
     """What the model makes of a part; None when it fails, or what it quotes does not stand there."""
     part = f"{section.document.title} > {section.heading_path}\n<part>\n{section.text[:MOST_CHARACTERS]}\n</part>"
     messages = (Message(role="system", content=_TASK), Message(role="user", content=part))
@@ -218,7 +218,7 @@ def ask(model: ChatModel, section: KeySection) -> Asked | None:
     return _read(reply.text, section)
 
 
-def _read(text: str, section: KeySection) -> Asked | None:
+def _read(text: str, section: KeySection) -> GeneratedQuestion | None:
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = json.loads(text[begin : end + 1])
@@ -226,7 +226,7 @@ def _read(text: str, section: KeySection) -> Asked | None:
     except (ValueError, KeyError, TypeError):
         return None
     stands = " ".join(quote.split()) in " ".join(section.text.split())
-    return Asked(question, quote) if question and quote and stands else None
+    return GeneratedQuestion(question, quote) if question and quote and stands else None
 
 
 # --- Documents into anchored cases ---
@@ -329,11 +329,11 @@ def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Itera
     return (part for part in parts if id(part) in best)
 
 
-def _make_question(section: KeySection, model: ChatModel | None) -> Asked | None:
-    return Asked(question(section), section.sentence) if model is None else ask(model, section)
+def _make_question(section: KeySection, model: ChatModel | None) -> GeneratedQuestion | None:
+    return GeneratedQuestion(question(section), section.sentence) if model is None else ask(model, section)
 
 
-def _case(section: KeySection, asked: Asked, source: str) -> Case:
+def _case(section: KeySection, asked: GeneratedQuestion, source: str) -> Case:
     support = GoldSupport(
         rel_path=section.document.rel_path, heading_path=section.heading_path, snippets=(asked.quote,)
     )

@@ -15,7 +15,7 @@ from assay.evaluation.judged_scores import without_spent
 from assay.evaluation.results import RunResult
 from assay.metrics.catalog import Better
 from assay.metrics.inputs import LatencySummary, mean
-from assay.metrics.operations import Failures, failures, latency_summary
+from assay.metrics.operations import FailureCounts, failures, latency_summary
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome
 from assay.records.run_results import Caveat, Difference
@@ -89,7 +89,7 @@ class Reading:
         """How long cases took."""
         return latency_summary(self._runs())
 
-    def failures(self) -> Failures:
+    def failures(self) -> FailureCounts:
         """How often cases failed."""
         return failures(self._runs())
 

@@ -9,7 +9,7 @@ from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING
 
-from assay.evaluation.waterfall import Fate, Stage, Waterfall
+from assay.evaluation.waterfall import GoldFate, LossStage, Waterfall
 from assay.metrics.operations import TOTAL
 from assay.records.evaluations import CaseStatus
 
@@ -50,7 +50,7 @@ class Drop:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class RunEvidence:
     """What the rules look at; what is None or empty was not measured."""
 
     run: RunResult
@@ -70,15 +70,15 @@ class Evidence:
     """Of latencies, by percentile."""
 
 
-Rule = Callable[[Evidence], Iterator[Recommendation]]
+Rule = Callable[[RunEvidence], Iterator[Recommendation]]
 
 
-def recommend(evidence: Evidence) -> tuple[Recommendation, ...]:
+def recommend(evidence: RunEvidence) -> tuple[Recommendation, ...]:
     """Return the recommendations that the rules find reasons for."""
     return tuple(chain.from_iterable(rule(evidence) for rule in RULES))
 
 
-def _failures(evidence: Evidence) -> Iterator[Recommendation]:
+def _failures(evidence: RunEvidence) -> Iterator[Recommendation]:
     counts = evidence.run.counts
     failed = {status.value: counts[status] for status in (CaseStatus.ERROR, CaseStatus.TIMEOUT) if counts[status]}
     if not failed:
@@ -92,7 +92,7 @@ def _failures(evidence: Evidence) -> Iterator[Recommendation]:
     )
 
 
-def _nothing_returned(evidence: Evidence) -> Iterator[Recommendation]:
+def _nothing_returned(evidence: RunEvidence) -> Iterator[Recommendation]:
     empty = [case.case_id for case in evidence.run.cases if case.status is CaseStatus.EMPTY]
     if empty:
         yield Recommendation(
@@ -102,7 +102,7 @@ def _nothing_returned(evidence: Evidence) -> Iterator[Recommendation]:
         )
 
 
-def _losses(evidence: Evidence) -> Iterator[Recommendation]:
+def _losses(evidence: RunEvidence) -> Iterator[Recommendation]:
     water = evidence.waterfall
     if water is None or not water.missed:
         return
@@ -119,11 +119,11 @@ Advice = tuple[str, str]
 """What to do, and further evidence for it."""
 
 
-def _not_indexed(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _not_indexed(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return "Index them; `assay dataset check` shows whether the dataset still names what exists.", _some(here)
 
 
-def _never_offered(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _never_offered(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     asked = sorted({name for fate in here for name in fate.channels or {}})
     if asked and "vector" not in asked:
         return (
@@ -136,11 +136,11 @@ def _never_offered(here: Sequence[Fate], _: Waterfall) -> Advice:
     )
 
 
-def _out_of_scope(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _out_of_scope(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return "Widen the scope, or let the choice of folders fall back to all (`on_with_fallback`).", _some(here)
 
 
-def _lost_in_fusion(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _lost_in_fusion(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     alone = Counter(names[0] for fate in here if len(names := _offering(fate)) == 1)
     if not alone:
         return "Let fusion keep more candidates, or try the other method (`search.fusion`).", _some(here)
@@ -148,13 +148,13 @@ def _lost_in_fusion(here: Sequence[Fate], _: Waterfall) -> Advice:
     return f"Raise the weight of the channel {channel}.", f"It alone had {count} of them."
 
 
-def _lost_in_rerank(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _lost_in_rerank(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     ranks = [fate.fused_rank for fate in here if fate.fused_rank is not None]
     before = f"Before it they stood at rank {median(ranks):.0f} in the middle." if ranks else ""
     return "Show more results, or spread results that repeat each other less (`mmr`).", before
 
 
-def _below_k(here: Sequence[Fate], water: Waterfall) -> Advice:
+def _below_k(here: Sequence[GoldFate], water: Waterfall) -> Advice:
     near = sum(1 for fate in here if fate.rank is not None and fate.rank <= 2 * water.k)
     return (
         f"Rerank the first {2 * water.k} results, or show more than {water.k}.",
@@ -162,15 +162,15 @@ def _below_k(here: Sequence[Fate], water: Waterfall) -> Advice:
     )
 
 
-def _not_cited(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _not_cited(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return "Ask the answer to cite every passage it rests on; retrieval had these.", _some(here)
 
 
-def _answer_wrong(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _answer_wrong(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return "Look at the answers: their evidence was retrieved and cited.", _some(here)
 
 
-def _not_known(here: Sequence[Fate], _: Waterfall) -> Advice:
+def _not_known(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     may = Counter(stage.value for fate in here for stage in fate.between)
     return (
         "Let the system tell what each channel offered and what fusion kept, to see where evidence is lost.",
@@ -178,27 +178,27 @@ def _not_known(here: Sequence[Fate], _: Waterfall) -> Advice:
     )
 
 
-_ADVICE: dict[Stage, Callable[[Sequence[Fate], Waterfall], Advice]] = {
-    Stage.NOT_INDEXED: _not_indexed,
-    Stage.NOT_A_CANDIDATE: _never_offered,
-    Stage.OUT_OF_SCOPE: _out_of_scope,
-    Stage.LOST_IN_FUSION: _lost_in_fusion,
-    Stage.LOST_IN_RERANK: _lost_in_rerank,
-    Stage.BELOW_K: _below_k,
-    Stage.NOT_CITED: _not_cited,
-    Stage.ANSWER_WRONG: _answer_wrong,
-    Stage.NOT_KNOWN: _not_known,
+_ADVICE: dict[LossStage, Callable[[Sequence[GoldFate], Waterfall], Advice]] = {
+    LossStage.NOT_INDEXED: _not_indexed,
+    LossStage.NOT_A_CANDIDATE: _never_offered,
+    LossStage.OUT_OF_SCOPE: _out_of_scope,
+    LossStage.LOST_IN_FUSION: _lost_in_fusion,
+    LossStage.LOST_IN_RERANK: _lost_in_rerank,
+    LossStage.BELOW_K: _below_k,
+    LossStage.NOT_CITED: _not_cited,
+    LossStage.ANSWER_WRONG: _answer_wrong,
+    LossStage.NOT_KNOWN: _not_known,
 }
 
 
-def advise(fate: Fate, water: Waterfall) -> str | None:
+def advise(fate: GoldFate, water: Waterfall) -> str | None:
     """Return what would have kept one gold item; None where there is no evidence."""
     if fate.stage not in _ADVICE or fate.failed:
         return None
     return _ADVICE[fate.stage]([fate], water)[0]
 
 
-def _weak_parts(evidence: Evidence) -> Iterator[Recommendation]:
+def _weak_parts(evidence: RunEvidence) -> Iterator[Recommendation]:
     lead = evidence.lead
     whole = None if lead is None else evidence.run.aggregates[lead].value
     if lead is None or whole is None:
@@ -223,7 +223,7 @@ def _weak_parts(evidence: Evidence) -> Iterator[Recommendation]:
             )
 
 
-def _drops(evidence: Evidence) -> Iterator[Recommendation]:
+def _drops(evidence: RunEvidence) -> Iterator[Recommendation]:
     for drop in evidence.drops:
         share = (drop.now - drop.before) / drop.before * 100 if drop.before else 0.0
         yield Recommendation(
@@ -234,7 +234,7 @@ def _drops(evidence: Evidence) -> Iterator[Recommendation]:
         )
 
 
-def _slow(evidence: Evidence) -> Iterator[Recommendation]:
+def _slow(evidence: RunEvidence) -> Iterator[Recommendation]:
     stages = {
         name: latency.p95 for name, latency in evidence.run.latency.items() if name != TOTAL and latency.p95 is not None
     }
@@ -251,7 +251,7 @@ def _slow(evidence: Evidence) -> Iterator[Recommendation]:
         )
 
 
-def _recommend_judging(evidence: Evidence) -> Iterator[Recommendation]:
+def _recommend_judging(evidence: RunEvidence) -> Iterator[Recommendation]:
     unknown = evidence.shown - evidence.judged
     if evidence.shown and unknown / evidence.shown > MOSTLY_UNJUDGED:
         yield Recommendation(
@@ -261,7 +261,7 @@ def _recommend_judging(evidence: Evidence) -> Iterator[Recommendation]:
         )
 
 
-def _small_set(evidence: Evidence) -> Iterator[Recommendation]:
+def _small_set(evidence: RunEvidence) -> Iterator[Recommendation]:
     if evidence.detects is None or evidence.detects <= MATTERS or evidence.lead is None:
         return
     more = f"; about {evidence.needed} would be needed to see {MATTERS:g}" if evidence.needed else ""
@@ -273,11 +273,11 @@ def _small_set(evidence: Evidence) -> Iterator[Recommendation]:
     )
 
 
-def _offering(fate: Fate) -> list[str]:
+def _offering(fate: GoldFate) -> list[str]:
     return [name for name, rank in (fate.channels or {}).items() if rank is not None]
 
 
-def _some(fates: Sequence[Fate]) -> str:
+def _some(fates: Sequence[GoldFate]) -> str:
     return f"For example {_some_of([f'{fate.item} ({fate.case_id})' for fate in fates])}."
 
 

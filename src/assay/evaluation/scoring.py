@@ -32,7 +32,7 @@ from assay.metrics import outcomes
 from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
 from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.catalog import FromCases, FromRun
-from assay.metrics.engine import Measured, Rules, measure_mappings
+from assay.metrics.engine import MeasuredRun, ScoringRules, measure_mappings
 from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
 from assay.metrics.spec import MetricSpec
@@ -321,7 +321,7 @@ class _Sheet:
         return [spec for spec in self.specs if spec.is_ranking]
 
     @cached_property
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[MeasuredRun]:
         """Rankings of each repeat measured, over the cases that came back; empty without ranking metrics."""
         specs = self.ranking_specs
         wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs)]))
@@ -390,7 +390,7 @@ def _units_of_case(case: Case) -> dict[str, str]:
     return {member: min(group) for group in case.equivalence.classes for member in group}
 
 
-def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> Measured:
+def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> MeasuredRun:
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for case in sheet.asked:
@@ -400,7 +400,7 @@ def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, C
         unit_of = sheet.units[case.id]
         qrels[case.id] = grades_by_unit(case.labels, unit_of)
         run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
-    rules = Rules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
+    rules = ScoringRules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
     return measure_mappings(qrels, run, specs, rules)
 
 

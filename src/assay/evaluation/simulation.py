@@ -89,7 +89,7 @@ QUALITY_MARGIN = 0.01
 (NDCG,) = parse_specs("ndcg@10")
 
 
-class Verdict(StrEnum):
+class Trend(StrEnum):
     """What is known of a number."""
 
     HELD = "held"
@@ -97,7 +97,7 @@ class Verdict(StrEnum):
     UNCLEAR = "unclear"
 
 
-class Searched(NamedTuple):
+class SimulatedSearch(NamedTuple):
     """One simulated search and its control."""
 
     case_id: str
@@ -121,7 +121,7 @@ class Ground:
         """How exposure is spread over some results."""
         return numbers(lists, known=self.known, favoured=self.favoured, stale=self.stale)
 
-    def quality(self, searched: Sequence[Searched]) -> NDArray[np.float64]:
+    def quality(self, searched: Sequence[SimulatedSearch]) -> NDArray[np.float64]:
         """nDCG@10 of each search minus that of its control; 0 where nothing could be found."""
         qrels = {str(place): self.grades[search.case_id] for place, search in enumerate(searched)}
         measured = [
@@ -165,14 +165,14 @@ class Drift(NamedTuple):
         return self.now - self.control
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Trend:
         """Whether it grew."""
         if has_grown(self.change, at_least=self.low, margin=self.margin):
-            return Verdict.GROWN
-        return Verdict.HELD if self.high <= self.margin else Verdict.UNCLEAR
+            return Trend.GROWN
+        return Trend.HELD if self.high <= self.margin else Trend.UNCLEAR
 
 
-def of_round(number: int, searched: Sequence[Searched], ground: Ground, *, terms: int) -> RoundNumbers:
+def of_round(number: int, searched: Sequence[SimulatedSearch], ground: Ground, *, terms: int) -> RoundNumbers:
     """The numbers of one round."""
     now, control = (ground.exposure(lists) for lists in _both(searched))
     return RoundNumbers(
@@ -191,7 +191,7 @@ def of_round(number: int, searched: Sequence[Searched], ground: Ground, *, terms
 class Trial(NamedTuple):
     """What is judged of one simulation."""
 
-    searched: Sequence[Searched]
+    searched: Sequence[SimulatedSearch]
     ground: Ground
 
     def levels(self) -> tuple[list[float], list[float]]:
@@ -238,7 +238,7 @@ def _resample_trials(trials: Sequence[Trial], rng: np.random.Generator) -> NDArr
     return np.asarray(changes[drawn, own].mean(axis=1), dtype=np.float64)
 
 
-def _draws(searched: Sequence[Searched], rng: np.random.Generator) -> Iterator[list[int]]:
+def _draws(searched: Sequence[SimulatedSearch], rng: np.random.Generator) -> Iterator[list[int]]:
     """The places of the searches of as many questions as there are, drawn again and again."""
     asked: dict[str, list[int]] = {}
     for place, search in enumerate(searched):
@@ -248,7 +248,7 @@ def _draws(searched: Sequence[Searched], rng: np.random.Generator) -> Iterator[l
         yield [place for drawn in rng.integers(len(places), size=len(places)) for place in places[drawn]]
 
 
-def _both(searched: Sequence[Searched]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+def _both(searched: Sequence[SimulatedSearch]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     return [search.shown for search in searched], [search.control for search in searched]
 
 
@@ -335,7 +335,7 @@ class Simulated:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class SimulationJudgment:
     """What came of all of them together."""
 
     simulations: tuple[Simulated, ...]
@@ -347,22 +347,22 @@ class Judged:
     """Of these, how many gave another list than the memory that learned nothing."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Trend:
         """The worst of all numbers."""
         found = {self.verdict_of(drift) for drift in self.drifts}
-        return next(verdict for verdict in (Verdict.GROWN, Verdict.UNCLEAR, Verdict.HELD) if verdict in found)
+        return next(verdict for verdict in (Trend.GROWN, Trend.UNCLEAR, Trend.HELD) if verdict in found)
 
-    def verdict_of(self, drift: Drift) -> Verdict:
+    def verdict_of(self, drift: Drift) -> Trend:
         """Return what is known of one number; nothing, where nothing was learned that could have moved it."""
-        return drift.verdict if any(simulated.moved for simulated in self.simulations) else Verdict.UNCLEAR
+        return drift.verdict if any(simulated.moved for simulated in self.simulations) else Trend.UNCLEAR
 
-    def those(self, verdict: Verdict) -> list[str]:
+    def those(self, verdict: Trend) -> list[str]:
         """Metric names this statement applies to."""
         return [drift.name for drift in self.drifts if self.verdict_of(drift) is verdict]
 
 
 @dataclass(kw_only=True, slots=True)
-class Place:
+class SimulatedMemory:
     """A memory in use, and the time there."""
 
     store: Store
@@ -390,16 +390,16 @@ class _Tally:
 
 
 def simulate(
-    place: Place, dataset: Dataset, options: SimulationOptions, *, on_round: OnRound | None = None
+    place: SimulatedMemory, dataset: Dataset, options: SimulationOptions, *, on_round: OnRound | None = None
 ) -> tuple[Simulated, Trial]:
     """Let users search a memory for many rounds while it learns: what came of it, and what is judged of it."""
     return _Simulation(place, dataset, options).run(on_round)
 
 
-def judge(done: Sequence[tuple[Simulated, Trial]]) -> Judged:
+def judge(done: Sequence[tuple[Simulated, Trial]]) -> SimulationJudgment:
     """Judge one or more simulations together."""
     rng = np.random.default_rng([simulated.seed for simulated, _ in done])
-    return Judged(
+    return SimulationJudgment(
         simulations=tuple(simulated for simulated, _ in done),
         drifts=tuple(drifts([trial for _, trial in done], rng)),
         searches=sum(len(trial.searched) for _, trial in done),
@@ -408,7 +408,7 @@ def judge(done: Sequence[tuple[Simulated, Trial]]) -> Judged:
 
 
 class _Simulation:
-    def __init__(self, place: Place, dataset: Dataset, options: SimulationOptions) -> None:
+    def __init__(self, place: SimulatedMemory, dataset: Dataset, options: SimulationOptions) -> None:
         self._place = place
         self._options = options
         self._level = dataset.relevance_level
@@ -420,7 +420,7 @@ class _Simulation:
         control = {case.id: self._search_ids(case, self._place.scope(), None) for case in self._cases}
         ground = self._ground(control)
         told: list[RoundNumbers] = []
-        searched: list[list[Searched]] = []
+        searched: list[list[SimulatedSearch]] = []
         for number in range(1, self._options.rounds + 1):
             self._place.clock.pass_by(timedelta(days=1))
             searched.append(
@@ -473,7 +473,7 @@ class _Simulation:
             },
         )
 
-    def _use(self, case: Case, session: str, control: Mapping[str, tuple[str, ...]]) -> Searched:
+    def _use(self, case: Case, session: str, control: Mapping[str, tuple[str, ...]]) -> SimulatedSearch:
         """One search of one user, and what the user does with it."""
         place = self._place
         scope = place.scope(int(self._rng.integers(self._options.users)))
@@ -490,9 +490,9 @@ class _Simulation:
                 vote = Vote(memory_id=deed.memory_id, useful=deed.useful, session_id=session)
                 self._tally.counted += place.learning.validate(scope, vote).counted
                 self._tally.votes += 1
-        return Searched(case.id, shown, control[case.id])
+        return SimulatedSearch(case.id, shown, control[case.id])
 
-    def _store_round(self, number: int, searched: Sequence[Searched]) -> None:
+    def _store_round(self, number: int, searched: Sequence[SimulatedSearch]) -> None:
         """Each round is measured, and counts as a run: learning waits for evaluation cycles."""
         query_of = {case.id: case.query for case in self._cases}
         evidence = cycle_evidence((query_of[search.case_id] for search in searched), own=True)
@@ -506,7 +506,7 @@ class _Simulation:
         with self._place.store.writing(self._place.scope()) as work:
             work.results.add(round_run)
 
-    def _learn(self, number: int, searched: Sequence[Searched]) -> int:
+    def _learn(self, number: int, searched: Sequence[SimulatedSearch]) -> int:
         """What the memory learns from the day; how many terms are in use then."""
         learning, scope = self._place.learning, self._place.scope()
         self._place.store.log.flush()
@@ -536,7 +536,7 @@ def _cases(dataset: Dataset, rng: np.random.Generator) -> list[Case]:
     return [usable[place] for place in rng.permutation(len(usable))]
 
 
-def _into_full_text(place: Place) -> None:
+def _into_full_text(place: SimulatedMemory) -> None:
     """What the fourth safeguard forbids: learned words among the triggers that full text holds."""
     with place.store.writing(place.scope()) as work:
         for memory_id in {term.memory_id for term in work.learned_terms.of(states=(TermState.APPLIED,))}:

@@ -21,7 +21,7 @@ from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.records.heading_path import SEPARATOR
 
 
-class Step(StrEnum):
+class EvidenceStep(StrEnum):
     """One step on the way, by what an item that passed it is."""
 
     INDEXED = "indexed"
@@ -34,7 +34,7 @@ class Step(StrEnum):
     RIGHT = "answered rightly"
 
 
-class Stage(StrEnum):
+class LossStage(StrEnum):
     """What became of one gold item."""
 
     NOT_INDEXED = "not indexed"
@@ -51,27 +51,27 @@ class Stage(StrEnum):
 
 
 LOSSES = {
-    Step.INDEXED: Stage.NOT_INDEXED,
-    Step.CANDIDATE: Stage.NOT_A_CANDIDATE,
-    Step.IN_SCOPE: Stage.OUT_OF_SCOPE,
-    Step.FUSED: Stage.LOST_IN_FUSION,
-    Step.SHOWN: Stage.LOST_IN_RERANK,
-    Step.WITHIN_K: Stage.BELOW_K,
-    Step.CITED: Stage.NOT_CITED,
-    Step.RIGHT: Stage.ANSWER_WRONG,
+    EvidenceStep.INDEXED: LossStage.NOT_INDEXED,
+    EvidenceStep.CANDIDATE: LossStage.NOT_A_CANDIDATE,
+    EvidenceStep.IN_SCOPE: LossStage.OUT_OF_SCOPE,
+    EvidenceStep.FUSED: LossStage.LOST_IN_FUSION,
+    EvidenceStep.SHOWN: LossStage.LOST_IN_RERANK,
+    EvidenceStep.WITHIN_K: LossStage.BELOW_K,
+    EvidenceStep.CITED: LossStage.NOT_CITED,
+    EvidenceStep.RIGHT: LossStage.ANSWER_WRONG,
 }
 """What an item is called that did not pass a step."""
-RETRIEVAL = tuple(step for step in Step if step not in (Step.CITED, Step.RIGHT))
+RETRIEVAL = tuple(step for step in EvidenceStep if step not in (EvidenceStep.CITED, EvidenceStep.RIGHT))
 """The steps of every system; only those that answer have the other two."""
 
-_PROVING = frozenset(RETRIEVAL) - {Step.IN_SCOPE}
+_PROVING = frozenset(RETRIEVAL) - {EvidenceStep.IN_SCOPE}
 
-Passed = Mapping[Step, bool | None]
+Passed = Mapping[EvidenceStep, bool | None]
 """Whether an item passed each step; None: not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fate:
+class GoldFate:
     """One gold item of one case: which steps it passed, and at which rank each list had it."""
 
     case_id: str
@@ -88,17 +88,17 @@ class Fate:
     """The system gave nothing for the case at all."""
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> LossStage:
         """The first step it did not pass, `not known` where that is open, `reached` where it passed all that apply."""
         if self.failed:
-            return Stage.SYSTEM_FAILED
+            return LossStage.SYSTEM_FAILED
         first = next((step for step, done in self.passed.items() if not done), None)
         if first is None or (self.passed[first] is None and not self.between):
-            return Stage.REACHED
-        return Stage.NOT_KNOWN if self.passed[first] is None else LOSSES[first]
+            return LossStage.REACHED
+        return LossStage.NOT_KNOWN if self.passed[first] is None else LOSSES[first]
 
     @property
-    def between(self) -> tuple[Stage, ...]:
+    def between(self) -> tuple[LossStage, ...]:
         """Where it may have been lost: one stage, or several when it is not known which; nothing when it was not."""
         steps = list(self.passed)
         lost = next((place for place, step in enumerate(steps) if self.passed[step] is False), None)
@@ -106,9 +106,9 @@ class Fate:
             return ()
         return tuple(LOSSES[step] for step in steps[: lost + 1] if self.passed[step] is not True)
 
-    def came_past(self, step: Step) -> bool | None:
+    def came_past(self, step: EvidenceStep) -> bool | None:
         """Whether it passed a step and all before it; None: not known."""
-        way = list(Step)
+        way = list(EvidenceStep)
         until = {self.passed.get(earlier) for earlier in way[: way.index(step) + 1]}
         if self.failed or False in until:
             return False
@@ -117,7 +117,7 @@ class Fate:
     @property
     def found(self) -> bool:
         """Whether it was shown within k, used by an answer or not."""
-        return self.passed.get(Step.WITHIN_K) is True
+        return self.passed.get(EvidenceStep.WITHIN_K) is True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,28 +125,28 @@ class Waterfall:
     """Every gold item of a run."""
 
     k: int
-    fates: tuple[Fate, ...]
+    fates: tuple[GoldFate, ...]
     untried: int = 0
     """Gold items of cases that were never run; they are in no count."""
-    steps: tuple[Step, ...] = RETRIEVAL
+    steps: tuple[EvidenceStep, ...] = RETRIEVAL
     """The steps that apply to this system."""
 
     @property
-    def lost(self) -> dict[Stage, int]:
+    def lost(self) -> dict[LossStage, int]:
         """How many items ended at each stage, the order of the way; `reached` is not among them."""
         found = Counter(fate.stage for fate in self.fates)
-        return {stage: found[stage] for stage in Stage if stage is not Stage.REACHED and found[stage]}
+        return {stage: found[stage] for stage in LossStage if stage is not LossStage.REACHED and found[stage]}
 
     @property
-    def missed(self) -> tuple[Fate, ...]:
+    def missed(self) -> tuple[GoldFate, ...]:
         """The items that were not shown within k."""
         return tuple(fate for fate in self.fates if not fate.found)
 
-    def reached(self, step: Step) -> int:
+    def reached(self, step: EvidenceStep) -> int:
         """How many items certainly passed a step and all before it."""
         return sum(1 for fate in self.fates if fate.came_past(step) is True)
 
-    def doubtful(self, step: Step) -> int:
+    def doubtful(self, step: EvidenceStep) -> int:
         """How many items may have come past a step or may not."""
         return sum(1 for fate in self.fates if fate.came_past(step) is None)
 
@@ -167,7 +167,7 @@ def waterfall(
     ]
     answered = any(result.retrieved is not None and result.retrieved.answer is not None for result in first)
     untried = sum(len(gold_of(dataset, case)) for case, result in known if result.status is CaseStatus.SKIPPED)
-    return Waterfall(k=k, fates=tuple(fates), untried=untried, steps=tuple(Step) if answered else RETRIEVAL)
+    return Waterfall(k=k, fates=tuple(fates), untried=untried, steps=tuple(EvidenceStep) if answered else RETRIEVAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,23 +213,25 @@ def _gold_of_support(dataset: Dataset, support: GoldSupport) -> Gold:
     return Gold(name=place, document_id=holder, support=support)
 
 
-def trace(dataset: Dataset, case: Case, result: CaseResult, *, k: int, right: bool | None = None) -> tuple[Fate, ...]:
+def trace(
+    dataset: Dataset, case: Case, result: CaseResult, *, k: int, right: bool | None = None
+) -> tuple[GoldFate, ...]:
     """The fate of each gold item of one case."""
     return tuple(_fate(case, gold, result, k=k, right=right) for gold in gold_of(dataset, case))
 
 
-def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | None) -> Fate:
+def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | None) -> GoldFate:
     retrieved = result.retrieved
     if retrieved is None:
-        return Fate(case_id=case.id, item=gold.name, grade=gold.grade, passed={}, failed=True)
+        return GoldFate(case_id=case.id, item=gold.name, grade=gold.grade, passed={}, failed=True)
     seen, rank = retrieved.seen or Seen(), _rank(gold, retrieved)
-    told: dict[Step, bool | None] = {
+    told: dict[EvidenceStep, bool | None] = {
         **_before_the_list(seen, gold),
-        Step.SHOWN: _may_be_shown(gold, retrieved) if rank is None else True,
-        Step.WITHIN_K: _may_be_shown(gold, retrieved) if rank is None else rank <= k,
+        EvidenceStep.SHOWN: _may_be_shown(gold, retrieved) if rank is None else True,
+        EvidenceStep.WITHIN_K: _may_be_shown(gold, retrieved) if rank is None else rank <= k,
         **_in_the_answer(gold, retrieved, right),
     }
-    return Fate(
+    return GoldFate(
         case_id=case.id,
         item=gold.name,
         grade=gold.grade,
@@ -261,29 +263,32 @@ def _place(document_id: str | None, ids: Sequence[str]) -> int | None:
     return ids.index(document_id) + 1 if document_id in ids else None
 
 
-def _before_the_list(seen: Seen, gold: Gold) -> dict[Step, bool | None]:
+def _before_the_list(seen: Seen, gold: Gold) -> dict[EvidenceStep, bool | None]:
     """What the system reported of the steps before its list."""
     document = gold.document_id
     out = None if seen.excluded is None else document in seen.excluded
     offered = None if seen.channels is None else any(document in ids for ids in seen.channels.values())
     # A scope may be asked for inside the channels: what it took out was not theirs to offer.
     told = {
-        Step.INDEXED: None if seen.indexed is None else document in seen.indexed,
-        Step.CANDIDATE: True if out else offered,
-        Step.IN_SCOPE: None if out is None else not out,
-        Step.FUSED: None if seen.fused is None else document in seen.fused,
+        EvidenceStep.INDEXED: None if seen.indexed is None else document in seen.indexed,
+        EvidenceStep.CANDIDATE: True if out else offered,
+        EvidenceStep.IN_SCOPE: None if out is None else not out,
+        EvidenceStep.FUSED: None if seen.fused is None else document in seen.fused,
     }
     if gold.support is None:
         return told
     # A list of documents tells of a place in one only when the document is not there.
-    return {step: done if done is False or step is Step.IN_SCOPE else None for step, done in told.items()}
+    return {step: done if done is False or step is EvidenceStep.IN_SCOPE else None for step, done in told.items()}
 
 
-def _in_the_answer(gold: Gold, retrieved: Retrieved, right: bool | None) -> dict[Step, bool | None]:
+def _in_the_answer(gold: Gold, retrieved: Retrieved, right: bool | None) -> dict[EvidenceStep, bool | None]:
     answer = retrieved.answer
     if answer is None:
         return {}
-    return {Step.CITED: any(_is_of(reference, gold) for reference in answer.references), Step.RIGHT: right}
+    return {
+        EvidenceStep.CITED: any(_is_of(reference, gold) for reference in answer.references),
+        EvidenceStep.RIGHT: right,
+    }
 
 
 def _is_of(reference: RetrievedChunk, gold: Gold) -> bool:
@@ -294,7 +299,7 @@ def _is_of(reference: RetrievedChunk, gold: Gold) -> bool:
     return gold.document_id in names or (bool(gold.rel_path) and reference.rel_path == gold.rel_path)
 
 
-def _consistent(told: Mapping[Step, bool | None]) -> dict[Step, bool | None]:
+def _consistent(told: Mapping[EvidenceStep, bool | None]) -> dict[EvidenceStep, bool | None]:
     """An item that passed a step of retrieval has passed those before it, reported or not.
 
     Not to be among what a scope took out is no proof of anything before it.

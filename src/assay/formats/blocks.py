@@ -27,7 +27,7 @@ SLACK = 32
 _NEWLINE, _TAB, _RETURN, _SPACE, _HASH = 10, 9, 13, 32, 35
 
 
-class Field(NamedTuple):
+class FieldColumn(NamedTuple):
     """One field of every line."""
 
     starts: Places
@@ -45,10 +45,10 @@ class Fields(NamedTuple):
     """[line, field], places in `text`."""
     ends: Places
 
-    def field(self, number: int) -> Field:
+    def field(self, number: int) -> FieldColumn:
         """One field of every line."""
         starts = np.ascontiguousarray(self.starts[:, number])
-        return Field(starts, self.ends[:, number] - starts)
+        return FieldColumn(starts, self.ends[:, number] - starts)
 
     @property
     def lines(self) -> int:
@@ -140,7 +140,7 @@ _MIX = np.uint64(0xD6E8_FEB8_6659_FD93)
 _FOLD = np.uint64(32)
 
 
-def keys_of(text: Bytes, field: Field) -> Words:
+def keys_of(text: Bytes, field: FieldColumn) -> Words:
     """The key of every id in a field."""
     at, (starts, lengths) = windows(text), field
     keys = _step(np.zeros(len(starts), dtype=np.uint64), low_bytes(at[starts], lengths))
@@ -191,7 +191,7 @@ class NotANumber(Exception):
     """Some field is no finite number of the kind expected."""
 
 
-def float32s(text: Bytes, field: Field) -> NDArray[np.float32]:
+def float32s(text: Bytes, field: FieldColumn) -> NDArray[np.float32]:
     """The numbers of a field as the nearest double rounded to float32, which is what trec_eval compares."""
     negative, unsigned = _without_sign(text, field)
     read = _read(text, unsigned)
@@ -205,7 +205,7 @@ def float32s(text: Bytes, field: Field) -> NDArray[np.float32]:
     return values
 
 
-def whole_numbers(text: Bytes, field: Field, largest: int) -> NDArray[np.int16]:
+def whole_numbers(text: Bytes, field: FieldColumn, largest: int) -> NDArray[np.int16]:
     """The whole numbers of a field, none of larger size than this."""
     negative, unsigned = _without_sign(text, field)
     read = _read(text, unsigned)
@@ -216,14 +216,14 @@ def whole_numbers(text: Bytes, field: Field, largest: int) -> NDArray[np.int16]:
     return np.where(negative, -values, values)
 
 
-def _without_sign(text: Bytes, field: Field) -> tuple[NDArray[np.bool_], Field]:
+def _without_sign(text: Bytes, field: FieldColumn) -> tuple[NDArray[np.bool_], FieldColumn]:
     first = text[field.starts]
     negative = first == _MINUS
     signed = negative | (first == _PLUS)
-    return negative, Field(field.starts + signed, field.lengths - signed)
+    return negative, FieldColumn(field.starts + signed, field.lengths - signed)
 
 
-def _read(text: Bytes, field: Field) -> _Read:
+def _read(text: Bytes, field: FieldColumn) -> _Read:
     """Words are taken from the end of the field: its last eight characters, the eight before, the first few."""
     at, ends, lengths = windows(text), field.starts + field.lengths, field.lengths
     read = _read_word(at[ends - 8], lengths)
@@ -280,7 +280,7 @@ def _near_the_middle(doubles: NDArray[np.float64]) -> NDArray[np.bool_]:
     return near
 
 
-def _parse_one_by_one(text: Bytes, field: Field, place: int) -> float:
+def _parse_one_by_one(text: Bytes, field: FieldColumn, place: int) -> float:
     start = field.starts[place]
     spelt = text[start : start + field.lengths[place]].tobytes()
     try:

@@ -22,7 +22,7 @@ from assay.errors import BadValue, MalformedFile
 from assay.formats.blocks import (
     LONGEST_ID,
     SLACK,
-    Field,
+    FieldColumn,
     Fields,
     NotANumber,
     Places,
@@ -237,7 +237,7 @@ def _batch(path: Path, block: Block, fields: Fields, topic_keys: Words, *, rows:
         each = np.repeat(np.array(owner), lengths)
         order = np.argsort(each, kind="stable")
         lengths, keys, scores = np.bincount(each), keys[order], scores[order]
-        document = Field(document.starts[order], document.lengths[order])
+        document = FieldColumn(document.starts[order], document.lengths[order])
     ids = _IdTexts(fields, document, np.cumsum(lengths) - lengths)
     return RunBatch(topics=tuple(place), lengths=lengths, keys=keys, scores=scores, ids=ids)
 
@@ -245,7 +245,7 @@ def _batch(path: Path, block: Block, fields: Fields, topic_keys: Words, *, rows:
 class _IdTexts:
     """The ids of a batch, cut out of its text when they are read."""
 
-    def __init__(self, fields: Fields, document: Field, begin: Places) -> None:
+    def __init__(self, fields: Fields, document: FieldColumn, begin: Places) -> None:
         self._raw = fields.raw
         self._field = document
         self._begin = begin
@@ -257,7 +257,7 @@ class _IdTexts:
         return [self._raw[start : start + size] for start, size in zip(starts, lengths, strict=True)]
 
 
-def _ids(fields: Fields, number: int) -> Field:
+def _ids(fields: Fields, number: int) -> FieldColumn:
     field = fields.field(number)
     if (field.lengths > LONGEST_ID).any():
         raise WrongShape
@@ -269,7 +269,7 @@ def _segments(keys: Words) -> Places:
     return np.concatenate([np.zeros(min(1, len(keys)), dtype=np.int64), np.flatnonzero(keys[1:] != keys[:-1]) + 1])
 
 
-def _texts(fields: Fields, field: Field, rows: Places) -> list[str]:
+def _texts(fields: Fields, field: FieldColumn, rows: Places) -> list[str]:
     starts, lengths = field.starts[rows].tolist(), field.lengths[rows].tolist()
     return [fields.raw[start : start + size].decode() for start, size in zip(starts, lengths, strict=True)]
 

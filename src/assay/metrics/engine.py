@@ -23,7 +23,7 @@ from assay.metrics.aggregate import KIND_NUMBER, SCORED, Scores
 from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import Rows, rank_grades
 from assay.metrics.ranked_grades import grades_of, with_topic, without_repeats
-from assay.metrics.ranking import Columns, Judged, Kernel, Question, columns_of
+from assay.metrics.ranking import Columns, JudgedGrades, Kernel, RankingQuestion, columns_of
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
@@ -53,7 +53,7 @@ class Absent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
+class ScoringRules:
     """What moves the numbers besides the specs."""
 
     level: int = 1
@@ -72,7 +72,7 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Measured:
+class MeasuredRun:
     """One run under every requested metric."""
 
     topics: Sequence[str]
@@ -101,7 +101,7 @@ class _Sheet:
 
     specs: tuple[MetricSpec, ...]
     kernels: tuple[Kernel, ...]
-    rules: Rules
+    rules: ScoringRules
     values: NDArray[np.float64]
     vacuous: NDArray[np.bool_]
     retrieved: NDArray[np.int64]
@@ -119,7 +119,7 @@ class _Sheet:
     def write(self, places: NDArray[np.int64], columns: Columns) -> None:
         """Measure a batch."""
         for row, (spec, kernel) in enumerate(zip(self.specs, self.kernels, strict=True)):
-            question = Question(spec.cutoff, self.rules.level, spec.at_defaults())
+            question = RankingQuestion(spec.cutoff, self.rules.level, spec.at_defaults())
             found = ranking.answer(kernel, columns, question)
             self.values[row, places], self.vacuous[row, places] = found.values, found.vacuous
         self.retrieved[places] = columns.retrieved
@@ -135,11 +135,11 @@ def measure_mappings(
     qrels: Mapping[str, Mapping[str, int]],
     run: Mapping[str, Mapping[str, float]],
     specs: Sequence[MetricSpec],
-    rules: Rules | None = None,
-) -> Measured:
+    rules: ScoringRules | None = None,
+) -> MeasuredRun:
     """Measure rankings given as {topic: {document: score}} against {topic: {document: grade}}."""
     topics = tuple(qrels)
-    sheet = _sheet(specs, rules or Rules(), len(topics))
+    sheet = _sheet(specs, rules or ScoringRules(), len(topics))
     keep = _ranks_needed(sheet.specs)
     judgments, nothing = list(qrels.values()), dict[str, float]()
     results = list(map(run.get, topics, repeat(nothing)))
@@ -151,10 +151,10 @@ def measure_mappings(
 
 
 def measure_batches(
-    qrels: QrelTable, batches: Iterable[RunBatch], specs: Sequence[MetricSpec], rules: Rules | None = None
-) -> Measured:
+    qrels: QrelTable, batches: Iterable[RunBatch], specs: Sequence[MetricSpec], rules: ScoringRules | None = None
+) -> MeasuredRun:
     """Measure the batches of a run file. Raises `ScatteredTopics` when one topic comes in two batches."""
-    sheet = _sheet(specs, rules or Rules(), len(qrels.topics))
+    sheet = _sheet(specs, rules or ScoringRules(), len(qrels.topics))
     keep = _ranks_needed(sheet.specs)
     for batch in batches:
         _measure_batch(qrels, batch, sheet, keep)
@@ -195,7 +195,7 @@ class _KeyedJudgments(NamedTuple):
     """The judgments of some topics with the keys of their documents."""
 
     keys: NDArray[np.uint64]
-    judged: Judged
+    judged: JudgedGrades
 
 
 def _select_judgments(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudgments:
@@ -206,7 +206,7 @@ def _select_judgments(qrels: QrelTable, places: NDArray[np.int64]) -> _KeyedJudg
     else:
         offset = np.repeat(qrels.starts[places] - (np.cumsum(lengths) - lengths), lengths)
         here = offset + np.arange(len(offset))
-    return _KeyedJudgments(qrels.keys[here], Judged(lengths, qrels.grades[here]))
+    return _KeyedJudgments(qrels.keys[here], JudgedGrades(lengths, qrels.grades[here]))
 
 
 def _select_rows(batch: RunBatch, rows: NDArray[np.int64]) -> RunBatch:
@@ -259,7 +259,7 @@ def _ranks_needed(specs: Iterable[MetricSpec]) -> int | None:
     return None if None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
 
-def _sheet(specs: Sequence[MetricSpec], rules: Rules, topics: int) -> _Sheet:
+def _sheet(specs: Sequence[MetricSpec], rules: ScoringRules, topics: int) -> _Sheet:
     kernels = {spec: spec.entry.compute.kernel for spec in specs if isinstance(spec.entry.compute, FromRanking)}
     foreign = [str(spec) for spec in specs if spec not in kernels]
     if foreign or not specs:
@@ -289,9 +289,9 @@ def _keep_freed_memory() -> None:
     np.empty(_KEPT_BYTES, dtype=np.uint8)
 
 
-def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> Measured:
+def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> MeasuredRun:
     absent = np.flatnonzero(sheet.retrieved == 0).tolist()
-    return Measured(
+    return MeasuredRun(
         topics=topics,
         scores={spec: _scores(sheet, row, spec) for row, spec in enumerate(sheet.specs)},
         retrieved=sheet.retrieved,

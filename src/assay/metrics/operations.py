@@ -107,7 +107,7 @@ def _has_status(run: CaseRun, ways: Iterable[CaseStatus]) -> Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failures:
+class FailureCounts:
     """How often cases failed, and how."""
 
     any: Rate
@@ -115,16 +115,16 @@ class Failures:
     empty: Rate
 
 
-def failures(runs: Sequence[CaseRun]) -> Failures:
+def failures(runs: Sequence[CaseRun]) -> FailureCounts:
     """The three rates over the cases that were tried."""
-    return Failures(
+    return FailureCounts(
         any=Rate.over(map(error_rate, runs)),
         timeout=Rate.over(map(timeout_rate, runs)),
         empty=Rate.over(map(empty_response_rate, runs)),
     )
 
 
-def failures_by_doc_type(runs: Iterable[CaseRun]) -> dict[str, Failures]:
+def failures_by_doc_type(runs: Iterable[CaseRun]) -> dict[str, FailureCounts]:
     """The same for each type of document, since failures tend to cluster by type; "" holds those of no type."""
     groups: defaultdict[str, list[CaseRun]] = defaultdict(list)
     for run in runs:

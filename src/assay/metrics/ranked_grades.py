@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue
 from assay.metrics.ordering import PADDING, UNJUDGED, Rows, rank_grades, sort_keys
-from assay.metrics.ranking import Judged
+from assay.metrics.ranking import JudgedGrades
 from assay.records.rankings import LARGEST_GRADE, RunBatch
 
 # --- Hash join of results and judgments ---
@@ -143,14 +143,14 @@ class Sided(NamedTuple):
     grades: NDArray[np.int16]
 
 
-class Ranked(NamedTuple):
+class RankedRows(NamedTuple):
     """Grades in ranked order, one ranking a row, padded; and the rows that need their ids."""
 
     grades: NDArray[np.int16]
     undecided: NDArray[np.int64]
 
 
-def rank_few(sided: Sided) -> Ranked:
+def rank_few(sided: Sided) -> RankedRows:
     """The grades of each row in ranked order."""
     depth = int(sided.lengths.max(initial=0))
     grades = np.full((len(sided.lengths), depth), UNJUDGED, dtype=np.int16)
@@ -161,7 +161,7 @@ def rank_few(sided: Sided) -> Ranked:
     starts = np.cumsum(sided.lengths) - sided.lengths
     grades[sided.topic, places - starts[sided.topic]] = sided.grades
     shared = np.append(ordered, np.uint64(0))[places + 1] == asked
-    return Ranked(grades, np.unique(sided.topic[shared]))
+    return RankedRows(grades, np.unique(sided.topic[shared]))
 
 
 def _order_scores(sided: Sided) -> NDArray[np.uint64]:
@@ -200,7 +200,7 @@ class Gathered(NamedTuple):
     grades: NDArray[np.int16]
     """In ranked order, one ranking a row, padded."""
     lengths: NDArray[np.int64]
-    judged: Judged
+    judged: JudgedGrades
 
 
 class _Walked(NamedTuple):
@@ -214,7 +214,7 @@ class _Walked(NamedTuple):
 
 def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
     """Rank some topics, given what each retrieved and what is judged of it."""
-    judged = Judged(lengths_of(judgments), _judged_grades(judgments, topics))
+    judged = JudgedGrades(lengths_of(judgments), _judged_grades(judgments, topics))
     lengths = lengths_of(results)
     few = judged.lengths.sum() * _FEW <= lengths.sum()
     walked = _walk_rankings(results, judgments if few else (), topics)
@@ -224,14 +224,16 @@ def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[
 
 
 def _rank_all(
-    results: Sequence[Row], judgments: Sequence[Marks], scores: NDArray[np.float32], judged: Judged
+    results: Sequence[Row], judgments: Sequence[Marks], scores: NDArray[np.float32], judged: JudgedGrades
 ) -> NDArray[np.int16]:
     """Ask the judgments for every result."""
     grades = _grades(results, judgments, judged.grades)
     return rank_grades(Rows(lengths_of(results), scores, grades, lambda row: list(results[row])))
 
 
-def _rank_few(results: Sequence[Row], judgments: Sequence[Marks], walked: _Walked, judged: Judged) -> NDArray[np.int16]:
+def _rank_few(
+    results: Sequence[Row], judgments: Sequence[Marks], walked: _Walked, judged: JudgedGrades
+) -> NDArray[np.int16]:
     """Ask the results for every judged document."""
     scores, found = walked
     used = np.flatnonzero(~np.isnan(found) & (judged.grades >= 0))
@@ -240,7 +242,7 @@ def _rank_few(results: Sequence[Row], judgments: Sequence[Marks], walked: _Walke
     ranked = rank_few(Sided(lengths, scores, topic, found[used], judged.grades[used]))
     for row in ranked.undecided.tolist():
         end = int(lengths[: row + 1].sum())
-        own = Judged(judged.lengths[row : row + 1], judged.grades)
+        own = JudgedGrades(judged.lengths[row : row + 1], judged.grades)
         here = slice(row, row + 1), slice(end - int(lengths[row]), end)
         alone = _rank_all(results[here[0]], judgments[here[0]], scores[here[1]], own)
         ranked.grades[row, : alone.shape[1]] = alone[0]

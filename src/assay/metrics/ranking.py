@@ -30,7 +30,7 @@ POOLED_GRADE = 1
 """What an unjudged document is worth under `unjudged=1`."""
 
 
-class Judged(NamedTuple):
+class JudgedGrades(NamedTuple):
     """The judgments of some topics one after the other: how many each has, and their grades."""
 
     lengths: NDArray[np.int64]
@@ -111,7 +111,12 @@ class Columns:
 
 
 def columns_of(
-    ranked: NDArray[np.int16], lengths: Counts, judged: Judged, *, depth: int | None = None, keep: int | None = None
+    ranked: NDArray[np.int16],
+    lengths: Counts,
+    judged: JudgedGrades,
+    *,
+    depth: int | None = None,
+    keep: int | None = None,
 ) -> Columns:
     """Columns of ranked grades. `depth` cuts every ranking; `keep` is how far the requested metrics look."""
     ranked = ranked[:, :depth]
@@ -128,7 +133,7 @@ def columns_of(
     )
 
 
-def _tally(judged: Judged) -> tuple[NDArray[np.int16], Counts]:
+def _tally(judged: JudgedGrades) -> tuple[NDArray[np.int16], Counts]:
     """The grades there are, and how often each topic has each of them."""
     usable = judged.grades >= 0
     topic = np.repeat(np.arange(len(judged.lengths)), judged.lengths)[usable]
@@ -146,7 +151,7 @@ def _tally(judged: Judged) -> tuple[NDArray[np.int16], Counts]:
 # does not arise marked. What each means, cites and where others compute something else is in `ranking_entries`.
 
 
-class Question(NamedTuple):
+class RankingQuestion(NamedTuple):
     """The cutoff and parameters of a metric."""
 
     cutoff: int | None
@@ -155,20 +160,20 @@ class Question(NamedTuple):
     parameters: Mapping[str, str]
 
 
-class Found(NamedTuple):
+class TopicValues(NamedTuple):
     """One value a topic, and the topics that had nothing to find."""
 
     values: Floats
     vacuous: Flags
 
 
-Kernel = Callable[[Columns, Question], Found]
+Kernel = Callable[[Columns, RankingQuestion], TopicValues]
 Number = TypeVar("Number", np.float64, np.int32)
 _FEW = 16
 """Topics below which a loop over ranks costs more than it saves."""
 
 
-def answer(kernel: Kernel, columns: Columns, question: Question) -> Found:
+def answer(kernel: Kernel, columns: Columns, question: RankingQuestion) -> TopicValues:
     """One metric of every topic. `unjudged` changes what is looked at, never how."""
     rule = question.parameters.get("unjudged", "0")
     relevant = max(POOLED_GRADE, question.level)
@@ -179,81 +184,81 @@ def answer(kernel: Kernel, columns: Columns, question: Question) -> Found:
     return kernel(columns, question)
 
 
-def top1_chunk(columns: Columns, question: Question) -> Found:
+def top1_chunk(columns: Columns, question: RankingQuestion) -> TopicValues:
     """Whether the first result is relevant."""
     return success(columns, question._replace(cutoff=1))
 
 
-def success(columns: Columns, question: Question) -> Found:
+def success(columns: Columns, question: RankingQuestion) -> TopicValues:
     """Whether a relevant document is among the first."""
     hits = np.any(columns.relevant(question.level, question.cutoff), axis=0)
-    return Found(np.asarray(hits, dtype=np.float64), _nothing_relevant(columns, question))
+    return TopicValues(np.asarray(hits, dtype=np.float64), _nothing_relevant(columns, question))
 
 
-def mrr(columns: Columns, question: Question) -> Found:
+def mrr(columns: Columns, question: RankingQuestion) -> TopicValues:
     """One over the rank of the first relevant document."""
     hits = columns.relevant(question.level, question.cutoff)
     if not len(hits):
-        return Found(np.zeros(columns.topics), _nothing_relevant(columns, question))
+        return TopicValues(np.zeros(columns.topics), _nothing_relevant(columns, question))
     values = np.where(hits.any(axis=0), 1.0 / (hits.argmax(axis=0) + 1), 0.0)
-    return Found(values, _nothing_relevant(columns, question))
+    return TopicValues(values, _nothing_relevant(columns, question))
 
 
-def precision(columns: Columns, question: Question) -> Found:
+def precision(columns: Columns, question: RankingQuestion) -> TopicValues:
     """Relevant documents among the first k, divided by k."""
-    return Found(_hits(columns, question) / float(question.cutoff or 1), _nothing_relevant(columns, question))
+    return TopicValues(_hits(columns, question) / float(question.cutoff or 1), _nothing_relevant(columns, question))
 
 
-def recall(columns: Columns, question: Question) -> Found:
+def recall(columns: Columns, question: RankingQuestion) -> TopicValues:
     """The share of the relevant documents that is among the first; 1 by definition where there is none."""
     total = columns.relevant_in_all(question.level)
-    return Found(_ratio(_hits(columns, question), total, empty=1.0), total == 0)
+    return TopicValues(_ratio(_hits(columns, question), total, empty=1.0), total == 0)
 
 
-def rprec(columns: Columns, question: Question) -> Found:
+def rprec(columns: Columns, question: RankingQuestion) -> TopicValues:
     """Precision at the rank that equals the number of relevant documents."""
     total = columns.relevant_in_all(question.level)
     near = columns.relevant(question.level) & (_ranks(columns.grades) <= total)
-    return Found(_ratio(near.sum(axis=0), total), total == 0)
+    return TopicValues(_ratio(near.sum(axis=0), total), total == 0)
 
 
-def ap(columns: Columns, question: Question) -> Found:
+def ap(columns: Columns, question: RankingQuestion) -> TopicValues:
     """The mean of the precision at each relevant document; those not found count 0."""
     total = columns.relevant_in_all(question.level)
     running = columns.once(f"ap {question.level}", lambda: _running_precisions(columns.relevant(question.level)))
-    return Found(_ratio(_until(running, question.cutoff), total), total == 0)
+    return TopicValues(_ratio(_until(running, question.cutoff), total), total == 0)
 
 
 def _running_precisions(hits: Flags) -> Floats:
     return _running(_running(hits.astype(np.int32)) * hits / _ranks(hits))
 
 
-def bpref(columns: Columns, question: Question) -> Found:
+def bpref(columns: Columns, question: RankingQuestion) -> TopicValues:
     """How rarely a document judged not relevant ranks above a relevant one; unjudged documents are ignored."""
     total = columns.relevant_in_all(question.level)
     fewer = np.maximum(np.minimum(columns.counts.sum(axis=0) - total, total), 1)
     hits = columns.relevant(question.level)
     above = _running(((columns.grades >= 0) & ~hits).astype(np.int32))
     wrong = (np.minimum(above, total.astype(np.int32)) * hits).sum(axis=0, dtype=np.int64)
-    return Found(_ratio(hits.sum(axis=0) - wrong / fewer, total), total == 0)
+    return TopicValues(_ratio(hits.sum(axis=0) - wrong / fewer, total), total == 0)
 
 
-def rbp(columns: Columns, question: Question) -> Found:
+def rbp(columns: Columns, question: RankingQuestion) -> TopicValues:
     """What a reader gains who goes on to the next result with probability p."""
     p = float(question.parameters["p"])
     hits = columns.relevant(question.level, question.cutoff)
     gained = hits * ((1.0 - p) * np.power(p, _ranks(hits) - 1))
-    return Found(_until(_running(gained), None), _nothing_relevant(columns, question))
+    return TopicValues(_until(_running(gained), None), _nothing_relevant(columns, question))
 
 
-def judged(columns: Columns, question: Question) -> Found:
+def judged(columns: Columns, question: RankingQuestion) -> TopicValues:
     """The share of judged documents among the first results."""
     cutoff = question.cutoff
     shown = columns.retrieved if cutoff is None else np.minimum(columns.retrieved, cutoff)
-    return Found(_ratio((columns.first(cutoff) >= 0).sum(axis=0), shown), shown == 0)
+    return TopicValues(_ratio((columns.first(cutoff) >= 0).sum(axis=0), shown), shown == 0)
 
 
-def ndcg(columns: Columns, question: Question) -> Found:
+def ndcg(columns: Columns, question: RankingQuestion) -> TopicValues:
     """The discounted gain of the ranking, as a share of what the best ranking would have."""
     name = question.parameters.get("gain", "linear")
     seen = columns.once(f"dcg {name}", lambda: _running_gains(columns.grades, name))
@@ -261,7 +266,7 @@ def ndcg(columns: Columns, question: Question) -> Found:
     ideal = _until(best, question.cutoff)
     # Both are added in rank order, so that a perfect ranking gives exactly 1; no rounding may exceed it.
     values = np.minimum(_ratio(_until(seen, question.cutoff), ideal), 1.0)
-    return Found(values, ideal == 0.0)
+    return TopicValues(values, ideal == 0.0)
 
 
 def _running_gains(grades: NDArray[np.int16], gain: str) -> Floats:
@@ -307,12 +312,12 @@ def _ranks(matrix: NDArray[np.int16] | Flags) -> NDArray[np.int64]:
     return np.arange(1, len(matrix) + 1)[:, None]
 
 
-def _hits(columns: Columns, question: Question) -> Counts:
+def _hits(columns: Columns, question: RankingQuestion) -> Counts:
     hits: Counts = columns.relevant(question.level, question.cutoff).sum(axis=0, dtype=np.int64)
     return hits
 
 
-def _nothing_relevant(columns: Columns, question: Question) -> Flags:
+def _nothing_relevant(columns: Columns, question: RankingQuestion) -> Flags:
     nothing: Flags = columns.relevant_in_all(question.level) == 0
     return nothing
 

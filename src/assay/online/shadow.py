@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError
 from assay.hashing import bucket
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import ScoringRules, measure_mappings
 from assay.metrics.spec import MetricSpec
 from assay.records import LoggedQuery, Mode, Origin, Scope, SearchRequest, SearchResult, ShadowRun
 from assay.statistics.agreement import rank_agreement
@@ -95,7 +95,7 @@ def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | No
     judged = {"query": dict(grades)}
     specs = [RECIPROCAL_RANK, GAIN]
     sides = [
-        measure_mappings(judged, {"query": _weigh_ranks(ids)}, specs, Rules(level=RELEVANT)).scores
+        measure_mappings(judged, {"query": _weigh_ranks(ids)}, specs, ScoringRules(level=RELEVANT)).scores
         for ids in (control, treatment)
     ]
     mrr, ndcg = ([float(side[spec].values[0]) for side in sides] for spec in (RECIPROCAL_RANK, GAIN))

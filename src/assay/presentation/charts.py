@@ -283,7 +283,7 @@ def _funnel_bars(name: str, labels: Sequence[str], counts: Sequence[int], colour
     )
 
 
-class Change(NamedTuple):
+class ChartChange(NamedTuple):
     """A difference with its interval, and whether it was seen."""
 
     name: str
@@ -293,7 +293,7 @@ class Change(NamedTuple):
     verdict: str
 
 
-def changes(found: Sequence[Change]) -> Figure:
+def changes(found: Sequence[ChartChange]) -> Figure:
     """Differences between two runs with their intervals, around the line of no difference."""
     colours = {"better": "var(--pass)", "worse": "var(--fail)"}
     order = distinct_labels([change.name for change in found])
@@ -313,7 +313,7 @@ def changes(found: Sequence[Change]) -> Figure:
     return {"data": traces, "layout": drawn}
 
 
-def _change_points(own: Sequence[Change], colour: str, name: str, *, bounded: bool) -> Figure:
+def _change_points(own: Sequence[ChartChange], colour: str, name: str, *, bounded: bool) -> Figure:
     """Points with their intervals; without `bounded` they have none and are drawn hollow."""
     marker = _marker("circle" if bounded else "circle-open", colour, 10)
     given = [(change.name, change.delta) for change in own]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _RRF_K = 60
 
 
-class Searched(NamedTuple):
+class EngineSearch(NamedTuple):
     """One search of a run."""
 
     request: SearchRequest
@@ -70,7 +70,7 @@ class SearchHistory:
     document: Callable[[str], str]
     """From a memory's id to its document's."""
 
-    def seen(self, case: Case, searched: Searched) -> Seen:
+    def seen(self, case: Case, searched: EngineSearch) -> Seen:
         """Everything known about the search for a case."""
         request, result = searched
         logged = self._load_logged_query(result.query_id)
@@ -106,7 +106,7 @@ class SearchHistory:
         planned = pipeline.plan_mode(result.mode, SearchOptions()).expand
         return planned and self.engine.flag_states(self.scope).enabled("query_expansion", identity)
 
-    def _only_expanded(self, searched: Searched) -> tuple[str, ...]:
+    def _only_expanded(self, searched: EngineSearch) -> tuple[str, ...]:
         plain = self._load_logged_query(self._again(searched.request, "query_expansion").query_id)
         found = {document for offered in plain.candidates for document in self._documents(offered.ids)}
         return tuple(document for document in map(self.document, searched.result.ids) if document not in found)
@@ -267,7 +267,7 @@ class AssaySystem(System):
         self._document_of = _sources(engine, scope)
         self._held = frozenset(self._document_of.values())
         self._memory_of = {document: memory for memory, document in self._document_of.items()}
-        self._searched: dict[str, Searched] = {}
+        self._searched: dict[str, EngineSearch] = {}
         self._telling = SearchHistory(
             engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document
         )
@@ -276,7 +276,7 @@ class AssaySystem(System):
         """One search."""
         request = self._request(query, k, case)
         result = self._engine.searcher.search(self._scope, request)
-        self._searched[case.id] = Searched(request, result)
+        self._searched[case.id] = EngineSearch(request, result)
         return self._to_retrieved(result, ranked=request.explain)
 
     def _request(self, query: str, k: int, case: Case) -> SearchRequest:

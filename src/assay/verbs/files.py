@@ -88,16 +88,16 @@ class ApplyLabelsRequest(LabelsRequest):
 def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
     """Measure run files against judgments; raises `NothingMeasured` where a file and the judgments share nothing."""
     # All of this needs numpy, which a client of another machine's server does without.
-    from assay.evaluation.measure import Request as Asked  # noqa: PLC0415
+    from assay.evaluation.measure import MeasureRequest as Asked  # noqa: PLC0415
     from assay.evaluation.measure import measure_files  # noqa: PLC0415
-    from assay.metrics.engine import Rules  # noqa: PLC0415
+    from assay.metrics.engine import ScoringRules  # noqa: PLC0415
     from assay.metrics.spec import parse_specs  # noqa: PLC0415
 
     asked = Asked(
         qrels=request.qrels,
         runs=request.runs,
         specs=parse_specs(list(request.metrics)),
-        rules=Rules(level=request.relevance_level, depth=request.depth, absent=request.absent),
+        rules=ScoringRules(level=request.relevance_level, depth=request.depth, absent=request.absent),
         seed=request.seed,
     )
     return measure_files(asked).result(per_query=request.per_query)

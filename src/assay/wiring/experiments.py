@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from assay.clock import SystemClock
 from assay.errors import InputError
-from assay.evaluation.simulation import Place, SimulatedClock
+from assay.evaluation.simulation import SimulatedClock, SimulatedMemory
 from assay.evaluation.tuning import FusionChoice
 from assay.evaluation.tuning.choices import choice_of
 from assay.memory.engine import Engine
@@ -37,7 +37,7 @@ from assay.wiring.systems import corpus_settings, open_system
 @contextmanager
 def open_simulation(
     dataset: Dataset, *, unsafe: bool = False, on_document: OnDocument | None = None
-) -> Iterator[Place]:
+) -> Iterator[SimulatedMemory]:
     """A memory that holds a dataset's documents and learns, with safeguards or, to see what they are for, without."""
     open_system("assay", dataset, on_document=on_document).close()
     filled = corpus_settings(Configuration(), dataset)
@@ -67,7 +67,7 @@ def open_simulation(
             searcher = engine.searcher
             if unsafe:
                 searcher = searcher.with_options(replace(searcher.options, ordinary_fire=True, general_votes=True))
-            yield Place(
+            yield SimulatedMemory(
                 store=engine.store,
                 searcher=searcher,
                 learning=learning,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.evaluation.datasets.small import anchored
 
-from assay.evaluation.datasets.anchors import Unresolved, Worded, Wording, notes_of, runs_of, unresolved_anchors
+from assay.evaluation.datasets.anchors import SectionWording, Unresolved, Worded, notes_of, runs_of, unresolved_anchors
 from assay.records.answers import GoldSupport
 
 BEES = "Bees dance to tell each other where the flowers are, and how far it is to fly there today."
@@ -74,13 +74,13 @@ def test_an_anchor_to_a_whole_file_follows_the_file(tmp_path: Path) -> None:
 def test_a_heading_with_nothing_under_it_is_not_taken_for_the_section_below_it() -> None:
     before = [Worded("a.md", "A", BEES, bare=True), Worded("a.md", "A > B", BEES)]
     now = [Worded("b.md", "X", BEES, bare=True), Worded("b.md", "X > Y", BEES)]
-    wording = Wording(before, now)
+    wording = SectionWording(before, now)
     assert [one.heading_path for one in wording.now_at("a.md", "A")] == ["X"]
     assert [one.heading_path for one in wording.now_at("a.md", "A > B")] == ["X > Y"]
 
 
 def test_a_section_nobody_knew_and_one_without_words_say_nothing() -> None:
-    wording = Wording([Worded("a.md", "A", "")], [Worded("a.md", "B", "")])
+    wording = SectionWording([Worded("a.md", "A", "")], [Worded("a.md", "B", "")])
     assert wording.now_at("a.md", "A") == wording.now_at("a.md", "Z") == []
     assert not wording.knows("a.md", "A")
     assert runs_of("two words") == runs_of("words TWO")

@@ -11,7 +11,7 @@ import pytest
 from tests.systems.sample import Given, dataset
 
 from assay.errors import BadValue, InputError, MalformedFile, RecordNotFound
-from assay.evaluation.experiments import Book, Experiment, Outcome, Plan, perform
+from assay.evaluation.experiments import Book, Experiment, ExperimentOutcome, ExperimentPlan, perform
 from assay.evaluation.running.runner import Running
 from assay.records.datasets import Dataset
 from assay.systems.protocol import System
@@ -21,12 +21,12 @@ WRITER = """
 import sys
 from pathlib import Path
 from assay.clock import SystemClock
-from assay.evaluation.experiments import Book, Experiment, Outcome
+from assay.evaluation.experiments import Book, Experiment, ExperimentOutcome
 who, count, path = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 for number in range(count):
     Book(path).add(Experiment(
         id=f"ex_{who}{number}", date=SystemClock().now(), description="", dataset="d", dataset_version="1.0.0",
-        changes={}, control={}, treatment={}, metric="mrr", verdict=Outcome.ACCEPTED, reason="", gate="pass"))
+        changes={}, control={}, treatment={}, metric="mrr", verdict=ExperimentOutcome.ACCEPTED, reason="", gate="pass"))
 """
 
 
@@ -41,7 +41,7 @@ def experiment(ident: str = "ex_1", **changed: object) -> Experiment:
         "treatment": {"system": "assay:chunking.max_tokens=128", "run_id": "r2"},
         "results": {"mrr": {"before": 0.5, "after": 0.6}},
         "metric": "mrr",
-        "verdict": Outcome.ACCEPTED,
+        "verdict": ExperimentOutcome.ACCEPTED,
         "reason": "better",
         "gate": "pass",
     }
@@ -51,7 +51,7 @@ def experiment(ident: str = "ex_1", **changed: object) -> Experiment:
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     book = Book(tmp_path / "deep" / "experiments.json")
     assert book.all() == []
-    first, second = experiment(), experiment("ex_2", verdict=Outcome.REJECTED)
+    first, second = experiment(), experiment("ex_2", verdict=ExperimentOutcome.REJECTED)
     book.add(first)
     book.add(second)
     assert book.all() == [first, second]
@@ -62,7 +62,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_tries_over_the_same_dataset_and_control_are_counted(tmp_path: Path) -> None:
     book = Book(tmp_path / "experiments.json")
     for number in range(20):
-        verdict = Outcome.ACCEPTED if number == 7 else Outcome.INCONCLUSIVE
+        verdict = ExperimentOutcome.ACCEPTED if number == 7 else ExperimentOutcome.INCONCLUSIVE
         book.add(experiment(f"ex_{number}", verdict=verdict))
     book.add(experiment("ex_other", control={"system": "assay:mode=quick", "run_id": "r9"}))
     assert book.tries()["ex_7"] == (8, 20, 1)
@@ -116,7 +116,9 @@ def test_both_sides_are_run_and_the_record_has_their_numbers(tmp_path: Path, clo
         better = spec != "assay"
         return Given(lambda case: list(case.labels) if better else ["parking", "breakfast"], name=spec)
 
-    plan = Plan(dataset=dataset(), changes={"search.fusion": "rrf", "flags.mmr": "off"}, description="try rrf")
+    plan = ExperimentPlan(
+        dataset=dataset(), changes={"search.fusion": "rrf", "flags.mmr": "off"}, description="try rrf"
+    )
     done = perform(plan, open_system, Running(runs=tmp_path / "runs", clock=clock))
     assert opened == ["assay", "assay:search.fusion=rrf,flags.mmr=off"]
     found = done.experiment
@@ -141,9 +143,9 @@ def test_both_sides_are_run_and_the_record_has_their_numbers(tmp_path: Path, clo
 )
 def test_a_plan_that_cannot_be_run_is_refused(given: dict[str, object], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        Plan(dataset=dataset(), **given)  # type: ignore[arg-type] # what a command line may be given
+        ExperimentPlan(dataset=dataset(), **given)  # type: ignore[arg-type] # what a command line may be given
 
 
 def test_changes_are_added_to_what_the_base_says() -> None:
-    plan = Plan(dataset=dataset(), changes={"mode": "quick"}, base="assay:embedder.kind=none")
+    plan = ExperimentPlan(dataset=dataset(), changes={"mode": "quick"}, base="assay:embedder.kind=none")
     assert plan.treatment == "assay:embedder.kind=none,mode=quick"

@@ -20,8 +20,8 @@ from assay.errors import InputError, NotComparable, ReportFailed
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
-from assay.evaluation.reporting import Around, Report, Status, gather, markdown, wording, write_report
-from assay.evaluation.reporting.content import Line, Mover
+from assay.evaluation.reporting import Around, LineStatus, Report, gather, markdown, wording, write_report
+from assay.evaluation.reporting.content import QueryMover, SummaryLine
 from assay.evaluation.reporting.markdown import explain, explain_json, find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency, html_page
 from assay.evaluation.results import RunResult
@@ -57,21 +57,21 @@ def page(bad: Report) -> str:
     return html_page(bad, "/* plotly */")
 
 
-def lines(report: Report) -> dict[str, tuple[float | None, Status]]:
+def lines(report: Report) -> dict[str, tuple[float | None, LineStatus]]:
     return {line.metric: (line.value, line.status) for line in report.lines}
 
 
 def test_a_run_that_reaches_its_floors_passes() -> None:
     report = gather(GOOD, Around(dataset=DATA))
-    assert report.status is Status.PASS
-    assert lines(report)["recall@2"] == (1.0, Status.PASS)
-    assert lines(report)["latency p95"] == (5.0, Status.PASS)
-    assert lines(report)["ndcg@2"] == (1.0, Status.NOT_GATED)
+    assert report.status is LineStatus.PASS
+    assert lines(report)["recall@2"] == (1.0, LineStatus.PASS)
+    assert lines(report)["latency p95"] == (5.0, LineStatus.PASS)
+    assert lines(report)["ndcg@2"] == (1.0, LineStatus.NOT_GATED)
 
 
 def test_a_run_under_a_floor_fails_and_the_sentence_names_why(bad: Report) -> None:
-    assert bad.status is Status.FAIL
-    assert lines(bad)["recall@2"] == (0.5, Status.FAIL)
+    assert bad.status is LineStatus.FAIL
+    assert lines(bad)["recall@2"] == (0.5, LineStatus.FAIL)
     assert "recall@2 0.50 is under the floor 0.80" in [one.sentence for one in bad.rulings]
 
 
@@ -83,8 +83,8 @@ def test_a_drop_within_what_is_allowed_is_degraded_and_still_a_pass() -> None:
     report = gather(less, Around(dataset=data, baseline=reading_of(good), options=GateOptions(lost=8, drop=0.2)))
     value, status = lines(report)["recall@2"]
     assert value == pytest.approx(1 - 4 / 30)
-    assert status is Status.DEGRADED
-    assert report.status is Status.PASS
+    assert status is LineStatus.DEGRADED
+    assert report.status is LineStatus.PASS
     assert "recall@2 -13.3 %" in report.verdict
     assert {one.query_id for one in report.movers} == lost
 
@@ -92,16 +92,16 @@ def test_a_drop_within_what_is_allowed_is_degraded_and_still_a_pass() -> None:
 def test_without_floors_and_baseline_there_is_no_verdict() -> None:
     data = dataset()
     report = gather(run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}), Around(dataset=data))
-    assert report.status is Status.NOT_GATED
+    assert report.status is LineStatus.NOT_GATED
     assert "NO VERDICT" in markdown(report)
 
 
 def test_a_run_in_which_everything_failed_still_has_a_report() -> None:
     failed = run(DATA, {f"q{n}": given("", status=CaseStatus.TIMEOUT, error="too slow") for n in (1, 2, 3)})
     report = gather(failed, Around(dataset=DATA))
-    assert report.status is Status.INCONCLUSIVE
+    assert report.status is LineStatus.INCONCLUSIVE
     assert [one.error for one in report.failures] == ["too slow"] * 3
-    assert lines(report)["recall@2"] == (None, Status.NOT_GATED)
+    assert lines(report)["recall@2"] == (None, LineStatus.NOT_GATED)
     assert "too slow" in html_page(report, "")
 
 
@@ -313,7 +313,7 @@ def with_times(data: Dataset, times: Mapping[str, float], *, name: str, host: st
     return replace(made, manifest=replace(made.manifest, host=host))
 
 
-def by_metric(report: Report) -> dict[str, Line]:
+def by_metric(report: Report) -> dict[str, SummaryLine]:
     return {line.metric: line for line in report.lines}
 
 
@@ -323,7 +323,7 @@ def test_a_change_within_chance_has_the_status_that_the_gate_gives() -> None:
     less = run(data, {case.id: given("ac" if case.id == "q1" else "ab") for case in data.cases}, name="less")
     report = gather(less, Around(dataset=data, baseline=reading_of(good), options=GateOptions(lost=1)))
     line = by_metric(report)["recall@2"]
-    assert (line.status, line.certain, report.status) == (Status.PASS, False, Status.PASS)
+    assert (line.status, line.certain, report.status) == (LineStatus.PASS, False, LineStatus.PASS)
     assert "worse" not in report.verdict
     assert [(mover.query_id, mover.change < 0) for mover in report.movers] == [("q1", True)]
 
@@ -364,7 +364,7 @@ def test_no_change_of_latency_is_stated_between_two_hosts() -> None:
 def test_why_there_is_no_verdict_is_what_the_gate_says() -> None:
     data = dataset(floors={"p95": 500.0})
     report = gather(run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}), Around(dataset=data))
-    assert report.status is Status.NOT_GATED
+    assert report.status is LineStatus.NOT_GATED
     assert report.verdict.startswith("Nothing is asked of quality (recall@2 is 1.000")
 
 
@@ -381,8 +381,8 @@ def test_what_moved_and_what_failed_is_said_only_where_it_is_so(bad: Report) -> 
         assert "No query ended with an error or a time-out." not in text
 
 
-def line(metric: str, value: float, **more: Any) -> Line:
-    return Line(metric=metric, value=value, **more)
+def line(metric: str, value: float, **more: Any) -> SummaryLine:
+    return SummaryLine(metric=metric, value=value, **more)
 
 
 def test_every_value_lies_on_the_axis_of_its_own_range() -> None:
@@ -415,7 +415,7 @@ def test_rows_of_a_chart_are_distinct_and_only_intervals_that_exist_are_drawn() 
 
 
 def test_a_rise_of_what_should_be_low_is_shown_as_a_loss() -> None:
-    risen = Mover(query_id="q", text="t", metric="hallucination_rate", before=0.0, now=1.0, loss=True)
+    risen = QueryMover(query_id="q", text="t", metric="hallucination_rate", before=0.0, now=1.0, loss=True)
     report = gather(BAD, Around(dataset=DATA, baseline=reading_of(GOOD)))
     shown = html_page(replace(report, movers=(risen,)), None)
     assert '<td class="num down" data-name="change">+1.000</td>' in shown

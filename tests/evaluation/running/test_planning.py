@@ -18,7 +18,7 @@ from assay.evaluation.running.planning import (
     NO_LIMIT,
     Budget,
     RunOptions,
-    Spending,
+    RunSpending,
     guard_coverage,
     plan_run,
     sample_cases,
@@ -160,18 +160,18 @@ def test_a_budget_that_cannot_be_read_is_refused(text: str) -> None:
 
 
 def test_spending_stops_before_the_dearest_case_would_exceed_it() -> None:
-    spending = Spending(Budget(money=1.0))
+    spending = RunSpending(Budget(money=1.0))
     assert spending.allows_another(0.0)
     for cost in (0.4, None, 0.1):
         spending.add(CaseResult(case_id="q", status=CaseStatus.OK, cost=cost))
     assert spending.allows_another(0.0)
     spending.add(CaseResult(case_id="q", status=CaseStatus.OK, cost=0.2))
     assert not spending.allows_another(0.0)
-    assert Spending(NO_LIMIT).allows_another(1e9)
+    assert RunSpending(NO_LIMIT).allows_another(1e9)
 
 
 def test_time_is_spent_on_the_clock_on_the_wall() -> None:
-    spending = Spending(Budget(seconds=10))
+    spending = RunSpending(Budget(seconds=10))
     spending.add(CaseResult(case_id="q", status=CaseStatus.OK, total_ms=2_000.0))
     assert spending.allows_another(8.0)
     assert not spending.allows_another(8.1)

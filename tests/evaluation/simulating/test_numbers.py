@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from assay.evaluation.simulation import Drift, Ground, Searched, Trial, Verdict, drifts, of_round
+from assay.evaluation.simulation import Drift, Ground, SimulatedSearch, Trend, Trial, drifts, of_round
 
 KNOWN = tuple(f"m_{number}" for number in range(20))
 GRADES = {f"q_{number}": {f"m_{number}": 3} for number in range(20)}
@@ -19,10 +19,10 @@ def control(number: int) -> tuple[str, ...]:
     return tuple(KNOWN[(number + step) % 20] for step in range(5))
 
 
-def searched(change: Mapping[str, tuple[str, ...]] | None = None) -> list[Searched]:
+def searched(change: Mapping[str, tuple[str, ...]] | None = None) -> list[SimulatedSearch]:
     changed = change or {}
     return [
-        Searched(f"q_{one % 20}", changed.get(f"q_{one % 20}", control(one % 20)), control(one % 20))
+        SimulatedSearch(f"q_{one % 20}", changed.get(f"q_{one % 20}", control(one % 20)), control(one % 20))
         for one in range(100)
     ]
 
@@ -31,17 +31,17 @@ def test_where_nothing_changed_every_change_is_zero() -> None:
     found = of_round(1, searched(), GROUND, terms=3)
     assert (found.gini_change, found.entrenchment_change, found.stale_change, found.ndcg_change) == (0, 0, 0, 0)
     assert found.terms == 3
-    assert {one.verdict for one in drifts([Trial(searched(), GROUND)], np.random.default_rng(1))} == {Verdict.HELD}
+    assert {one.verdict for one in drifts([Trial(searched(), GROUND)], np.random.default_rng(1))} == {Trend.HELD}
 
 
 def test_a_favourite_that_pushes_in_everywhere_is_seen() -> None:
     taken = {f"q_{one}": ("m_0", *[ids for ids in control(one) if ids != "m_0"][:4]) for one in range(20)}
     found = {one.name: one for one in drifts([Trial(searched(taken), GROUND)], np.random.default_rng(1))}
     assert {name: one.verdict for name, one in found.items()} == {
-        "gini": Verdict.GROWN,
-        "entrenchment": Verdict.GROWN,
-        "ndcg@10 lost": Verdict.GROWN,
-        "stale_served": Verdict.HELD,
+        "gini": Trend.GROWN,
+        "entrenchment": Trend.GROWN,
+        "ndcg@10 lost": Trend.GROWN,
+        "stale_served": Trend.HELD,
     }
 
 
@@ -52,13 +52,13 @@ def test_what_was_lost_of_quality_by_hand() -> None:
     ]
     assert lost.change == pytest.approx((1 - 1 / np.log2(3)) / 20)
     assert lost.change > lost.margin
-    assert lost.verdict is Verdict.UNCLEAR, "it is all one question's"
+    assert lost.verdict is Trend.UNCLEAR, "it is all one question's"
 
 
 def test_stale_results_are_seen() -> None:
     stale = {f"q_{one}": (*control(one)[:4], "m_19") for one in range(10)}
     found = {one.name: one for one in drifts([Trial(searched(stale), GROUND)], np.random.default_rng(1))}
-    assert found["stale_served"].verdict is Verdict.GROWN
+    assert found["stale_served"].verdict is Trend.GROWN
 
 
 def test_a_question_that_is_asked_again_is_no_further_witness() -> None:
@@ -72,16 +72,16 @@ def test_a_question_that_is_asked_again_is_no_further_witness() -> None:
 @pytest.mark.parametrize(
     ("change", "low", "high", "verdict"),
     [
-        (0.02, 0.001, 0.04, Verdict.GROWN),
-        (0.02, 0.0, 0.04, Verdict.UNCLEAR),
-        (0.01, 0.005, 0.02, Verdict.UNCLEAR),
-        (0.005, 0.001, 0.01, Verdict.HELD),
-        (-0.02, -0.04, 0.02, Verdict.UNCLEAR),
-        (-0.02, -0.04, -0.01, Verdict.HELD),
+        (0.02, 0.001, 0.04, Trend.GROWN),
+        (0.02, 0.0, 0.04, Trend.UNCLEAR),
+        (0.01, 0.005, 0.02, Trend.UNCLEAR),
+        (0.005, 0.001, 0.01, Trend.HELD),
+        (-0.02, -0.04, 0.02, Trend.UNCLEAR),
+        (-0.02, -0.04, -0.01, Trend.HELD),
     ],
 )
 def test_held_is_shown_and_not_merely_the_lack_of_growth(
-    change: float, low: float, high: float, verdict: Verdict
+    change: float, low: float, high: float, verdict: Trend
 ) -> None:
     assert Drift("any", 0.0, change, low, high, 0.01).verdict is verdict
 
@@ -94,5 +94,5 @@ def test_simulations_are_judged_by_their_mean_and_by_how_they_differ() -> None:
     assert alone.low < alone.change < alone.high
     assert mean.change == pytest.approx(alone.change / 2)
     assert mean.low <= 0.0, "both may be like the one that did not grow"
-    assert mean.verdict is Verdict.UNCLEAR
-    assert {one.verdict for one in drifts([same] * 5, np.random.default_rng(1))} == {Verdict.HELD}
+    assert mean.verdict is Trend.UNCLEAR
+    assert {one.verdict for one in drifts([same] * 5, np.random.default_rng(1))} == {Trend.HELD}

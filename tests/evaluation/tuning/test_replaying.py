@@ -18,7 +18,7 @@ from assay.evaluation.tuning import FusionChoice, LoggedCase, Replay, Space, gat
 from assay.evaluation.tuning.choices import CHANNELS, memory_of, weights_of
 from assay.memory.searching.fusion import aggregate, floor_of, fuse
 from assay.memory.searching.options import SearchOptions, weights_over
-from assay.metrics.engine import Rules, measure_mappings
+from assay.metrics.engine import ScoringRules, measure_mappings
 from assay.metrics.inputs import scores_of_ranking
 from assay.metrics.spec import MetricSpec
 from assay.records import Channel, FusionMethod, Intent
@@ -56,7 +56,7 @@ def engine_order(case: LoggedCase, choice: FusionChoice, *, aggregated: bool = F
 def catalogue(cases: list[LoggedCase], choice: FusionChoice, metric: MetricSpec, **more: bool) -> dict[str, float]:
     qrels = {one.case_id: dict(one.grades) for one in cases}
     runs = {one.case_id: scores_of_ranking(engine_order(one, choice, **more).units) for one in cases}
-    measured = measure_mappings(qrels, runs, [metric], Rules(level=2))
+    measured = measure_mappings(qrels, runs, [metric], ScoringRules(level=2))
     column = measured.scores[metric]
     outcomes = {topic: column.outcome(place) for place, topic in enumerate(measured.topics)}
     return {topic: one.value for topic, one in outcomes.items() if one.value is not None}

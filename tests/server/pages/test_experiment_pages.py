@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.evaluation.experiments.test_book import experiment
 from tests.server.serving import OWN, reaching, services_at
 
-from assay.evaluation.experiments import Book, Outcome
+from assay.evaluation.experiments import Book, ExperimentOutcome
 from assay.online.shadow import DROPPED
 from assay.records import SearchRequest, ShadowRun
 from assay.records.flags import Arm, VoteKind
@@ -77,7 +77,11 @@ def test_the_page_counts_the_tries_of_offline_experiments(
     monkeypatch.chdir(tmp_path)
     book = Book(tmp_path / "experiments.json")
     for number in range(3):
-        book.add(experiment(f"ex_{number}", verdict=Outcome.ACCEPTED if number == 2 else Outcome.INCONCLUSIVE))
+        book.add(
+            experiment(
+                f"ex_{number}", verdict=ExperimentOutcome.ACCEPTED if number == 2 else ExperimentOutcome.INCONCLUSIVE
+            )
+        )
     assert "try 3 of 3, 1 accepted" in client.get("/evaluation/experiments").text
 
 

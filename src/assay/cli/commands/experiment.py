@@ -22,7 +22,7 @@ from assay.clock import SystemClock
 from assay.errors import BadValue
 from assay.evaluation.comparison import number
 from assay.evaluation.datasets import for_scoring, load_dataset
-from assay.evaluation.experiments import EXIT_CODES, Book, Experiment, Plan, Try, count_tries, perform
+from assay.evaluation.experiments import EXIT_CODES, Book, Experiment, ExperimentPlan, Try, count_tries, perform
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.running.files import DEFAULT_RUNS
 from assay.evaluation.running.planning import RunOptions
@@ -34,7 +34,7 @@ from assay.records.datasets import Dataset
 from assay.systems.protocol import System
 
 if TYPE_CHECKING:
-    from assay.evaluation.simulation import Drift, Judged, RoundNumbers, Simulated, Verdict
+    from assay.evaluation.simulation import Drift, RoundNumbers, Simulated, SimulationJudgment, Trend
 
 
 # --- `assay experiment run|list|show`: one change against what is in force, and the book of all that were tried ---
@@ -97,7 +97,7 @@ def _register_run(group: typer.Typer) -> None:
     ) -> None:
         """Run a dataset with and without a change; exit 0 accepted, 1 rejected, 2 these cases cannot tell."""
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
-        plan = Plan(
+        plan = ExperimentPlan(
             dataset=scored.dataset,
             changes=dict(_pair(one) for one in changes),
             description=description,
@@ -120,7 +120,7 @@ def _register_run(group: typer.Typer) -> None:
         raise typer.Exit(EXIT_CODES[found.verdict])
 
 
-def _performed(surface: Surface, plan: Plan, runs: Path | None, earlier: int) -> Experiment:
+def _performed(surface: Surface, plan: ExperimentPlan, runs: Path | None, earlier: int) -> Experiment:
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
     running = Running(runs=place, clock=SystemClock())
 
@@ -243,7 +243,7 @@ def register_simulate(app: typer.Typer) -> None:
     ) -> None:
         """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
         need_extra("memory")
-        from assay.evaluation.simulation import Habits, SimulationOptions, Verdict, judge, simulate  # noqa: PLC0415 - the extra "memory"
+        from assay.evaluation.simulation import Habits, SimulationOptions, Trend, judge, simulate  # noqa: PLC0415 - the extra "memory"
 
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))
@@ -253,7 +253,7 @@ def register_simulate(app: typer.Typer) -> None:
                 surface.note(f"seed {own}\n{_HEAD}")
                 done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))
         judged = judge(done)
-        said = {str(verdict): judged.those(verdict) for verdict in Verdict}
+        said = {str(verdict): judged.those(verdict) for verdict in Trend}
         told = {**plain(judged), **said, "verdict": str(judged.verdict), "unsafe": unsafe}
         surface.result(told, "\n".join(_format_simulate(judged, unsafe=unsafe)))
         raise typer.Exit(EXITS[judged.verdict])
@@ -271,7 +271,7 @@ def _show(surface: Surface, one: RoundNumbers) -> None:
         )
 
 
-def _format_simulate(judged: Judged, *, unsafe: bool) -> Iterator[str]:
+def _format_simulate(judged: SimulationJudgment, *, unsafe: bool) -> Iterator[str]:
     for one in judged.simulations:
         yield from _told(one, unsafe=unsafe)
     last = max(1, len(judged.simulations[0].rounds) // 5)
@@ -294,7 +294,7 @@ def _told(one: Simulated, *, unsafe: bool) -> Iterator[str]:
         yield f"  the kill switch stopped learning: {one.stopped}"
 
 
-def _drift(one: Drift, verdict: Verdict) -> tuple[str, ...]:
+def _drift(one: Drift, verdict: Trend) -> tuple[str, ...]:
     numbers = (f"{one.control:.3f}", f"{one.now:.3f}", f"{one.change:+.3f}", f"{one.low:+.3f}", f"{one.high:+.3f}")
     return one.name, *numbers, verdict
 

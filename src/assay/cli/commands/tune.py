@@ -25,7 +25,7 @@ from assay.clock import SystemClock
 from assay.errors import BadValue, MalformedFile
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.datasets.bundled import load_scenarios
-from assay.evaluation.experiments import Performed, Plan, perform
+from assay.evaluation.experiments import ExperimentPlan, Performed, perform
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.run_metrics import default_metrics
 from assay.evaluation.running.files import DEFAULT_RUNS
@@ -140,7 +140,7 @@ def _tuned(asked: _Asked, space: Space) -> Tuned:
 def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
     """The engine itself with and without the choice, before the gate."""
     dataset, spec = asked.scored.dataset, MetricSpec.parse(asked.metric)
-    plan = Plan(
+    plan = ExperimentPlan(
         dataset=dataset,
         changes=tuned.chosen.settings(tuned.incumbent),
         description=f"tune fusion by {spec}",

@@ -62,7 +62,7 @@ class Likeness(NamedTuple):
     """Whether it is in the file that the earlier section's file became."""
 
 
-class Wording:
+class SectionWording:
     """Sections as they were and as they are."""
 
     def __init__(self, before: Iterable[Worded], now: Iterable[Worded]) -> None:
@@ -191,7 +191,7 @@ CLEAR = 0.1
 MOST_PROPOSALS = 3
 
 
-class Place(NamedTuple):
+class NoteSection(NamedTuple):
     """One section of one note."""
 
     rel_path: str
@@ -251,27 +251,27 @@ class Notes:
 
     def __init__(self, documents: Sequence[Document], before: Notes | None = None) -> None:
         self._documents = {document.rel_path or document.id: document for document in documents}
-        self._read: dict[str, list[Place]] = {}
+        self._read: dict[str, list[NoteSection]] = {}
         self._before = before
 
     def __contains__(self, rel_path: object) -> bool:
         return rel_path in self._documents
 
-    def of(self, rel_path: str) -> list[Place]:
+    def of(self, rel_path: str) -> list[NoteSection]:
         """The sections of one note."""
         if rel_path not in self._read:
             self._read[rel_path] = _places(rel_path, self._documents[rel_path])
         return self._read[rel_path]
 
     @cached_property
-    def all(self) -> list[Place]:
+    def all(self) -> list[NoteSection]:
         """Every section there is."""
         return [place for rel_path in self._documents for place in self.of(rel_path)]
 
     @cached_property
-    def wording(self) -> Wording | None:
+    def wording(self) -> SectionWording | None:
         """What became of the words of the notes as they were; None where those are not known."""
-        return None if self._before is None else Wording(_word_sections(self._before), _word_sections(self))
+        return None if self._before is None else SectionWording(_word_sections(self._before), _word_sections(self))
 
 
 def notes_of(dataset: Dataset, corpus_root: Path | None = None) -> Notes:
@@ -359,7 +359,7 @@ def _proposals(support: GoldSupport, notes: Notes, alike: _Alike) -> list[Reloca
     return sorted(found.values(), key=lambda item: (-item.score, item.rel_path, item.heading_path))
 
 
-def _propose_section(support: GoldSupport, place: Place, alike: _Alike) -> Relocation | None:
+def _propose_section(support: GoldSupport, place: NoteSection, alike: _Alike) -> Relocation | None:
     """Propose a section by its text first, then its heading, then its file; None where nothing fits."""
     snippet = _holds(place, support)
     became = not support.heading_path and place.rel_path == alike.counterpart
@@ -382,7 +382,7 @@ def _propose_section(support: GoldSupport, place: Place, alike: _Alike) -> Reloc
     )
 
 
-def _sure_without(support: GoldSupport, place: Place, alike: _Alike, *, snippet: bool, same: bool) -> bool:
+def _sure_without(support: GoldSupport, place: NoteSection, alike: _Alike, *, snippet: bool, same: bool) -> bool:
     """Whether less than the words an anchor led to is enough.
 
     Where those are known and gone, a snippet in another file is a different sentence. Where nothing is known, the
@@ -395,7 +395,7 @@ def _sure_without(support: GoldSupport, place: Place, alike: _Alike, *, snippet:
     return not alike.known and not support.snippets and (same or elsewhere)
 
 
-def _heading(support: GoldSupport, place: Place, *, snippet: bool) -> str:
+def _heading(support: GoldSupport, place: NoteSection, *, snippet: bool) -> str:
     """Where in the file: an anchor to a whole file stays one, and a snippet may stand below the section it is for."""
     if not support.heading_path:
         return ""
@@ -403,7 +403,7 @@ def _heading(support: GoldSupport, place: Place, *, snippet: bool) -> str:
     return SEPARATOR.join(place.heading_path.split(SEPARATOR)[:depth])
 
 
-def _likeness(support: GoldSupport, place: Place, *, near_file: bool) -> tuple[float, str]:
+def _likeness(support: GoldSupport, place: NoteSection, *, near_file: bool) -> tuple[float, str]:
     """How alike the headings are; one that is only like it counts in a file that may be its own, and nowhere else."""
     if not support.heading_path:
         same = _name(place.rel_path) == _name(support.rel_path)
@@ -434,7 +434,7 @@ def _last(path: str) -> str:
     return path.rsplit(SEPARATOR, 1)[-1].casefold()
 
 
-def _holds(place: Place, support: GoldSupport) -> bool:
+def _holds(place: NoteSection, support: GoldSupport) -> bool:
     return any(snippet in place.text for snippet in _even(support.snippets))
 
 
@@ -444,13 +444,13 @@ def _even(snippets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(" ".join(snippet.split()) for snippet in snippets)
 
 
-def _places(rel_path: str, document: Document) -> list[Place]:
+def _places(rel_path: str, document: Document) -> list[NoteSection]:
     found = document_sections(document.text, rel_path=rel_path, format=document.format)
     made = [
-        Place(rel_path, chunk.heading_path, " ".join(chunk.text.split()), _words(chunk, found), chunk.is_bare)
+        NoteSection(rel_path, chunk.heading_path, " ".join(chunk.text.split()), _words(chunk, found), chunk.is_bare)
         for chunk in found
     ]
-    return made or [Place(rel_path, "", "")]
+    return made or [NoteSection(rel_path, "", "")]
 
 
 def _words(section: Section, found: Sequence[Section]) -> str:

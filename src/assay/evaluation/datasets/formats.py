@@ -62,7 +62,7 @@ class ReadRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriteRequest:
+class DatasetWriteRequest:
     """What is to be written, and where."""
 
     dataset: Dataset
@@ -82,7 +82,7 @@ class FormatEntry:
     summary: str
     read: Callable[[ReadRequest], Dataset] | None
     """None: it is only written."""
-    write: Callable[[WriteRequest], Path] | None
+    write: Callable[[DatasetWriteRequest], Path] | None
     """None: it is only read. Returns the file or folder that holds the dataset."""
     endings: tuple[str, ...] = ()
     """File name endings of an added format; formats of Assay are recognised by the content of the files."""
@@ -143,8 +143,8 @@ def make_format(
     )
 
 
-def _make_writer(write: Writer, name: str) -> Callable[[WriteRequest], Path]:
-    def write_dataset(request: WriteRequest) -> Path:
+def _make_writer(write: Writer, name: str) -> Callable[[DatasetWriteRequest], Path]:
+    def write_dataset(request: DatasetWriteRequest) -> Path:
         _call(name, "writes", request.path, lambda: write(request.dataset, request.path))
         return request.path
 
@@ -171,7 +171,7 @@ def find_reader(name: str) -> Callable[[ReadRequest], Dataset]:
     return entry.read
 
 
-def find_writer(name: str) -> Callable[[WriteRequest], Path]:
+def find_writer(name: str) -> Callable[[DatasetWriteRequest], Path]:
     """Return what writes a format; raises `InputError` with those that can be written."""
     entry = DATASET_FORMATS.find(name)
     if entry is None or entry.write is None:
@@ -200,16 +200,16 @@ def _add(
     summary: str,
     *,
     read: Callable[[ReadRequest], Dataset] | None = None,
-    write: Callable[[WriteRequest], object],
+    write: Callable[[DatasetWriteRequest], object],
     file_name: str = "",
 ) -> None:
     """Register a format; one that is a single file is written under `file_name` where a folder was named."""
 
-    def write_dataset(request: WriteRequest) -> Path:
+    def write_dataset(request: DatasetWriteRequest) -> Path:
         is_file = not file_name or request.path.name.removesuffix(".gz").endswith(Path(file_name).suffix)
         path = request.path if is_file else request.path / file_name
         write(
-            WriteRequest(
+            DatasetWriteRequest(
                 dataset=request.dataset,
                 path=path,
                 split=request.split,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.errors import InputError, NothingMeasured, RecordNotFound
 from assay.evaluation.datasets.bundled import SETS, bundled_names, bundled_path, saves_dataset
 from assay.evaluation.datasets.formats import (
+    DatasetWriteRequest,
     OnRead,
     ReadRequest,
     Source,
-    WriteRequest,
     find_by_ending,
     find_reader,
     find_writer,
@@ -154,7 +154,7 @@ def export_dataset(
     if any(case.save is not None for case in dataset.cases):
         raise InputError(f"{dataset.name} holds saves, which no format has", remedy="Export a dataset of questions.")
     write = find_writer(kind)
-    return write(WriteRequest(dataset=dataset, path=path, split=split, encode_ids=encode_ids, private=private))
+    return write(DatasetWriteRequest(dataset=dataset, path=path, split=split, encode_ids=encode_ids, private=private))
 
 
 def _format_in(folder: Path) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assay.evaluation.readings import Reading
-    from assay.metrics.operations import Failures
+    from assay.metrics.operations import FailureCounts
     from assay.records.evaluations import Rate
 
 # --- Guarantees without exceptions ---
@@ -150,7 +150,7 @@ def _judge_rate(name: str, rate: Rate, ceiling: float) -> RuleVerdict:
     )
 
 
-def _rate(found: Failures, name: str) -> Rate:
+def _rate(found: FailureCounts, name: str) -> Rate:
     return {"error_rate": found.any, "timeout_rate": found.timeout, "empty_response_rate": found.empty}[name]
 
 

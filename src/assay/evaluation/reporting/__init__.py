@@ -22,12 +22,21 @@ from assay.evaluation.reporting.building import (
     gather,
     write_all,
 )
-from assay.evaluation.reporting.content import Report, Status
+from assay.evaluation.reporting.content import LineStatus, Report
 from assay.evaluation.reporting.markdown import markdown
 from assay.evaluation.reporting.page import NO_CHARTS, html_page
 from assay.presentation.templates import plotly_script
 
-__all__ = ["DEFAULT_FOLDER", "Around", "Report", "Status", "gather", "markdown", "missing_from_page", "write_report"]
+__all__ = [
+    "DEFAULT_FOLDER",
+    "Around",
+    "LineStatus",
+    "Report",
+    "gather",
+    "markdown",
+    "missing_from_page",
+    "write_report",
+]
 
 
 def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:

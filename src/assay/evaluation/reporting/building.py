@@ -22,8 +22,8 @@ from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.rules import answer, ask
 from assay.evaluation.gating.verdict import FAILURE_CEILINGS, verdict_of_error
 from assay.evaluation.readings import Reading, differing, reading_of
-from assay.evaluation.recommendations import Drop, Evidence, recommend
-from assay.evaluation.reporting.content import Breakdown, Changed, Line, Mover, Part, Report
+from assay.evaluation.recommendations import Drop, RunEvidence, recommend
+from assay.evaluation.reporting.content import Breakdown, Changed, Part, QueryMover, Report, SummaryLine
 from assay.evaluation.reporting.sections import (
     NOBODY,
     ReportedJudge,
@@ -105,7 +105,9 @@ def _naming(path: Path) -> Iterator[None]:
         ) from problem
 
 
-def metrics_json(run: RunResult, verdict: Verdict, lines: Sequence[Line], water: Waterfall | None) -> dict[str, Any]:
+def metrics_json(
+    run: RunResult, verdict: Verdict, lines: Sequence[SummaryLine], water: Waterfall | None
+) -> dict[str, Any]:
     """`metrics.json`: every number, for machines."""
     return {
         "run_id": run.run_id,
@@ -134,7 +136,7 @@ def _reliability_json(judges: Sequence[ReportedJudge]) -> dict[str, Any]:
     }
 
 
-def _line_json(line: Line) -> dict[str, Any]:
+def _line_json(line: SummaryLine) -> dict[str, Any]:
     return {
         "metric": line.metric,
         "value": line.value,
@@ -310,14 +312,14 @@ def _breakdown(
     )
 
 
-def _movers(compared: Compared | None) -> tuple[Mover, ...]:
+def _movers(compared: Compared | None) -> tuple[QueryMover, ...]:
     """The largest changes of the leading metric, losses before gains."""
     if compared is None:
         return ()
     found = movers(compared.control, compared.treatment, leading(list(compared.metrics)), MOST_MOVERS)
     ordered = sorted(found, key=lambda item: (not is_loss(item), -abs(item.after - item.before)))
     return tuple(
-        Mover(
+        QueryMover(
             query_id=query.case,
             text=query.query,
             metric=query.metric,
@@ -329,7 +331,7 @@ def _movers(compared: Compared | None) -> tuple[Mover, ...]:
     )
 
 
-def _evidence(run: RunResult, surroundings: Around, water: Waterfall | None, compared: Compared | None) -> Evidence:
+def _evidence(run: RunResult, surroundings: Around, water: Waterfall | None, compared: Compared | None) -> RunEvidence:
     lead = next(iter(run.aggregates), None)
     change = None if compared is None or lead is None else compared.metrics.get(str(lead))
     # Where a difference was seen, the set was large enough to see it.
@@ -338,7 +340,7 @@ def _evidence(run: RunResult, surroundings: Around, water: Waterfall | None, com
         (0, 0) if water is None or surroundings.dataset is None else _count_judged(run, surroundings.dataset, water.k)
     )
     floors = {**run.floors, **surroundings.options.floors}
-    return Evidence(
+    return RunEvidence(
         run=run,
         lead=lead,
         waterfall=water,

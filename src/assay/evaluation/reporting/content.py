@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import Any
 
 from assay.evaluation.recommendations import Recommendation
-from assay.evaluation.waterfall import Fate, Waterfall
+from assay.evaluation.waterfall import GoldFate, Waterfall
 from assay.metrics.inputs import LatencySummary
 from assay.records.run_results import Caveat
 
 
-class Status(StrEnum):
+class LineStatus(StrEnum):
     """The status of one number."""
 
     PASS = "PASS"  # noqa: S105 - a verdict
@@ -30,7 +30,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class SummaryLine:
     """One number of the summary."""
 
     metric: str
@@ -56,7 +56,7 @@ class Line:
     """The largest value it can have; None: there is none."""
     unit: str = ""
     """`ms` for a latency, empty for a share."""
-    status: Status = Status.NOT_GATED
+    status: LineStatus = LineStatus.NOT_GATED
     scored: int | None = None
     """Cases behind it."""
     others: str = ""
@@ -83,7 +83,7 @@ class Ruling:
     """One rule of the gate, and what it found."""
 
     rule: str
-    status: Status
+    status: LineStatus
     sentence: str
 
 
@@ -107,7 +107,7 @@ class Part:
 
     name: str
     cases: int
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryLine, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,7 +145,7 @@ class Query:
     """By metric; None: not scored."""
     before: Mapping[str, float | None] = field(default_factory=dict)
     """The same of the baseline."""
-    expected: tuple[Fate, ...] = ()
+    expected: tuple[GoldFate, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     """Of documents, by id."""
     given: tuple[Given, ...] = ()
@@ -160,7 +160,7 @@ class Query:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mover:
+class QueryMover:
     """One query whose value changed."""
 
     query_id: str
@@ -187,11 +187,11 @@ class Report:
     dataset: str
     date: str
     """The day the run was started."""
-    status: Status
+    status: LineStatus
     verdict: str
     """The whole in a sentence."""
     rulings: tuple[Ruling, ...] = ()
-    lines: tuple[Line, ...]
+    lines: tuple[SummaryLine, ...]
     counts: Mapping[str, int]
     """Cases by how they ended."""
     baseline: str = ""
@@ -207,7 +207,7 @@ class Report:
     """Why there is none."""
     moved_by: str = ""
     """The metric by which movers are chosen; empty: nothing could be compared."""
-    movers: tuple[Mover, ...] = ()
+    movers: tuple[QueryMover, ...] = ()
     queries: tuple[Query, ...] = ()
     """The worst first."""
     recommendations: tuple[Recommendation, ...] = ()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError
 from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import wording
-from assay.evaluation.reporting.content import Breakdown, Line, Query, Report, Status
-from assay.evaluation.waterfall import Fate, Stage, Step, Waterfall
+from assay.evaluation.reporting.content import Breakdown, LineStatus, Query, Report, SummaryLine
+from assay.evaluation.waterfall import EvidenceStep, GoldFate, LossStage, Waterfall
 from assay.metrics.operations import TOTAL
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: int = 0
 
 def _head(report: Report) -> Iterator[str]:
     yield f"# {plain(report.title)}"
-    word = "NO VERDICT" if report.status is Status.NOT_GATED else report.status.value
+    word = "NO VERDICT" if report.status is LineStatus.NOT_GATED else report.status.value
     yield f"**{word}**: {plain(report.verdict)}"
     against = f", compared with {plain(report.baseline)}" if report.baseline else ""
     cases = wording.counted(report.counts.items()) or "no cases"
@@ -65,7 +65,7 @@ def _summary(report: Report) -> Iterator[str]:
         yield "\n".join(f"- {plain(caveat.sentence)}" for caveat in report.caveats)
 
 
-def _summary_row(line: Line) -> list[str]:
+def _summary_row(line: SummaryLine) -> list[str]:
     return [
         plain(line.metric),
         wording.number(line.value, line.unit),
@@ -137,7 +137,7 @@ def _breakdown(breakdown: Breakdown) -> Iterator[str]:
         yield f"{breakdown.left_out:,} more values of {plain(breakdown.label)} are in the run's own files."
 
 
-def _with_interval(line: Line) -> str:
+def _with_interval(line: SummaryLine) -> str:
     return f"{wording.number(line.value)} {wording.interval(line)}".strip()
 
 
@@ -206,7 +206,7 @@ def _query(query: Query) -> Iterator[str]:
         yield f"- Ended with {query.status}: {plain(query.error)}"
 
 
-def _gold(fate: Fate) -> str:
+def _gold(fate: GoldFate) -> str:
     return f"{plain(fate.item)} ({plain(wording.fate(fate))})"
 
 
@@ -282,7 +282,7 @@ def explain_json(query: Query, water: Waterfall) -> dict[str, object]:
     }
 
 
-def _fate_json(fate: Fate, water: Waterfall) -> dict[str, object]:
+def _fate_json(fate: GoldFate, water: Waterfall) -> dict[str, object]:
     return {
         "item": fate.item,
         "grade": fate.grade,
@@ -296,17 +296,17 @@ def _fate_json(fate: Fate, water: Waterfall) -> dict[str, object]:
     }
 
 
-def _explain_miss(fate: Fate, water: Waterfall) -> Iterator[str]:
+def _explain_miss(fate: GoldFate, water: Waterfall) -> Iterator[str]:
     grade = "" if fate.grade is None else f" (grade {fate.grade})"
     yield f"gold: {fate.item}{grade}"
     if fate.failed:
         yield " the system failed, so nothing is known of it"
         return
     rows = {
-        Step.INDEXED: ("indexed", _yes(fate.passed[Step.INDEXED])),
-        Step.CANDIDATE: ("candidate", _offers(fate)),
-        Step.IN_SCOPE: ("scope", _yes(fate.passed[Step.IN_SCOPE], "inside", "filtered out")),
-        Step.FUSED: ("fusion", _fusion(fate)),
+        EvidenceStep.INDEXED: ("indexed", _yes(fate.passed[EvidenceStep.INDEXED])),
+        EvidenceStep.CANDIDATE: ("candidate", _offers(fate)),
+        EvidenceStep.IN_SCOPE: ("scope", _yes(fate.passed[EvidenceStep.IN_SCOPE], "inside", "filtered out")),
+        EvidenceStep.FUSED: ("fusion", _fusion(fate)),
     }
     shown = f"rank {fate.rank} (k = {water.k})" if fate.rank else f"no (k = {water.k})"
     for name, told in (*_until_lost(fate, rows), ("shown", shown), ("lost", _describe_loss(fate))):
@@ -320,7 +320,7 @@ Row = tuple[str, str]
 """A step's name and what it did."""
 
 
-def _until_lost(fate: Fate, rows: Mapping[Step, Row]) -> Iterator[Row]:
+def _until_lost(fate: GoldFate, rows: Mapping[EvidenceStep, Row]) -> Iterator[Row]:
     """Yield the steps up to the loss; later steps carry no information."""
     for step, row in rows.items():
         yield row
@@ -332,23 +332,23 @@ def _yes(done: bool | None, yes: str = "yes", no: str = "no") -> str:
     return "not known" if done is None else yes if done else no
 
 
-def _offers(fate: Fate) -> str:
+def _offers(fate: GoldFate) -> str:
     if fate.channels is None:
-        return _yes(fate.passed[Step.CANDIDATE])
+        return _yes(fate.passed[EvidenceStep.CANDIDATE])
     named = (f"{name} rank {rank}" if rank else f"{name} -" for name, rank in fate.channels.items())
     return "   ".join(named) or "no channel was asked"
 
 
-def _fusion(fate: Fate) -> str:
+def _fusion(fate: GoldFate) -> str:
     if fate.fused_rank is None:
-        return _yes(fate.passed[Step.FUSED], "kept", "not kept")
+        return _yes(fate.passed[EvidenceStep.FUSED], "kept", "not kept")
     voters = [name for name, rank in (fate.channels or {}).items() if rank]
     alone = f"   only {voters[0]} voted" if len(voters) == 1 and len(fate.channels or {}) > 1 else ""
     return f"rank {fate.fused_rank}{alone}"
 
 
-def _describe_loss(fate: Fate) -> str:
-    if fate.stage is Stage.NOT_KNOWN:
+def _describe_loss(fate: GoldFate) -> str:
+    if fate.stage is LossStage.NOT_KNOWN:
         return f"not known where: {_either([stage.value for stage in fate.between])}"
     return fate.stage.value
 
@@ -357,5 +357,5 @@ def _either(names: Sequence[str]) -> str:
     return " or ".join(names)
 
 
-def _citing(fate: Fate) -> str:
-    return "" if fate.stage is Stage.REACHED else f", {wording.fate(fate)}"
+def _citing(fate: GoldFate) -> str:
+    return "" if fate.stage is LossStage.REACHED else f", {wording.fate(fate)}"

@@ -17,7 +17,7 @@ from assay.evaluation.gating.verdict import order_rulings
 from assay.evaluation.judged_scores import CALIBRATION, FINGERPRINT, JUDGE, SPENT, SPOT_CHECK
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.evaluation.reporting import wording
-from assay.evaluation.reporting.content import Given, Line, Query, Ruling, Status
+from assay.evaluation.reporting.content import Given, LineStatus, Query, Ruling, SummaryLine
 from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL
 from assay.presentation.wording import counted as count_of
@@ -26,7 +26,7 @@ from assay.records.evaluations import CaseStatus
 if TYPE_CHECKING:
     from assay.evaluation.comparison import Compared
     from assay.evaluation.results import RunResult
-    from assay.evaluation.waterfall import Fate, Waterfall
+    from assay.evaluation.waterfall import GoldFate, Waterfall
     from assay.metrics.aggregate import Aggregate
     from assay.records.datasets import Case, Dataset
     from assay.records.evaluations import CaseResult, OutcomeKind, RunManifest
@@ -177,10 +177,10 @@ NAMES = {"p50": "latency p50", "p95": "latency p95", "p99": "latency p99"}
 UNASKED = "quality"
 """The rule that nothing about quality was checked."""
 _STATUS = {
-    Ruled.PASS: Status.PASS,
-    Ruled.FAIL: Status.FAIL,
-    Ruled.INCONCLUSIVE: Status.INCONCLUSIVE,
-    Ruled.NOT_APPLICABLE: Status.NOT_GATED,
+    Ruled.PASS: LineStatus.PASS,
+    Ruled.FAIL: LineStatus.FAIL,
+    Ruled.INCONCLUSIVE: LineStatus.INCONCLUSIVE,
+    Ruled.NOT_APPLICABLE: LineStatus.NOT_GATED,
 }
 
 
@@ -192,38 +192,38 @@ def rulings_of(verdict: Verdict) -> tuple[Ruling, ...]:
     )
 
 
-def status_of(verdict: Verdict) -> Status:
+def status_of(verdict: Verdict) -> LineStatus:
     """Return the gate's verdict; "no verdict" where its only problem is that nothing about quality was checked."""
     unasked = {ruling.rule for ruling in verdict.of(Ruled.INCONCLUSIVE)} == {UNASKED}
-    return Status.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
+    return LineStatus.NOT_GATED if unasked and not verdict.of(Ruled.FAIL) else _STATUS[verdict.status]
 
 
-def sentence_of(verdict: Verdict, lines: tuple[Line, ...]) -> str:
+def sentence_of(verdict: Verdict, lines: tuple[SummaryLine, ...]) -> str:
     """The whole in a sentence."""
     status = status_of(verdict)
-    if status is Status.NOT_GATED:
+    if status is LineStatus.NOT_GATED:
         said = verdict.of(Ruled.INCONCLUSIVE)[0].sentence
         return f"{said[0].upper()}{said[1:]}."
-    if status is Status.PASS:
+    if status is LineStatus.PASS:
         held = count_of(len(verdict.of(Ruled.PASS)), "rule")
         return f"{held} hold{'' if held.endswith('s') else 's'}{_describe_degraded(lines)}."
     bad = verdict.of(Ruled.FAIL) or verdict.of(Ruled.INCONCLUSIVE)
     if not bad:
         return "No rule applies, so nothing is decided."
-    ends = "failed" if status is Status.FAIL else "cannot be decided"
+    ends = "failed" if status is LineStatus.FAIL else "cannot be decided"
     decided = sum(1 for rule in verdict.rules if rule.status is not Ruled.NOT_APPLICABLE)
     names = ", ".join(dict.fromkeys(ruling.about or ruling.rule for ruling in bad))
     return f"{bad[0].sentence}." if len(bad) == 1 else f"{len(bad)} of {decided} rules {ends}: {names}."
 
 
-def _describe_degraded(lines: tuple[Line, ...]) -> str:
-    worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is Status.DEGRADED]
+def _describe_degraded(lines: tuple[SummaryLine, ...]) -> str:
+    worse = [f"{line.metric} {wording.change(line)}" for line in lines if line.status is LineStatus.DEGRADED]
     return f"; worse than the baseline beyond chance, within what is allowed: {', '.join(worse)}" if worse else ""
 
 
 def lines_of(
     run: RunResult, verdict: Verdict, compared: Compared | None, floors: Mapping[str, float]
-) -> tuple[Line, ...]:
+) -> tuple[SummaryLine, ...]:
     """Every metric, then latencies, then failure rates."""
     baseline = None if compared is None else compared.control
     rules: dict[str, list[RuleVerdict]] = {}
@@ -233,7 +233,7 @@ def lines_of(
     return tuple(_with_status(line, rules.get(name, [])) for name, line in found)
 
 
-Named = Iterator[tuple[str, Line]]
+Named = Iterator[tuple[str, SummaryLine]]
 """Each line with the name that rules know it by."""
 
 
@@ -250,10 +250,10 @@ def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, flo
         yield name, line
 
 
-def line_of(aggregate: Aggregate, *, floor: float | None = None) -> Line:
+def line_of(aggregate: Aggregate, *, floor: float | None = None) -> SummaryLine:
     """An aggregate as a line."""
     limits = aggregate.interval
-    return Line(
+    return SummaryLine(
         metric=str(aggregate.spec),
         value=aggregate.value,
         low=None if limits is None else limits.low,
@@ -309,8 +309,8 @@ def _rates(run: RunResult, baseline: Reading | None, floors: Mapping[str, float]
             yield name, _lower(name, rate.value, before[name].value if before else None, floors.get(name))
 
 
-def _lower(name: str, value: float | None, baseline: float | None, floor: float | None, unit: str = "") -> Line:
-    return Line(
+def _lower(name: str, value: float | None, baseline: float | None, floor: float | None, unit: str = "") -> SummaryLine:
+    return SummaryLine(
         metric=NAMES.get(name, name.replace("_", " ")),
         value=value,
         baseline=baseline,
@@ -320,15 +320,15 @@ def _lower(name: str, value: float | None, baseline: float | None, floor: float 
     )
 
 
-def _with_status(line: Line, rules: list[RuleVerdict]) -> Line:
+def _with_status(line: SummaryLine, rules: list[RuleVerdict]) -> SummaryLine:
     """Give a line its status: the worst of the gate's rules about it, else whether it is worse beyond chance."""
     ruled = {_STATUS[rule.status] for rule in rules}
-    for status in (Status.FAIL, Status.INCONCLUSIVE):
+    for status in (LineStatus.FAIL, LineStatus.INCONCLUSIVE):
         if status in ruled:
             return replace(line, status=status)
     if line.is_worse:
-        return replace(line, status=Status.DEGRADED)
-    return replace(line, status=Status.PASS if Status.PASS in ruled else Status.NOT_GATED)
+        return replace(line, status=LineStatus.DEGRADED)
+    return replace(line, status=LineStatus.PASS if LineStatus.PASS in ruled else LineStatus.NOT_GATED)
 
 
 # --- One query at a time, worst first ---
@@ -347,7 +347,7 @@ def queries_of(
 ) -> tuple[Query, ...]:
     """Every case that was tried, the first repeat of each."""
     beside = _Beside(dataset, {} if dataset is None else {case.id: case for case in dataset.cases}, baseline)
-    fates: dict[str, list[Fate]] = {}
+    fates: dict[str, list[GoldFate]] = {}
     for fate in water.fates if water is not None else ():
         fates.setdefault(fate.case_id, []).append(fate)
     found = [
@@ -364,7 +364,7 @@ def _badness(query: Query) -> tuple[bool, float, int, str]:
     return query.status == CaseStatus.OK, 2.0 if first is None else first, -query.missed, query.id
 
 
-def _query(run: RunResult, result: CaseResult, fates: tuple[Fate, ...], beside: _Beside) -> Query:
+def _query(run: RunResult, result: CaseResult, fates: tuple[GoldFate, ...], beside: _Beside) -> Query:
     case, dataset, retrieved = beside.cases.get(result.case_id), beside.dataset, result.retrieved
     return Query(
         id=result.case_id,

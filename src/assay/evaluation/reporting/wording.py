@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from assay.evaluation.reporting.content import Line, Query, Report
-from assay.evaluation.waterfall import LOSSES, Fate, Stage, Step, Waterfall
+from assay.evaluation.reporting.content import Query, Report, SummaryLine
+from assay.evaluation.waterfall import LOSSES, EvidenceStep, GoldFate, LossStage, Waterfall
 from assay.metrics.inputs import LatencySummary
 from assay.presentation.wording import counted as count_of
 
@@ -26,26 +26,26 @@ def _short(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def interval(line: Line) -> str:
+def interval(line: SummaryLine) -> str:
     """Both ends, or nothing where there is no interval."""
     if line.low is None and line.high is None:
         return ""
     return f"[{number(line.low)}, {number(line.high)}]"
 
 
-def change(line: Line) -> str:
+def change(line: SummaryLine) -> str:
     """Against the baseline, in per cent of it, over how many pairs where those are not all cases."""
     return "" if line.change is None else f"{line.change * 100:+.1f} %{pairs(line)}"
 
 
-def change_class(line: Line) -> str:
+def change_class(line: SummaryLine) -> str:
     """The class that colours a change: `up`, `down`, or none where it may be chance."""
     if not line.certain:
         return ""
     return "down" if line.is_worse else "up"
 
 
-def pairs(line: Line) -> str:
+def pairs(line: SummaryLine) -> str:
     """Say over how many cases two runs were compared, where one of them has values beyond them."""
     if line.pairs is None or line.paired is None:
         return ""
@@ -61,7 +61,7 @@ def no_movers(report: Report) -> str:
     return f"No query's {report.moved_by} differs from {report.baseline}."
 
 
-def floor(line: Line) -> str:
+def floor(line: SummaryLine) -> str:
     """What is demanded."""
     if line.floor is None:
         return NOTHING
@@ -74,13 +74,13 @@ def counted(pairs: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in pairs if count)
 
 
-def fate(gold: Fate) -> str:
+def fate(gold: GoldFate) -> str:
     """What became of one gold item, in words."""
-    if gold.stage is Stage.REACHED:
+    if gold.stage is LossStage.REACHED:
         return f"rank {gold.rank}"
-    if gold.stage is Stage.BELOW_K:
+    if gold.stage is LossStage.BELOW_K:
         return f"rank {gold.rank}, below k"
-    if gold.stage is Stage.NOT_KNOWN:
+    if gold.stage is LossStage.NOT_KNOWN:
         return f"not shown; not known whether {' or '.join(stage.value for stage in gold.between)}"
     return gold.stage.value
 
@@ -89,16 +89,16 @@ def losses(water: Waterfall) -> str:
     """Where items were lost, as one line; every known stage is named, also with 0."""
     lost = water.lost
     named = {
-        Stage.NOT_INDEXED: "not indexed",
-        Stage.NOT_A_CANDIDATE: "never a candidate",
-        Stage.OUT_OF_SCOPE: "filtered by scope",
-        Stage.LOST_IN_FUSION: "lost in fusion",
-        Stage.LOST_IN_RERANK: "lost in rerank or truncation",
-        Stage.BELOW_K: f"ranked below {water.k}",
-        Stage.NOT_CITED: "not cited",
-        Stage.ANSWER_WRONG: "answer wrong",
-        Stage.NOT_KNOWN: "not known where",
-        Stage.SYSTEM_FAILED: "the system failed",
+        LossStage.NOT_INDEXED: "not indexed",
+        LossStage.NOT_A_CANDIDATE: "never a candidate",
+        LossStage.OUT_OF_SCOPE: "filtered by scope",
+        LossStage.LOST_IN_FUSION: "lost in fusion",
+        LossStage.LOST_IN_RERANK: "lost in rerank or truncation",
+        LossStage.BELOW_K: f"ranked below {water.k}",
+        LossStage.NOT_CITED: "not cited",
+        LossStage.ANSWER_WRONG: "answer wrong",
+        LossStage.NOT_KNOWN: "not known where",
+        LossStage.SYSTEM_FAILED: "the system failed",
     }
     return " | ".join(f"{words} {lost[stage]}" for stage, words in named.items() if lost.get(stage)) or "none lost"
 
@@ -108,7 +108,7 @@ def losses_by_stage(water: Waterfall) -> list[tuple[str, int]]:
     lost = water.lost
     return [
         (stage.value, lost[stage])
-        for stage in (*LOSSES.values(), Stage.NOT_KNOWN, Stage.SYSTEM_FAILED)
+        for stage in (*LOSSES.values(), LossStage.NOT_KNOWN, LossStage.SYSTEM_FAILED)
         if stage in lost
     ]
 
@@ -137,9 +137,9 @@ def query_values(query: Query) -> str:
     return " · ".join([*kind, *values, *time])
 
 
-def step_name(step: Step, k: int) -> str:
+def step_name(step: EvidenceStep, k: int) -> str:
     """A step as a funnel names it."""
-    return f"within {k}" if step is Step.WITHIN_K else step.value
+    return f"within {k}" if step is EvidenceStep.WITHIN_K else step.value
 
 
 def latencies(summary: LatencySummary) -> Iterator[str]:

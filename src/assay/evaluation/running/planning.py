@@ -63,7 +63,7 @@ class Budget:
 NO_LIMIT = Budget()
 
 
-class Spending:
+class RunSpending:
     """What a run has spent, case by case. Time counts from when this process began; money from the first case ever."""
 
     def __init__(self, budget: Budget) -> None:

@@ -44,7 +44,15 @@ from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.results import RunResult, with_skipped
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
-from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, Spending, guard_coverage, plan_run, tasks_of
+from assay.evaluation.running.planning import (
+    NO_LIMIT,
+    Budget,
+    RunOptions,
+    RunSpending,
+    guard_coverage,
+    plan_run,
+    tasks_of,
+)
 from assay.evaluation.scoring import score_run
 from assay.private_files import make_private_folder
 from assay.records.access import FileKind
@@ -68,20 +76,20 @@ if TYPE_CHECKING:
 # the default: cases that run side by side slow each other down, and latency would measure the crowd.
 
 
-class Task(NamedTuple):
+class CaseTask(NamedTuple):
     """One case to run once."""
 
     case: Case
     repeat: int
 
 
-Perform = Callable[[Task], CaseResult]
+Perform = Callable[[CaseTask], CaseResult]
 
 
 class Executor(Protocol):
     """Performs tasks; results come in any order."""
 
-    def run(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+    def run(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
         """Perform what is drawn from the tasks."""
         ...
 
@@ -94,14 +102,14 @@ class LocalExecutor:
             raise BadValue(f"threads {threads} is below 1", remedy="Give 1 or more.")
         self._threads = threads
 
-    def run(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+    def run(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
         """In order with one thread, as they finish with more."""
         if self._threads == 1:
             yield from map(perform, tasks)
         else:
             yield from self._side_by_side(tasks, perform)
 
-    def _side_by_side(self, tasks: Iterator[Task], perform: Perform) -> Generator[CaseResult]:
+    def _side_by_side(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
         pool = ThreadPoolExecutor(self._threads, thread_name_prefix="assay-run")
         pending: set[Future[CaseResult]] = set()
         try:
@@ -212,11 +220,11 @@ class _Loop:
     """Runs the cases that have no result yet."""
 
     def __init__(self, dataset: Dataset, manifest: RunManifest, system: System, terms: Terms, running: Running) -> None:
-        self._tasks = [Task(case, repeat) for case, repeat in tasks_of(dataset, manifest)]
+        self._tasks = [CaseTask(case, repeat) for case, repeat in tasks_of(dataset, manifest)]
         self._system = system
         self._terms = terms
         self._running = running
-        self._spending = Spending(running.budget)
+        self._spending = RunSpending(running.budget)
         self._own = threading.local()
         self._asked = itertools.count()
         self._askers: list[Asker] = []
@@ -267,14 +275,14 @@ class _Loop:
                 )
         yield from held
 
-    def _within_budget(self, tasks: list[Task]) -> Iterator[Task]:
+    def _within_budget(self, tasks: list[CaseTask]) -> Iterator[CaseTask]:
         begun = self._running.clock.monotonic()
         for task in tasks:
             if not self._spending.allows_another(self._running.clock.monotonic() - begun):
                 return
             yield task
 
-    def _perform(self, task: Task) -> CaseResult:
+    def _perform(self, task: CaseTask) -> CaseResult:
         if not hasattr(self._own, "asker"):
             self._own.asker = Asker(self._system, self._terms)
             self._askers.append(self._own.asker)

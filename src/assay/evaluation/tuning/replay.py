@@ -18,7 +18,7 @@ from assay.evaluation.tuning.choices import FusionChoice, LoggedCase, memory_of,
 from assay.memory.searching.fusion import COUNTED, scaled
 from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import UNJUDGED
-from assay.metrics.ranking import Columns, Kernel, Question, answer
+from assay.metrics.ranking import Columns, Kernel, RankingQuestion, answer
 from assay.records import Channel, FusionMethod, Intent
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Votes:
+class ReplayVotes:
     """What the votes for some passages are worth under one method, and what the passages belong to."""
 
     values: Floats
@@ -134,13 +134,13 @@ class Cases:
             return self.convex
         return np.where(self.ranks > 0, 1.0 / (rrf_k + np.maximum(self.ranks, 1)), 0.0)
 
-    def votes(self, values: Floats, kept: Places) -> Votes:
+    def votes(self, values: Floats, kept: Places) -> ReplayVotes:
         """The votes for some of the passages, in their order."""
         units, unit_of_kept = np.unique(self.unit[kept], return_index=True)
         case, unit_case = self.case[kept], self.unit_case[units]
         graded = np.flatnonzero(self.unit_grade[units] > 0)
         _, memory_starts = np.unique(self.memory[kept], return_index=True)
-        return Votes(
+        return ReplayVotes(
             values=np.ascontiguousarray(values[kept]),
             case=case,
             behind=(TIE_STEP * self.met[kept, None]).astype(np.float64),
@@ -293,7 +293,7 @@ class Replay:
     ) -> None:
         self.metric, self._kernel = metric, _replayable(metric)
         self.cutoff: int = metric.cutoff or 1
-        self._question = Question(self.cutoff, level, metric.at_defaults())
+        self._question = RankingQuestion(self.cutoff, level, metric.at_defaults())
         self._aggregated = aggregated
         everything = cases_of(logged, level=level, gains=metric.name == "ndcg")
         if not everything.ids:
@@ -302,7 +302,7 @@ class Replay:
                 remedy="Look at the grades: `assay dataset show`.",
             )
         self._all = everything
-        self._votes: dict[object, Votes] = {}
+        self._votes: dict[object, ReplayVotes] = {}
 
     @property
     def case_ids(self) -> tuple[str, ...]:
@@ -324,7 +324,7 @@ class Replay:
                 found[block] = self._block(votes, [choices[place] for place in block], asked)
         return found
 
-    def _votes_of(self, choice: FusionChoice, *, pruned: bool) -> Votes:
+    def _votes_of(self, choice: FusionChoice, *, pruned: bool) -> ReplayVotes:
         # Without weights above 0 everywhere, what stands below others may still be their equal.
         pruned = pruned and not self._aggregated
         key = (choice.values_key, pruned)
@@ -334,7 +334,7 @@ class Replay:
             self._votes[key] = self._all.votes(values, kept)
         return self._votes[key]
 
-    def _block(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
+    def _block(self, votes: ReplayVotes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
         fused = self._fuse(votes, choices, asked)
         if self._aggregated:
             scores = _with_further(fused, votes, np.array([choice.coefficient for choice in choices]))
@@ -342,7 +342,7 @@ class Replay:
             scores = np.subtract(fused, votes.behind, out=fused)
         return self._measure(votes, votes.ranks(votes.best_of_units(scores)))
 
-    def _fuse(self, votes: Votes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
+    def _fuse(self, votes: ReplayVotes, choices: Sequence[FusionChoice], asked: Sequence[Channel]) -> Floats:
         """Of every passage under every choice."""
         fused = np.zeros((len(votes.values), len(choices)))
         for group in votes.groups:
@@ -353,7 +353,7 @@ class Replay:
                     part += values[:, place, None] * weights[:, place]
         return np.round(fused, DIGITS, out=fused)
 
-    def _measure(self, votes: Votes, ranks: NDArray[np.int64]) -> Floats:
+    def _measure(self, votes: ReplayVotes, ranks: NDArray[np.int64]) -> Floats:
         """From the ranks of the graded units to the metric, by the catalogue's own arithmetic."""
         cases, count = len(self.case_ids), ranks.shape[1]
         grades = np.full((self.cutoff, count * cases), UNJUDGED, dtype=np.int16)
@@ -391,7 +391,7 @@ def _blocks(places: Sequence[int], size: int) -> Iterator[list[int]]:
         yield list(places[begin : begin + size])
 
 
-def _with_further(fused: Floats, votes: Votes, coefficients: Floats) -> Floats:
+def _with_further(fused: Floats, votes: ReplayVotes, coefficients: Floats) -> Floats:
     """Every passage with the score of its memory (MPAB), as `memory.searching.aggregation` makes it."""
     starts, sizes = votes.memories
     best = np.maximum.reduceat(fused, starts, axis=0)

@@ -182,7 +182,7 @@ def _compared(view: View, pair: Mapping[str, Any]) -> dict[str, Any]:
     except NothingMeasured as problem:
         return {"not_compared": f"{problem.message[:1].upper()}{problem.message[1:]}."}
     shown = [
-        charts.Change(one.metric, one.delta, one.low, one.high, one.verdict.value)
+        charts.ChartChange(one.metric, one.delta, one.low, one.high, one.verdict.value)
         for one in found.metrics
         if one.delta is not None
     ]

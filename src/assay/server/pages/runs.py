@@ -115,7 +115,7 @@ def compared(view: View) -> Page | Response:
     shelf = view.shelf
     found = compare_readings([shelf.read_run(control), shelf.read_run(treatment)], seed=0).comparisons[0]
     shown = [
-        charts.Change(name, seen.delta, *_limits(seen.interval), seen.verdict)
+        charts.ChartChange(name, seen.delta, *_limits(seen.interval), seen.verdict)
         for name, one in found.metrics.items()
         if (seen := one.comparison).delta is not None
     ]
