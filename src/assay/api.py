@@ -622,7 +622,7 @@ class Dataset(records_of_datasets.Dataset):
         from assay.evaluation.datasets import load_dataset  # noqa: PLC0415 - numpy only when there is work for it
 
         found = load_dataset(name, registry=wiring.registry_of(_settings(None, {})))
-        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+        return cls(**{item.name: getattr(found, item.name) for item in fields(found)})
 
     @staticmethod
     def label_agreement(dataset: str | Path, *, labels: str | Path | None = None) -> AgreementReport:
@@ -935,7 +935,7 @@ def compare(*runs: RunResult | str | Path, seed: int = 0) -> RunsCompared:
     from assay.evaluation.comparison import compare_readings  # noqa: PLC0415 - numpy is loaded when something is compared
 
     place = wiring.lookup_of(_settings(None, {}))
-    readings = [place.either(one) for one in runs]
+    readings = [place.either(run) for run in runs]
     return compare_readings(readings, seed=seed)
 
 
@@ -995,6 +995,6 @@ def _option(value: Any) -> str | None:
 
 def _settings(db: str | Path | None, given: Mapping[str, Any]) -> Settings:
     """File, environment and what the program says, the last winning. Names are those of `Settings`."""
-    keys = {one.name: one.key for one in KNOWN}
+    keys = {setting.name: setting.key for setting in KNOWN}
     options = {keys.get(name, name): _option(value) for name, value in given.items()}
     return load_settings(options={**options, "db": None if db is None else str(db)}).settings

@@ -120,7 +120,9 @@ class SpendingInMemory:
             return self._sum()
 
     def _sum(self) -> Cost:
-        return Cost(sum(one.tokens for one in self._kept.values()), sum(one.nano_usd for one in self._kept.values()))
+        return Cost(
+            sum(cost.tokens for cost in self._kept.values()), sum(cost.nano_usd for cost in self._kept.values())
+        )
 
 
 class BudgetedModel:
@@ -164,7 +166,7 @@ class BudgetedModel:
 
 def most_of(request: ChatRequest, prices: Prices) -> Cost:
     """The most that sending a request once can cost: no tokeniser makes more tokens than there are bytes."""
-    size = sum(len(one.content.encode(errors="replace")) + TOKENS_A_MESSAGE for one in request.messages)
+    size = sum(len(message.content.encode(errors="replace")) + TOKENS_A_MESSAGE for message in request.messages)
     shape = 0 if request.schema is None else len(json.dumps(dict(request.schema)).encode())
     return prices.cost(size + shape + TOKENS_A_CALL, request.max_tokens)
 

@@ -171,8 +171,8 @@ def side_by_side(work: Callable[[Given], Made], items: Iterable[Given], *, threa
             waiting.append(pool.submit(work, item))
             if len(waiting) >= threads:
                 yield waiting.pop(0).result()
-        for one in waiting:
-            yield one.result()
+        for future in waiting:
+            yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -245,7 +245,7 @@ class CachedModel:
 def reply_key(request: ChatRequest, fingerprint: ModelFingerprint) -> str:
     """One hash of everything that moves the reply."""
     asked = [
-        [[one.role, one.content] for one in request.messages],
+        [[message.role, message.content] for message in request.messages],
         None if request.schema is None else [request.schema_name, dict(request.schema)],
         [request.max_tokens, request.temperature, request.seed, request.repeat],
         [fingerprint.model, fingerprint.digest, dict(fingerprint.parameters)],
@@ -327,10 +327,10 @@ def _ask(root: Endpoint, path: str, question: Mapping[str, Any] | None = None) -
 
 def _ollama(root: Endpoint, name: str) -> str | None:
     models = _ask(root, "/api/tags").get("models")
-    known = [one for one in models if isinstance(one, Mapping)] if isinstance(models, list) else []
+    known = [model for model in models if isinstance(model, Mapping)] if isinstance(models, list) else []
     wanted = {name, f"{name}:latest"}
-    digests = [one.get("digest") for one in known if one.get("name") in wanted or one.get("model") in wanted]
-    found = next((one for one in digests if isinstance(one, str) and one), None)
+    digests = [model.get("digest") for model in known if model.get("name") in wanted or model.get("model") in wanted]
+    found = next((digest for digest in digests if isinstance(digest, str) and digest), None)
     # The digest names weights, template and parameters together; `show` would only list them again.
     return None if found is None else f"{OLLAMA}{found[:80]}"
 
@@ -341,16 +341,16 @@ def _llama_cpp(root: Endpoint, name: str) -> str | None:
     if not isinstance(path, str) or not path:
         return None
     told = [_file_name(path), props.get("build_info"), props.get("chat_template"), _size(root, name)]
-    return f"llama.cpp:{content_hash([str(one) for one in told]).removeprefix(HASH_PREFIX)[:32]}"
+    return f"llama.cpp:{content_hash([str(part) for part in told]).removeprefix(HASH_PREFIX)[:32]}"
 
 
 def _size(root: Endpoint, name: str) -> list[str]:
     """Parameters, bytes and vocabulary of what is loaded: it does not hash its file, and these differ for others."""
     with suppress(ModelError):
         listed = _ask(root, "/v1/models").get("data")
-        models = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-        for one in (*(one for one in models if one.get("id") == name), *models):
-            meta = one.get("meta")
+        models = [model for model in listed if isinstance(model, Mapping)] if isinstance(listed, list) else []
+        for model in (*(model for model in models if model.get("id") == name), *models):
+            meta = model.get("meta")
             if isinstance(meta, Mapping):
                 return [f"{key}={meta.get(key)}" for key in ("n_params", "size", "n_vocab", "n_embd")]
     return []

@@ -72,7 +72,7 @@ class EndpointChat:
     def _send(self, request: ChatRequest, deadline_s: float | None, attempts: int, *, with_schema: bool) -> Answered:
         question = {
             "model": self._name,
-            "messages": [{"role": one.role, "content": one.content} for one in request.messages],
+            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "seed": request.seed,
@@ -122,7 +122,7 @@ def strict_form(schema: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(inner := schema.get("items"), Mapping):
         made["items"] = strict_form(inner)
     if isinstance(listed := schema.get("properties"), Mapping):
-        made["properties"] = {name: strict_form(one) for name, one in listed.items()}
+        made["properties"] = {name: strict_form(part) for name, part in listed.items()}
         made |= {"required": list(listed), "additionalProperties": False}
     return made
 

@@ -49,7 +49,7 @@ class Structured(Generic[T]):
     @property
     def raw(self) -> tuple[str, ...]:
         """The replies as they came."""
-        return tuple(one.text for one in self.replies)
+        return tuple(reply.text for reply in self.replies)
 
 
 def ask_structured(model: ChatModel, request: ChatRequest, read: Callable[[str], T]) -> Structured[T]:

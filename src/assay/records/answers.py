@@ -150,7 +150,7 @@ class EquivalenceClasses:
 
     def names(self, ids: Iterable[str]) -> set[str]:
         """The classes that some ids belong to."""
-        return {self.name(one) for one in ids}
+        return {self.name(id_) for id_ in ids}
 
 
 NO_CLASSES = EquivalenceClasses()

@@ -162,13 +162,13 @@ class Case:
         allow(self, one_of(Intent), "intent")
         require(self, one_of(FolderMode), "folder_mode")
         allow(self, values.moment, "harvested_at", "asked_at")
-        object.__setattr__(self, "rubric", tuple(values.text(one, "rubric") for one in self.rubric))
+        object.__setattr__(self, "rubric", tuple(values.text(criterion, "rubric") for criterion in self.rubric))
         if self.anchors is not None and self.anchors.answerable != self.answerable:
             raise BadValue(
                 f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
                 remedy="Say it once, on the case.",
             )
-        twice = _repeated([(one.document_id, one.source, one.annotator) for one in self.grades])
+        twice = _repeated([(grade.document_id, grade.source, grade.annotator) for grade in self.grades])
         if twice:
             raise BadValue(
                 f"case {self.id!r} grades {twice[0]!r} twice by the same judge", remedy="Keep one of the two grades."
@@ -177,14 +177,14 @@ class Case:
     @property
     def turn(self) -> int:
         """Which question of its conversation this is, from 1."""
-        return 1 + sum(one.by_user for one in self.history)
+        return 1 + sum(turn.by_user for turn in self.history)
 
     @property
     def labels(self) -> dict[str, int]:
         """The grade of each document; where several judged one, the most trusted, then the highest."""
         ordered = sorted(self.grades, key=lambda one: (one.confidence, one.grade))
-        best = {one.document_id: one.grade for one in ordered}
-        return {one.document_id: best[one.document_id] for one in self.grades}
+        best = {grade.document_id: grade.grade for grade in ordered}
+        return {grade.document_id: best[grade.document_id] for grade in self.grades}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +230,7 @@ class Dataset:
     @cached_property
     def by_id(self) -> Mapping[str, Document]:
         """Documents by id."""
-        return {one.id: one for one in self.documents}
+        return {document.id: document for document in self.documents}
 
     @cached_property
     def corpus_hash(self) -> str:
@@ -241,26 +241,26 @@ class Dataset:
     def content_hash(self) -> str:
         """Identity of everything that moves a number: documents, cases, how grades are read."""
         scale = [self.lowest_grade, self.highest_grade, self.relevance_level, self.ranked_unit]
-        edges = sorted(content_hash(_plain(one)) for one in self.edges)
+        edges = sorted(content_hash(_plain(edge)) for edge in self.edges)
         return content_hash([self.corpus_hash, _each_hashed(self.cases), scale, edges])
 
 
 def _each_hashed(records: tuple[Document, ...] | tuple[Case, ...]) -> list[str]:
     """One hash a record, in an order of their own: a large corpus is never one text in memory."""
-    return sorted(content_hash(_plain(one)) for one in records)
+    return sorted(content_hash(_plain(record)) for record in records)
 
 
 def _plain(value: Any) -> Any:
     """A record as plain JSON values, leaving out what is at its default so that a new field changes no old hash."""
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if _counts(value, one)}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if _counts(value, field)}
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         plain = [_plain(inner) for inner in value]
-        ordered = isinstance(value, (list, tuple)) and not any(isinstance(one, Grade) for one in value)
+        ordered = isinstance(value, (list, tuple)) and not any(isinstance(inner, Grade) for inner in value)
         return plain if ordered else sorted(plain, key=canonical_json)
     return value
 
@@ -272,7 +272,7 @@ def _counts(record: Any, one: Field[Any]) -> bool:
 
 def _repeated(ids: list[Any]) -> list[Any]:
     seen: set[Any] = set()
-    return [one for one in ids if one in seen or seen.add(one)]  # type: ignore[func-returns-value] # add returns None
+    return [id_ for id_ in ids if id_ in seen or seen.add(id_)]  # type: ignore[func-returns-value] # add returns None
 
 
 # --- The question of a case within a conversation ---
@@ -297,9 +297,9 @@ def asked(case: Case, asking: Asking) -> str:
     if asking is Asking.LAST or not case.history:
         return case.query
     if asking is Asking.USER:
-        earlier = [one.text for one in case.history if one.by_user]
+        earlier = [turn.text for turn in case.history if turn.by_user]
         return _newest([*earlier, case.query])
-    return _newest([*(f"{one.speaker}: {one.text}" for one in case.history), f"user: {case.query}"])
+    return _newest([*(f"{turn.speaker}: {turn.text}" for turn in case.history), f"user: {case.query}"])
 
 
 def _newest(lines: list[str]) -> str:

@@ -113,11 +113,11 @@ class Rate:
     def over(outcomes: Iterable[Outcome]) -> Rate:
         """The rate of a yes-or-no metric over its cases."""
         seen = list(outcomes)
-        counted = [one.value for one in seen if one.value is not None]
+        counted = [outcome.value for outcome in seen if outcome.value is not None]
         return Rate(
             hits=counted.count(1.0),
             of=len(counted),
-            left_out=Counter(one.kind for one in seen if one.value is None),
+            left_out=Counter(outcome.kind for outcome in seen if outcome.value is None),
         )
 
 

@@ -146,10 +146,10 @@ class LoggedQuery:
 
 def _one_list_a_channel(value: Any, field: str) -> tuple[ChannelCandidates, ...]:
     """The candidates by channel, in the order the store gives them back."""
-    by_channel = {one.channel: one for one in value}
+    by_channel = {candidates.channel: candidates for candidates in value}
     if len(by_channel) != len(value):
         raise BadValue(
-            f"{field} names a channel twice among {', '.join(one.channel for one in value)}",
+            f"{field} names a channel twice among {', '.join(candidates.channel for candidates in value)}",
             remedy="Give one list for each channel.",
         )
     return tuple(by_channel[channel] for channel in sorted(by_channel))

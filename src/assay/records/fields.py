@@ -79,7 +79,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 def plain(value: Any) -> Any:
     """The same value in JSON's own types. What is none of ours is left for the writer to refuse."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

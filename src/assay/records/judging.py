@@ -126,7 +126,7 @@ class JudgeInput:
     def __post_init__(self) -> None:
         require(self, one_of(RubricKind), "kind")
         require(self, values.text, "question", "answer", "reference")
-        object.__setattr__(self, "passages", tuple(values.text(one, "passages") for one in self.passages))
+        object.__setattr__(self, "passages", tuple(values.text(passage, "passages") for passage in self.passages))
 
     @property
     def input_hash(self) -> str:
@@ -406,7 +406,7 @@ class RoleResult:
     def __post_init__(self) -> None:
         require(self, one_of(RoleOutcome), "outcome")
         allow(self, values.share, "confidence")
-        object.__setattr__(self, "scores", {str(key): values.share(one, key) for key, one in self.scores.items()})
+        object.__setattr__(self, "scores", {str(key): values.share(score, key) for key, score in self.scores.items()})
 
     @property
     def scored(self) -> bool:
@@ -507,7 +507,7 @@ class PanelVerdict:
         return self.contested and self.spread[dimension] == max(self.spread.values())
 
     def _range(self, dimension: str) -> str:
-        given = [one.scores[dimension] for one in self.results if one.scored and dimension in one.scores]
+        given = [result.scores[dimension] for result in self.results if result.scored and dimension in result.scores]
         said = f"{dimension} from {min(given):.2f} to {max(given):.2f}"
         unsure = f" (its owner is unsure of its {self.scores[dimension]:.2f}, which counts all the same)"
         return said + (unsure if dimension in self.quiet else "")
@@ -515,9 +515,9 @@ class PanelVerdict:
     @property
     def tokens(self) -> int | None:
         """Of every model asked; None: one did not count."""
-        asked = [one.tokens for one in self.results if one.kind == "model"]
+        asked = [result.tokens for result in self.results if result.kind == "model"]
         asked += [] if self.escalation is None or not self.escalation.model else [self.escalation.tokens]
-        known = [one for one in asked if one is not None]
+        known = [tokens for tokens in asked if tokens is not None]
         return sum(known) if len(known) == len(asked) else None
 
 

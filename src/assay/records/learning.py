@@ -83,7 +83,7 @@ class Observation:
             values.text(self.wrote, "wrote", longest=MAX_OBSERVED)
         if self.event_key is not None:
             values.text(values.identifier(self.event_key, "event_key"), "event_key", longest=100)
-        if sum(one is not None for one in (self.memory_id, self.path, self.wrote)) != 1:
+        if sum(target is not None for target in (self.memory_id, self.path, self.wrote)) != 1:
             raise BadValue(
                 "an observation says one thing: a memory or a path that was read, or a text that was written",
                 remedy="Give exactly one of memory_id, path and wrote.",

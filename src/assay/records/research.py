@@ -175,7 +175,11 @@ class Synthesis:
 
     def _check_citations(self) -> None:
         known = {citation.number for citation in self.citations}
-        bare = [one.text for one in self.statements if not one.citations or not set(one.citations) <= known]
+        bare = [
+            statement.text
+            for statement in self.statements
+            if not statement.citations or not set(statement.citations) <= known
+        ]
         if bare or not self.statements:
             raise BadValue(
                 f"the answer states without citing: {bare[:1] or 'nothing at all'}",

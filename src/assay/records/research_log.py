@@ -107,7 +107,7 @@ class ResearchSession:
         allow(self, values.short_label, "session_id")
         allow(self, values.identifier, "retry_of")
         allow(self, values.share, "overall_score", "plan_score", "retrieval_score", "answer_score")
-        object.__setattr__(self, "scores", {key: values.share(one, key) for key, one in self.scores.items()})
+        object.__setattr__(self, "scores", {key: values.share(score, key) for key, score in self.scores.items()})
         require(self, values.optional_short_label, "failure_type")
         require(self, values.text, "skip_reason")
         require(self, values.count, "iterations")

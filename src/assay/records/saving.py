@@ -67,7 +67,9 @@ class SaveTask:
         require(self, values.label, "title", "after")
         object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
         require(self, values.labels, "triggers", "facts")
-        object.__setattr__(self, "expected", tuple(one_of(SaveDecision)(one, "expected") for one in self.expected))
+        object.__setattr__(
+            self, "expected", tuple(one_of(SaveDecision)(decision, "expected") for decision in self.expected)
+        )
         require(self, values.flag, "contradicts")
         if not self.expected:
             raise BadValue(f"the save of {self.title!r} expects nothing", remedy="Name the decision that is right.")
@@ -169,9 +171,9 @@ class Draft:
 
 
 _DEFAULTS: Mapping[str, Any] = {
-    one.name: one.default_factory() if one.default_factory is not MISSING else one.default
-    for one in fields(Draft)
-    if one.name in INHERITED
+    field.name: field.default_factory() if field.default_factory is not MISSING else field.default
+    for field in fields(Draft)
+    if field.name in INHERITED
 }
 
 

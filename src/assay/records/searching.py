@@ -189,7 +189,7 @@ class SearchRequest:
         allow(self, values.count, "token_budget")
         require(self, values.flag, "explain", "relevant_only")
         if self.channels is not None:
-            chosen = tuple(dict.fromkeys(one_of(Channel)(one, "channels") for one in self.channels))
+            chosen = tuple(dict.fromkeys(one_of(Channel)(channel, "channels") for channel in self.channels))
             if not chosen:
                 raise BadValue("channels is empty", remedy="Name at least one channel, or leave it out.")
             object.__setattr__(self, "channels", chosen)
@@ -275,14 +275,17 @@ class Explanation:
 
     def recomputed(self) -> float:
         """The score, made again from the numbers above."""
-        base, rest = self.passages[0].summed(), [max(one.summed() - self.floor, 0.0) for one in self.passages[1:]]
+        base, rest = (
+            self.passages[0].summed(),
+            [max(passage.summed() - self.floor, 0.0) for passage in self.passages[1:]],
+        )
         if self.aggregated and rest:
             base += self.coefficient * math.fsum(rest) / math.sqrt(len(self.passages))
         return self._shown(base)
 
     def passage_scores(self) -> dict[int, float]:
         """What each passage would score as a memory of its own, by position: by these, passages of all hits compare."""
-        return {one.position: self._shown(one.fused) for one in self.passages}
+        return {passage.position: self._shown(passage.fused) for passage in self.passages}
 
     def _shown(self, base: float) -> float:
         factor = math.prod(boost.factor for boost in self.boosts)
@@ -337,12 +340,12 @@ class Hit:
     @property
     def text(self) -> str:
         """The passages in document order."""
-        return "\n\n".join(one.text for one in self.passages)
+        return "\n\n".join(passage.text for passage in self.passages)
 
     @property
     def tokens(self) -> int:
         """Of all passages together."""
-        return sum(one.tokens for one in self.passages)
+        return sum(passage.tokens for passage in self.passages)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

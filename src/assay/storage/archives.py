@@ -188,7 +188,7 @@ class StruckFiles(NamedTuple):
 def files_holding(store: Store, scope: Scope, marks: Marks | None) -> tuple[str, ...]:
     """The known files of a tenant that hold something, or may; without marks, all that are there."""
     with store.reading(scope) as work:
-        known = [Path(one.path) for one in work.files.every()]
+        known = [Path(file.path) for file in work.files.every()]
     return tuple(str(path) for path in known if path.is_file() and (marks is None or _may_hold(path, marks)))
 
 
@@ -208,7 +208,7 @@ def _rows(path: Path) -> Iterable[Any]:
 def strike_files(store: Store, scope: Scope, marks: Marks | None) -> StruckFiles:
     """Erase from every known file of a tenant; without marks, the files go."""
     with store.reading(scope) as work:
-        known = [Path(one.path) for one in work.files.every()]
+        known = [Path(file.path) for file in work.files.every()]
     changed, unreadable = [], []
     for path in known:
         # What a kill left of an archive in the making holds rows that are still in the store.

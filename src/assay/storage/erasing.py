@@ -87,8 +87,8 @@ class Marks:
             for text in (*self.pieces, *self.names)
             for spelling in (text, text.lower(), text.upper(), text.casefold(), normalised_phrase(text))
         ]
-        escaped = [json.dumps(one, ensure_ascii=False)[1:-1] for one in spelt]
-        return [one.encode().lower() for one in dict.fromkeys([*spelt, *escaped]) if one.strip()]
+        escaped = [json.dumps(spelling, ensure_ascii=False)[1:-1] for spelling in spelt]
+        return [spelling.encode().lower() for spelling in dict.fromkeys([*spelt, *escaped]) if spelling.strip()]
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class Marks:
 
     def _in_text(self, text: str) -> bool:
         folded = fold(text)
-        return any(one in folded for one in self._folded) or (
+        return any(spelling in folded for spelling in self._folded) or (
             self._named is not None and self._named.search(folded) is not None
         )
 

@@ -86,7 +86,7 @@ def _fitting(title: str, headings: list[str]) -> list[str]:
     """The title and as many of the deepest headings as there is room for."""
     kept: list[str] = []
     left = MAX_CONTEXT - len(title)
-    for heading in reversed([one for one in headings if one != title]):
+    for heading in reversed([heading for heading in headings if heading != title]):
         left -= len(heading) + len(heading_path.SEPARATOR)
         if left < 0:
             break

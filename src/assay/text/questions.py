@@ -271,7 +271,7 @@ def without_opening(text: str) -> str:
 
 
 def _keys(text: str, excluded: Iterable[str]) -> Iterator[str]:
-    ruled_out = {stem for one in excluded for stem in stems_of(words(one))}
+    ruled_out = {stem for phrase in excluded for stem in stems_of(words(phrase))}
     found = key_words(text)
     yield from (word for word, stem in zip(found, stems_of(found), strict=True) if stem not in ruled_out)
 
@@ -279,7 +279,7 @@ def _keys(text: str, excluded: Iterable[str]) -> Iterator[str]:
 def _sides(text: str) -> Iterator[str]:
     for pattern in _SIDES:
         if found := pattern.search(text):
-            sides = [side for group in found.groups() for one in _split_list(group) if (side := _trim(one))]
+            sides = [side for group in found.groups() for part in _split_list(group) if (side := _trim(part))]
             if len(sides) > 1 and all(len(side.split()) <= LONGEST_SIDE for side in sides):
                 yield from sides
                 return
@@ -293,7 +293,7 @@ def _parts(text: str) -> Iterator[str]:
     """Every question of a text, and each question in a row of them: how is it built and who pays for it."""
     for sentence in re.split(r"(?<=[?!.])\s+", without_opening(text)):
         for part in filter(None, map(_trim, _AND.split(sentence))):
-            yield from (one for one in _split_joined_nouns(part) if key_words(one) or cues_of(one))
+            yield from (noun for noun in _split_joined_nouns(part) if key_words(noun) or cues_of(noun))
 
 
 def _split_joined_nouns(part: str) -> list[str]:

@@ -86,12 +86,12 @@ def markdown_sections(body: str) -> list[Section]:
     """The sections of a Markdown text, in order."""
     front = front_matter_end(body)
     headings = list(_headings(body, front))
-    starts = [0, front, *(one.start for one in headings)]
+    starts = [0, front, *(heading.start for heading in headings)]
     paths = ["", "", *_heading_paths(headings)]
-    openings = [0, 0, *(one.end - one.start for one in headings)]
+    openings = [0, 0, *(heading.end - heading.start for heading in headings)]
     ends = [*starts[1:], len(body)]
     made = map(_section, [body] * len(starts), paths, starts, ends, openings)
-    return [one for one in made if one.text]
+    return [section for section in made if section.text]
 
 
 def front_matter_end(body: str) -> int:
@@ -132,13 +132,13 @@ def _heading_text(inline: Token) -> str:
     if _UNMARKED.fullmatch(inline.content):
         return inline.content
     children = _INLINE.parseInline(inline.content[: 4 * MAX_HEADING])[0].children or []
-    return "".join(one.content or " " * one.type.endswith("break") for one in children)
+    return "".join(child.content or " " * child.type.endswith("break") for child in children)
 
 
 def _heading_paths(headings: list[_Heading]) -> Iterator[str]:
     above: list[_Heading] = []
-    for one in headings:
-        above = [*(other for other in above if other.level < one.level), one]
+    for heading in headings:
+        above = [*(other for other in above if other.level < heading.level), heading]
         yield heading_path.normalise(heading_path.SEPARATOR.join(other.name for other in above))
 
 
@@ -183,7 +183,7 @@ def restructured_sections(body: str) -> list[Section]:
 
 
 def _lines(body: str) -> list[_Line]:
-    found = (_Line(one.group().rstrip(), one.start(), one.end()) for one in _LINE.finditer(body))
+    found = (_Line(match.group().rstrip(), match.start(), match.end()) for match in _LINE.finditer(body))
     return [line for line in found if line.end > line.start]
 
 
@@ -248,9 +248,9 @@ def blocks(body: str) -> list[Block]:
     made: list[Block] = []
     for is_leaf, members in groupby(value, key=lambda member: _is_leaf(member[1])):
         if is_leaf:
-            made.append(Block("", "\n".join(line for name, one in members for line in _leaf_lines(name, one))))
+            made.append(Block("", "\n".join(line for name, member in members for line in _leaf_lines(name, member))))
         else:
-            made += [Block(name, text) for name, one in members for text in _member(name, one)]
+            made += [Block(name, text) for name, member in members for text in _member(name, member)]
     return made
 
 
@@ -272,10 +272,10 @@ def _records(name: str, items: list[Any]) -> Iterator[str]:
     """Each item that has parts by itself; leaves in one run together."""
     for is_leaf, run in groupby(enumerate(items), key=lambda item: _is_leaf(item[1])):
         if is_leaf:
-            yield "\n".join(f"{name}: {_spell(one)}" if name else _spell(one) for _, one in run)
+            yield "\n".join(f"{name}: {_spell(item)}" if name else _spell(item) for _, item in run)
         else:
-            for position, one in run:
-                yield "\n".join(_leaf_lines(f"{name}[{position}]" if name else "", one))
+            for position, entry in run:
+                yield "\n".join(_leaf_lines(f"{name}[{position}]" if name else "", entry))
 
 
 def _leaf_lines(name: str, value: Any) -> Iterator[str]:

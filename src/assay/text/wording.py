@@ -186,7 +186,7 @@ class Fact(NamedTuple):
         if self.kind != other.kind or self.kind != "date":
             return self[:2] == other[:2] and (self.of == other.of or not self.of or not other.of)
         pairs = zip(self.value.split("-"), other.value.split("-"), strict=True)
-        return all(one == another or "?" in (one, another) for one, another in pairs)
+        return all(mine == another or "?" in (mine, another) for mine, another in pairs)
 
 
 class Token(NamedTuple):
@@ -358,7 +358,7 @@ def _measure(tokens: list[Token]) -> Sentence:
 
 def _find_counted(tokens: Sequence[Token], place: int) -> str:
     around = [*tokens[place + 1 : place + 2], *reversed(tokens[max(0, place - 2) : place])]
-    return next((one.stem for one in around if _is_counted(one)), "")
+    return next((token.stem for token in around if _is_counted(token)), "")
 
 
 def _is_counted(token: Token) -> bool:

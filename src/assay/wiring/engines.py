@@ -231,8 +231,8 @@ def search_options(settings: Settings) -> SearchOptions:
     from assay.memory.searching import SearchOptions  # noqa: PLC0415 - see the package's docstring
     from assay.memory.searching.options import BASE_WEIGHTS, weights_over  # noqa: PLC0415 - the same
 
-    named = {one: getattr(settings, f"search_weights_{one.value}") for one in BASE_WEIGHTS}
-    base = {one: weight if named[one] is None else named[one] for one, weight in BASE_WEIGHTS.items()}
+    named = {channel: getattr(settings, f"search_weights_{channel.value}") for channel in BASE_WEIGHTS}
+    base = {channel: weight if named[channel] is None else named[channel] for channel, weight in BASE_WEIGHTS.items()}
     own = SearchOptions()
     return SearchOptions(
         method=FusionMethod(settings.search_fusion),

@@ -43,18 +43,18 @@ def open_simulation(
     filled = corpus_settings(Configuration(), dataset)
     with tempfile.TemporaryDirectory(prefix="assay-simulate-") as folder:
         db = Path(folder) / "assay.db"
-        for one in Path(filled.db).parent.glob("assay.db*"):
-            if one.is_file():
-                shutil.copy(one, db.with_name(one.name))
+        for file in Path(filled.db).parent.glob("assay.db*"):
+            if file.is_file():
+                shutil.copy(file, db.with_name(file.name))
         settings = filled.change(db=str(db), index_folder=None)
         clock = SimulatedClock(SystemClock().now())
         with open_engine(settings, clock=clock, run_once=True) as engine:
             scope = scope_of(settings)
             held = _memories(engine, scope)
             # Whenever it was taken in: the same simulation gives the same numbers.
-            clock.begin(max(one.created_at for one in held))
+            clock.begin(max(memory.created_at for memory in held))
             engine.flags.turn(engine.store, scope, FLAG, True)
-            document_of = {one.id: one.source_id or one.id for one in held}
+            document_of = {memory.id: memory.source_id or memory.id for memory in held}
             policy = Policy(off=frozenset(Safeguard), watched=False) if unsafe else learning_policy(settings)
             learning = Learning(
                 store=engine.store,

@@ -76,20 +76,25 @@ _REMEDY = "See docs/concepts/research.md for what [research] holds."
 def research_options(settings: Settings) -> ResearchOptions:
     """The options the settings file gives, over the defaults; a key that does not exist is an error."""
     given, own = settings.research, ResearchOptions()
-    plain = [one.name for one in fields(own) if one.name not in ("panel", "checkpoints")]
+    plain = [field.name for field in fields(own) if field.name not in ("panel", "checkpoints")]
     _refuse_unknown(given, ("evaluate", *plain, *_TABLES), "research")
     _refuse_unknown(table(settings, "models"), tuple(DEFAULT_MODELS), "research.models")
-    checkpoints = {one: _over(own.checkpoints[one], table(settings, one.value), one.value) for one in Checkpoint}
+    checkpoints = {
+        checkpoint: _over(own.checkpoints[checkpoint], table(settings, checkpoint.value), checkpoint.value)
+        for checkpoint in Checkpoint
+    }
     simple = {name: given[name] for name in plain if name in given}
     panel = _check(partial(_panel, settings, own), "research")
     return _check(partial(replace, own, panel=panel, checkpoints=checkpoints, **simple), "research")
 
 
 def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
-    known = tuple(one.value for one in Dimension)
+    known = tuple(dimension.value for dimension in Dimension)
     for name in ("weights", "bars"):
         _refuse_unknown(table(settings, name), known, f"research.{name}")
-    _refuse_unknown(table(settings, "thresholds"), tuple(one.value for one in Checkpoint), "research.thresholds")
+    _refuse_unknown(
+        table(settings, "thresholds"), tuple(checkpoint.value for checkpoint in Checkpoint), "research.thresholds"
+    )
     numbers = ("sure_from", "most_apart", "borderline", "quorum")
     escalation = table(settings, "escalation")
     _refuse_unknown(escalation, numbers, "research.escalation")
@@ -107,7 +112,7 @@ def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
 def custom_dimensions(settings: Settings) -> tuple[CustomDimension, ...]:
     """The dimensions that `[research.custom.NAME]` describes."""
     settings.refuse_withheld("research.custom.")
-    return tuple(_custom(name, one) for name, one in table(settings, "custom").items())
+    return tuple(_custom(name, described) for name, described in table(settings, "custom").items())
 
 
 def _custom(name: str, given: Any) -> CustomDimension:
@@ -152,7 +157,7 @@ def evaluated_how(settings: Settings) -> str:
 
 
 def _over(own: Any, given: Mapping[str, Any], name: str) -> Any:
-    _refuse_unknown(given, tuple(one.name for one in fields(own)), f"research.{name}")
+    _refuse_unknown(given, tuple(field.name for field in fields(own)), f"research.{name}")
     return _check(lambda: replace(own, **given), f"research.{name}")
 
 
@@ -274,7 +279,11 @@ def lessons_of(engine: Engine, scope: Scope) -> Lessons:
 
 
 def _find_moved(work: Work, *, configured: Mapping[Checkpoint, float], by: EvaluatedBy) -> dict[Checkpoint, float]:
-    return {one.checkpoint: one.after for one in tune(_read_rated(work, by), configured) if one.moved}
+    return {
+        threshold.checkpoint: threshold.after
+        for threshold in tune(_read_rated(work, by), configured)
+        if threshold.moved
+    }
 
 
 def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
@@ -457,11 +466,11 @@ class _Seats:
 
 def _with_custom(options: ResearchOptions, custom: tuple[CustomDimension, ...]) -> ResearchOptions:
     panel = options.panel
-    weights = {**panel.weights, **{one.name: one.weight for one in custom}}
-    bars = {**panel.bars, **{one.name: one.bar for one in custom}}
+    weights = {**panel.weights, **{dimension.name: dimension.weight for dimension in custom}}
+    bars = {**panel.bars, **{dimension.name: dimension.bar for dimension in custom}}
     return replace(options, panel=replace(panel, weights=weights, bars=bars))
 
 
 def _without_evaluation(options: ResearchOptions) -> ResearchOptions:
-    off = {key: replace(one, enabled=False) for key, one in options.checkpoints.items()}
+    off = {key: replace(checkpoint, enabled=False) for key, checkpoint in options.checkpoints.items()}
     return replace(options, checkpoints=off)

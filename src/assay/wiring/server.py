@@ -33,11 +33,11 @@ def ladder_of(engine: Engine) -> Ladder:
 
     def surfacing(scope: Scope) -> float | None:
         with engine.store.reading(scope) as work:
-            wanted = {one.id for one in work.memories.constitutional()}
+            wanted = {memory.id for memory in work.memories.constitutional()}
         if not wanted:
             return None
         request = SearchRequest(query="constitutional memories", k=1, origin=Origin.CANARY, tool_name="canary")
-        given = {one.memory_id for one in engine.searcher.search(scope, request).pinned}
+        given = {memory.memory_id for memory in engine.searcher.search(scope, request).pinned}
         return len(wanted & given) / len(wanted)
 
     return Ladder(store=engine.store, flags=engine.flags, clock=engine.clock, surfacing=surfacing)

@@ -140,7 +140,7 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
     origin = Origin("option", "--system")
     flags = {**loaded.flags, **{name: (value, origin) for name, value in configuration.flags.items()}}
     embedder = [loaded.embedder, str(loaded.embedder_folder), loaded.embedder_url, loaded.embedder_model]
-    edges = sorted([one.source_id, one.target_id, one.kind.value, one.strength] for one in dataset.edges)
+    edges = sorted([edge.source_id, edge.target_id, edge.kind.value, edge.strength] for edge in dataset.edges)
     made = [dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension]
     # Only where it is said, so that what was indexed without it is still found.
     key = content_hash([*made, *([] if loaded.chunking_max_tokens is None else [loaded.chunking_max_tokens])])

@@ -125,19 +125,21 @@ class CheckpointFolder:
     def list(self) -> list[Checkpoint]:
         """Every complete checkpoint, oldest first."""
         found = (self._read(file) for file in self._descriptions())
-        return [one for one in found if one is not None]
+        return [checkpoint for checkpoint in found if checkpoint is not None]
 
     def find(self, wanted: str) -> Checkpoint:
         """By id, or by a name that only one checkpoint has."""
         by_id = [file for file in self._descriptions() if file.stem == wanted]
         # By its id a checkpoint is found even when the description of another one is garbled.
-        found = [read(file) for file in by_id] or [one for one in self.list() if one.name == wanted]
+        found = [read(file) for file in by_id] or [
+            checkpoint for checkpoint in self.list() if checkpoint.name == wanted
+        ]
         if len(found) == 1:
             return found[0]
         if found:
             raise CheckpointNotFound(
                 f"{len(found)} checkpoints are named {wanted!r}",
-                remedy=f"Use an id: {', '.join(one.id for one in found)}.",
+                remedy=f"Use an id: {', '.join(checkpoint.id for checkpoint in found)}.",
             )
         raise CheckpointNotFound(
             f"there is no checkpoint {wanted!r} in {self.path}", remedy="See `assay checkpoint list`."

@@ -246,7 +246,7 @@ class PostgresCheckpoints(KeptInFolder):
 
     def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
         """The checkpoints that still hold something of a tenant."""
-        return [one for one in self.list() if self._holds(one, tenant, marks)]
+        return [checkpoint for checkpoint in self.list() if self._holds(checkpoint, tenant, marks)]
 
     def _holds(self, checkpoint: Checkpoint, tenant: str, marks: Marks | None) -> bool:
         copy = self._folder.copy_of(checkpoint)

@@ -82,7 +82,7 @@ class SqliteCheckpoints(KeptInFolder):
 
     def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
         """The checkpoints that still hold something of a tenant."""
-        return [one for one in self.list() if copy_holds(self._folder.copy_of(one), tenant, marks)]
+        return [checkpoint for checkpoint in self.list() if copy_holds(self._folder.copy_of(checkpoint), tenant, marks)]
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
         """Bring the store back to a checkpoint; the state from before becomes a checkpoint itself."""

@@ -75,7 +75,7 @@ class Listed(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         """To what the driver takes."""
         # NumPy's integers are not Python's to any driver.
-        listed = [int(one) for one in value] if self.whole else list(value)
+        listed = [int(number) for number in value] if self.whole else list(value)
         return json.dumps(listed) if dialect.name == "sqlite" else listed
 
 

@@ -357,16 +357,18 @@ class ChunkWriter(Repository):
         """Keep the chunks of these memories, which are written already; the lines to tell the change log."""
         if not numbers:
             return []
-        ends = np.cumsum([0, *(len(one.chunks) for one in batch)]).tolist()
-        numbered = [(one, numbers[start:end]) for one, (start, end) in zip(batch, pairwise(ends), strict=True)]
+        ends = np.cumsum([0, *(len(saved.chunks) for saved in batch)]).tolist()
+        numbered = [(saved, numbers[start:end]) for saved, (start, end) in zip(batch, pairwise(ends), strict=True)]
         rows = [
             {"tenant": self._tenant, "number": number, **to_row(piece, chunks)}
-            for one, own in numbered
-            for piece, number in zip(one.chunks, own, strict=True)
+            for saved, own in numbered
+            for piece, number in zip(saved.chunks, own, strict=True)
         ]
         self._insert(_ADD_CHUNK, rows)
-        self._full_text.write([passage for one, own in numbered for passage in analysed(one.memory, one.chunks, own)])
-        if embedded := [row for one, own in numbered for row in self._vector_rows(one, own)]:
+        self._full_text.write(
+            [passage for saved, own in numbered for passage in analysed(saved.memory, saved.chunks, own)]
+        )
+        if embedded := [row for saved, own in numbered for row in self._vector_rows(saved, own)]:
             self._insert(_ADD_VECTORS, embedded)
         return [_line(row["memory_id"], row["position"], row["number"]) for row in rows]
 
@@ -464,13 +466,13 @@ class Indexed(Repository):
         rows = [
             {
                 "tenant": self._tenant,
-                "memory_id": one.memory.id,
-                "chunker": one.chunker,
-                "doc_type": one.doc_type,
-                "skipped": dict(one.skipped),
+                "memory_id": saved.memory.id,
+                "chunker": saved.chunker,
+                "doc_type": saved.doc_type,
+                "skipped": dict(saved.skipped),
             }
-            for one in batch
-            if one.chunker is not None
+            for saved in batch
+            if saved.chunker is not None
         ]
         if not rows:
             return

@@ -213,12 +213,12 @@ class Erasure(Repository):
 
     def said_by_anybody(self, texts: Iterable[str]) -> set[str]:
         """Which of these texts stand in a row, whoever's it is: asked of what was found in a file."""
-        wanted = {one: Marks(pieces=(one,)) for one in texts}
+        wanted = {text: Marks(pieces=(text,)) for text in texts}
         found: set[str] = set()
         for table in metadata.sorted_tables if wanted else ():
             columns = _texts(table)
             for row in self._stream(select(*columns)) if columns else ():
-                found |= {one for one, mark in wanted.items() if one not in found and mark.in_value(list(row))}
+                found |= {text for text, mark in wanted.items() if text not in found and mark.in_value(list(row))}
         return found
 
     def _strike_owned(self, marks: Marks) -> Counter[str]:
@@ -371,7 +371,7 @@ class StoredSecrets(Repository):
         with self._connection.execute(wanted) as rows:
             for row in rows:
                 values = {column.name: getattr(row, column.name) for column in texts}
-                secrets = tuple(one for value in values.values() if value for one in find_in_json(value))
+                secrets = tuple(secret for value in values.values() if value for secret in find_in_json(value))
                 if secrets:
                     key = {column.name: getattr(row, column.name) for column in keys}
                     yield HeldRow(table.name, key, values, secrets)

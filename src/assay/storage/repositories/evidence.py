@@ -45,7 +45,9 @@ class Judgments(Repository):
             return
         key = ("tenant", "query_id", "memory_id", "source", "annotator")
         wanted = upsert(self._connection, eval_judgments, key=key, fresh=("relevance", "confidence", "created_at"))
-        self._connection.execute(wanted, [{"tenant": self._tenant, **to_row(one, eval_judgments)} for one in judgments])
+        self._connection.execute(
+            wanted, [{"tenant": self._tenant, **to_row(judgment, eval_judgments)} for judgment in judgments]
+        )
 
     def of(self, query_id: str) -> list[Judgment]:
         """Every judgment of one query."""
@@ -304,4 +306,4 @@ class LadderSteps(Repository):
     def features(self) -> list[str]:
         """Every change that ever took a step, by name."""
         wanted = select(ladder_steps.c.feature_id).where(self._mine(ladder_steps)).distinct()
-        return sorted(str(one) for one in self._connection.execute(wanted).scalars())
+        return sorted(str(feature) for feature in self._connection.execute(wanted).scalars())

@@ -37,14 +37,14 @@ class JudgeRows(Repository):
         """Keep inputs; one that is there already is the same."""
         at = self._clock.now()
         rows = {
-            one.input_hash: {
+            judge_input.input_hash: {
                 "tenant": self._tenant,
-                "input_hash": one.input_hash,
-                "kind": one.kind.value,
+                "input_hash": judge_input.input_hash,
+                "kind": judge_input.kind.value,
                 "created_at": at,
-                "content": mask_value(one.as_json()),
+                "content": mask_value(judge_input.as_json()),
             }
-            for one in inputs
+            for judge_input in inputs
         }
         if rows:
             self._connection.execute(insert(self._connection, judge_inputs).on_conflict_do_nothing(), [*rows.values()])
@@ -63,7 +63,7 @@ class JudgeRows(Repository):
             return
         key = ("tenant", "run_id", "case_id", "repeat", "kind", "fingerprint_id")
         fresh = ("input_hash", "outcome", "score", "reason", "created_at", "detail")
-        rows = [{"tenant": self._tenant, **to_row(one, judge_verdicts)} for one in verdicts]
+        rows = [{"tenant": self._tenant, **to_row(verdict, judge_verdicts)} for verdict in verdicts]
         self._connection.execute(upsert(self._connection, judge_verdicts, key=key, fresh=fresh), rows)
 
     def verdicts(self, run_id: str, *, fingerprint_id: str | None = None) -> list[StoredVerdict]:
@@ -226,7 +226,7 @@ class PromptRows(Repository):
         """What is used in the place of the bundled wording, by prompt."""
         wanted = self._select(prompts, prompts.c.active == True)  # noqa: E712 - SQL, not Python
         found = (from_row(PromptVersion, row, prompts) for row in self._connection.execute(wanted))
-        return {one.prompt_id: one for one in found}
+        return {prompt.prompt_id: prompt for prompt in found}
 
     def begin_split(self, prompt_id: str, first: int, second: int) -> PromptSplit:
         """Deal questions between two versions from now on; takes the place of the prompt's last split."""

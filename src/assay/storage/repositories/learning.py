@@ -194,7 +194,7 @@ class Learning(Repository):
 
     def useful_votes(self, memory_ids: Collection[str], *, newest: int = NEWEST) -> list[UsefulVote]:
         """Votes for these memories that moved them and stand, of the newest of each; those on no known question not."""
-        found = [row for one in memory_ids for row in self._rows(_VOTES, memory_id=one, newest=newest)]
+        found = [row for memory_id in memory_ids for row in self._rows(_VOTES, memory_id=memory_id, newest=newest)]
         praising = [row for row in found if row.detail.get("useful") and row.detail.get("query_id")]
         asked = self._questions({row.detail["query_id"] for row in praising})
         return [
@@ -310,7 +310,7 @@ class LearnedTerms(Repository):
         if memory_id is not None:
             conditions.append(learned_terms.c.memory_id == memory_id)
         if states:
-            conditions.append(learned_terms.c.state.in_([str(one) for one in states]))
+            conditions.append(learned_terms.c.state.in_([str(state) for state in states]))
         order = (learned_terms.c.learned_at, learned_terms.c.memory_id, learned_terms.c.term)
         wanted = self._select(learned_terms, *conditions).order_by(*order)
         return [from_row(LearnedTerm, row, learned_terms) for row in self._connection.execute(wanted)]
@@ -329,7 +329,7 @@ class LearnedTerms(Repository):
             return
         key = ["memory_id", "term", "session_id", "tenant"]
         wanted = insert(self._connection, learning_evidence).on_conflict_do_nothing(index_elements=key)
-        rows = [{"tenant": self._tenant, **to_row(one, learning_evidence)} for one in evidence]
+        rows = [{"tenant": self._tenant, **to_row(record, learning_evidence)} for record in evidence]
         self._connection.execute(wanted, rows)
 
     def evidence(self, *, memory_id: str | None = None, principal: str | None = None) -> list[TermEvidence]:

@@ -167,12 +167,12 @@ class Memories(Repository):
         batch = list(saved)
         if not batch:
             return
-        for one in batch:
-            check(one)
-        drawn = draw(self._connection, memories=len(batch), chunks=sum(len(one.chunks) for one in batch))
+        for item in batch:
+            check(item)
+        drawn = draw(self._connection, memories=len(batch), chunks=sum(len(item.chunks) for item in batch))
         rows = [
-            {"tenant": self._tenant, "number": number, **to_row(one.memory, memories)}
-            for one, number in zip(batch, drawn.memories, strict=True)
+            {"tenant": self._tenant, "number": number, **to_row(item.memory, memories)}
+            for item, number in zip(batch, drawn.memories, strict=True)
         ]
         try:
             with sheltered(self._connection) if len(rows) == 1 else self._connection.begin_nested():
@@ -182,7 +182,7 @@ class Memories(Repository):
         lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
         lines += self._chunks.insert(batch, drawn.chunks)
         self._changes.append(Operation.INSERT, lines)
-        self._triggers.keep([one.memory for one in batch])
+        self._triggers.keep([item.memory for item in batch])
         self._indexed.put_many(batch)
 
     def update(
@@ -312,7 +312,7 @@ class Memories(Repository):
         inner = chosen.subquery()
         counted = select(inner.c.status, func.count()).group_by(inner.c.status)
         found = {MemoryStatus(row[0]): int(row[1]) for row in self._connection.execute(counted)}
-        return {one: found[one] for one in MemoryStatus if one in found}
+        return {status: found[status] for status in MemoryStatus if status in found}
 
     def forgotten_sources(self) -> set[tuple[str, str | None]]:
         """Source id and content hash of every forgotten memory: taking a file in again must not bring it back."""
@@ -353,12 +353,12 @@ class Memories(Repository):
 
     def _id_taken_error(self, batch: Sequence[Saved]) -> RecordExists:
         seen: set[str] = set()
-        for one in batch:
-            if one.memory.id in seen or self.find(one.memory.id) is not None:
+        for item in batch:
+            if item.memory.id in seen or self.find(item.memory.id) is not None:
                 break
-            seen.add(one.memory.id)
+            seen.add(item.memory.id)
         return RecordExists(
-            f"the memory id {one.memory.id!r} is already taken in this scope",
+            f"the memory id {item.memory.id!r} is already taken in this scope",
             remedy="Use another id, or update the memory that is there.",
         )
 
@@ -469,7 +469,7 @@ class Edges(Repository):
                 if step.memory_id not in seeds and step.memory_id not in best
             )
             best |= frontier
-            frontier = {one.memory_id: one for one in sorted(frontier.values(), key=_rank)[:limit]}
+            frontier = {neighbour.memory_id: neighbour for neighbour in sorted(frontier.values(), key=_rank)[:limit]}
         return sorted(best.values(), key=_rank)[:limit]
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:

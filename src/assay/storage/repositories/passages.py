@@ -239,7 +239,7 @@ class Passages(Repository):
 
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
-        return {one.number: one.lines() for one in self._full_text.analysed(numbers)}
+        return {passage.number: passage.lines() for passage in self._full_text.analysed(numbers)}
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """What ranking wants to know of these passages; a number that is gone is left out."""

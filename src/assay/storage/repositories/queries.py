@@ -82,12 +82,12 @@ class Queries(Repository):
             {
                 "tenant": self._tenant,
                 "query_id": query.query_id,
-                "channel": one.channel,
-                "candidate_count": len(one.ids),
-                "payload": pack(one),
+                "channel": candidate.channel,
+                "candidate_count": len(candidate.ids),
+                "payload": pack(candidate),
             }
             for query in fresh
-            for one in query.candidates
+            for candidate in query.candidates
         ]
         if blobs:
             self._insert(_ADD_CANDIDATES, blobs)
@@ -324,7 +324,7 @@ class Usage(Repository):
     def events_of(self, query_ids: Collection[str], kinds: Collection[EventType]) -> set[tuple[str, str]]:
         """Query and memory of every event of these kinds on these queries."""
         table = eval_feedback
-        own = (self._among(table.c.query_id, query_ids), table.c.event_type.in_([str(one) for one in kinds]))
+        own = (self._among(table.c.query_id, query_ids), table.c.event_type.in_([str(kind) for kind in kinds]))
         wanted = select(table.c.query_id, table.c.memory_id).where(self._mine(table), *own)
         return {(row.query_id, row.memory_id or "") for row in self._connection.execute(wanted)}
 

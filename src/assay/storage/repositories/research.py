@@ -96,7 +96,7 @@ def totals_of(session: ResearchSession) -> ResearchTotals:
         withheld=int(session.status is ResearchStatus.WITHHELD),
         iterations={session.iterations: 1},
         stages=dict(zip(STAGES, map(_spread_of_score, scores), strict=True)),
-        dimensions={one: _spread_of_score(session.scores.get(one.value)) for one in Dimension},
+        dimensions={dimension: _spread_of_score(session.scores.get(dimension.value)) for dimension in Dimension},
         failed_dimensions=dict.fromkeys(session.failed_dimensions, 1),
         failure_types={session.failure_type: 1} if session.failure_type else {},
         histogram=tuple(bins),
@@ -113,16 +113,16 @@ def added(parts: Iterable[ResearchTotals]) -> ResearchTotals:
     """Several totals together; days stay apart, in their order."""
     listed = list(parts)
     days: dict[date, DayOfResearch] = {}
-    for one in (day for part in listed for day in part.days):
-        there = days.get(one.day)
-        days[one.day] = one if there is None else _day_added(there, one)
+    for entry in (day for part in listed for day in part.days):
+        there = days.get(entry.day)
+        days[entry.day] = entry if there is None else _day_added(there, entry)
     return ResearchTotals(
         **{name: sum(getattr(part, name) for part in listed) for name in COUNTS},
         iterations=_tally(part.iterations for part in listed),
         failed_dimensions=_tally(part.failed_dimensions for part in listed),
         failure_types=_tally(part.failure_types for part in listed),
         stages={stage: _spreads(part.stages[stage] for part in listed) for stage in STAGES},
-        dimensions={one: _spreads(part.dimensions[one] for part in listed) for one in Dimension},
+        dimensions={dimension: _spreads(part.dimensions[dimension] for part in listed) for dimension in Dimension},
         histogram=tuple(sum(part.histogram[place] for part in listed) for place in range(BINS)),
         days=tuple(days[day] for day in sorted(days)),
     )
@@ -130,7 +130,7 @@ def added(parts: Iterable[ResearchTotals]) -> ResearchTotals:
 
 def as_json(totals: ResearchTotals) -> dict[str, Any]:
     """As one day's totals are kept; the day itself is the key."""
-    written = {one.name: getattr(totals, one.name) for one in fields(totals) if one.name != "days"}
+    written = {field.name: getattr(totals, field.name) for field in fields(totals) if field.name != "days"}
     spreads = {
         name: {str(key): list(spread) for key, spread in written[name].items() if spread.count}
         for name in ("stages", "dimensions")
@@ -149,7 +149,7 @@ def from_json(day: date, written: Mapping[str, Any]) -> ResearchTotals:
         failed_dimensions=written["failed_dimensions"],
         failure_types=written["failure_types"],
         stages=stages,
-        dimensions={one: _read(written["dimensions"].get(one.value)) for one in Dimension},
+        dimensions={dimension: _read(written["dimensions"].get(dimension.value)) for dimension in Dimension},
         histogram=tuple(written["histogram"]),
         days=(kept,),
     )
@@ -164,15 +164,15 @@ def _spread_of_score(score: float | None) -> Spread:
 
 
 def _spreads(spreads: Iterable[Spread]) -> Spread:
-    scored = [one for one in spreads if one.count]
+    scored = [spread for spread in spreads if spread.count]
     if not scored:
         return EMPTY
     return Spread(
-        sum(one.count for one in scored),
-        sum(one.total for one in scored),
-        sum(one.squares for one in scored),
-        min(one.least for one in scored if one.least is not None),
-        max(one.most for one in scored if one.most is not None),
+        sum(spread.count for spread in scored),
+        sum(spread.total for spread in scored),
+        sum(spread.squares for spread in scored),
+        min(spread.least for spread in scored if spread.least is not None),
+        max(spread.most for spread in scored if spread.most is not None),
     )
 
 
@@ -280,7 +280,9 @@ class ResearchRows(Repository):
         kept = None if cut is None else self._read_kept_days(cut)
         if cut is None or kept is None:
             return self._sum_sessions(wanted)
-        ends = [ResearchFilter(since=one[0], until=one[1]) for one in (cut.before, cut.after) if one is not None]
+        ends = [
+            ResearchFilter(since=window[0], until=window[1]) for window in (cut.before, cut.after) if window is not None
+        ]
         return added([*kept, *map(self._sum_sessions, ends)])
 
     def asked_again(self, wanted: ResearchFilter | None = None, *, newest: int = 2_000) -> AskedAgain:
@@ -307,7 +309,7 @@ class ResearchRows(Repository):
         there = there.where(moment >= cut.first.isoformat()) if cut.first is not None else there
         there = there.where(moment < cut.last.isoformat()) if cut.last is not None else there
         count = self._connection.execute(there).scalar_one()
-        return found if count == sum(one.sessions for one in found) else None
+        return found if count == sum(part.sessions for part in found) else None
 
     def _add_to_its_day(self, session: ResearchSession) -> None:
         """Grow the totals of a session's day; on PostgreSQL, whoever else does so waits."""
@@ -440,7 +442,7 @@ def _parts(name: str, column: ColumnElement[Any]) -> list[ColumnElement[Any]]:
         func.min(column),
         func.max(column),
     )
-    return [one.label(f"{name}_{part}") for part, one in zip(_PARTS, made, strict=True)]
+    return [column.label(f"{name}_{part}") for part, column in zip(_PARTS, made, strict=True)]
 
 
 def _yes(column: ColumnElement[Any]) -> ColumnElement[Any]:

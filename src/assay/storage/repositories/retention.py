@@ -56,8 +56,10 @@ class Retention(Repository):
         rows = self._old(eval_queries, before, ~_is_evidence(), after=after, limit=limit)
         candidates: dict[str, dict[str, str]] = {}
         wanted = self._select(eval_candidates, self._among(eval_candidates.c.query_id, [row.query_id for row in rows]))
-        for one in self._connection.execute(wanted):
-            candidates.setdefault(one.query_id, {})[one.channel] = base64.b64encode(one.payload).decode()
+        for candidate in self._connection.execute(wanted):
+            candidates.setdefault(candidate.query_id, {})[candidate.channel] = base64.b64encode(
+                candidate.payload
+            ).decode()
         return [
             Numbered(
                 row.id,
@@ -96,25 +98,25 @@ class Retention(Repository):
 
     def bring_back(self, rows: Sequence[Mapping[str, Any]]) -> int:
         """Put rows of an archive into their tables; what is there already stays as it is. How many were new."""
-        queries = [one for one in rows if one["table"] == "eval_queries"]
-        events = [one for one in rows if one["table"] == "eval_feedback"]
+        queries = [row for row in rows if row["table"] == "eval_queries"]
+        events = [row for row in rows if row["table"] == "eval_feedback"]
         return self._bring_back_queries(queries) + self._insert_missing(
-            eval_feedback, "event_key", [self._values(one, FeedbackEvent, eval_feedback) for one in events]
+            eval_feedback, "event_key", [self._values(event, FeedbackEvent, eval_feedback) for event in events]
         )
 
     def _bring_back_queries(self, rows: Sequence[Mapping[str, Any]]) -> int:
-        given = [self._values(one, LoggedQuery, eval_queries) for one in rows]
+        given = [self._values(row, LoggedQuery, eval_queries) for row in rows]
         new = self._insert_missing(eval_queries, "query_id", given)
         blobs = [
             {
                 "tenant": self._tenant,
-                "query_id": one["row"]["query_id"],
+                "query_id": row["row"]["query_id"],
                 "channel": channel,
                 "candidate_count": len(unpack(channel, payload).ids),
                 "payload": payload,
             }
-            for one in rows
-            for channel, payload in _payloads(one)
+            for row in rows
+            for channel, payload in _payloads(row)
         ]
         if blobs:
             self._connection.execute(insert(self._connection, eval_candidates).on_conflict_do_nothing(), blobs)

@@ -225,8 +225,8 @@ class Saves(Repository):
     def record_many(self, saves: Sequence[SaveRecord]) -> None:
         """Keep what was decided of many saves, in one go."""
         rows = [
-            {"tenant": self._tenant, **to_row(one, memory_saves), "actor": one.actor or self._principal}
-            for one in saves
+            {"tenant": self._tenant, **to_row(save, memory_saves), "actor": save.actor or self._principal}
+            for save in saves
         ]
         if rows:
             self._insert(_ADD, rows)
