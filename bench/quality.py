@@ -12,7 +12,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,7 @@ from bench.fusions import SHOWN, Values
 from bench.remembered import RememberedEmbedder
 
 SCOPE = Scope()
+MORE = "focused, more full-text matches"
 ALONE = (Channel.BM25, Channel.VECTOR, Channel.FTS5)
 REFERENCE = {"scifact": 0.68, "noveleval": 0.683, "hotpotqa100": 0.793, "beam100k": 0.31, "mtrag": 0.77}
 """nDCG@10 of plain BM25 as told with the collections; scifact's is that of its test claims, which are not these."""
@@ -60,7 +61,7 @@ class Trial:
     collection: Collection
     chunks: int
     ndcg: Mapping[str, Values]
-    """By channel, and `focused` and `auto` for all channels."""
+    """By channel; `focused`, the same with more full-text matches (`MORE`), and `auto` for all channels."""
     mrr: Mapping[str, Values]
     """With MPAB `off` and `on`."""
     candidates: Values
@@ -92,6 +93,13 @@ class Asking:
         """What every question finds."""
         return {key: self._search(text, mode, channel).hits for key, text in self._collection.questions.items()}
 
+    def hits_of_more_matches(self) -> dict[str, tuple[Hit, ...]]:
+        """The same when full text scores as many matches beside other channels as it does alone."""
+        options = self._engine.searcher.options
+        searcher = self._engine.searcher.with_options(replace(options, full_text_beside=options.full_text_limit))
+        questions = self._collection.questions.items()
+        return {key: searcher.search(SCOPE, _request(text, Mode.FOCUSED)).hits for key, text in questions}
+
     def logged(self) -> dict[str, tuple[ChannelCandidates, ...]]:
         """The channel lists of every question, as the query log keeps them."""
         ids = {key: self._search(text).query_id for key, text in self._collection.questions.items()}
@@ -109,9 +117,12 @@ class Asking:
         return np.asarray(scores[NDCG].values), np.asarray(scores[MRR].values)
 
     def _search(self, text: str, mode: Mode = Mode.FOCUSED, channel: Channel | None = None) -> SearchResult:
-        channels = None if channel is None else (channel,)
-        request = SearchRequest(query=text, k=SHOWN, mode=mode, channels=channels, origin=Origin.EVALUATION)
-        return self._engine.searcher.search(SCOPE, request)
+        return self._engine.searcher.search(SCOPE, _request(text, mode, channel))
+
+
+def _request(text: str, mode: Mode, channel: Channel | None = None) -> SearchRequest:
+    channels = None if channel is None else (channel,)
+    return SearchRequest(query=text, k=SHOWN, mode=mode, channels=channels, origin=Origin.EVALUATION)
 
 
 def _ids(hits: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
@@ -140,7 +151,7 @@ def measure(collection: Collection, db: Path, embedder: Embedder) -> Trial:
         document_of = save(engine, collection)
         asking = Asking(engine, collection, document_of)
         found = {str(channel): asking.hits(channel=channel) for channel in ALONE}
-        found |= {"focused": asking.hits(), "auto": asking.hits(Mode.AUTO)}
+        found |= {"focused": asking.hits(), "auto": asking.hits(Mode.AUTO), MORE: asking.hits_of_more_matches()}
         lists = asking.logged()
         with engine.store.reading(SCOPE) as work:
             chunks = work.memories.count_chunks()
@@ -179,7 +190,7 @@ def told(trials: Sequence[Trial]) -> list[str]:
     names = [trial.name for trial in trials]
     lines = ["", "## nDCG@10", *_head("", [*names, "mean"])]
     rows = {f"{channel}": [trial.ndcg[channel].mean() for trial in trials] for channel in ALONE}
-    rows |= {f"fused, {mode}": [trial.ndcg[mode].mean() for trial in trials] for mode in ("focused", "auto")}
+    rows |= {f"fused, {mode}": [trial.ndcg[mode].mean() for trial in trials] for mode in ("focused", MORE, "auto")}
     lines += [_row(name, [*means, np.mean(means)]) for name, means in rows.items()]
     lines += [_row("BM25 reference", [REFERENCE.get(name) for name in names])]
     lines += [_row("fused, focused, minus the better channel, 95 %", [_gain(trial) for trial in trials])]

@@ -147,3 +147,15 @@ def test_a_lock_is_free_again_after_the_body(folder: Path) -> None:
 def test_the_tail_may_grow_with_the_base_up_to_a_bound() -> None:
     options = IndexOptions()
     assert [options.fold_beyond(base) for base in (0, 10_000, 100_000, 10**6)] == [1_000, 2_000, 5_000, 20_000]
+
+
+def test_few_results_are_looked_for_among_fewer_candidates() -> None:
+    options = IndexOptions(expansion_search=256)
+    assert [options.expansion_for(fetched) for fetched in (10, 64, 77, 110, 165, 4_000)] == [
+        128,
+        128,
+        154,
+        220,
+        256,
+        256,
+    ]

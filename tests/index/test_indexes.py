@@ -101,6 +101,27 @@ def test_superseded_memories_are_left_out_unless_asked_for(store: Store, scope: 
     assert len(lexical(indexes, store, scope, "cooki")) == 3
 
 
+def test_what_a_narrower_filter_leaves_out_can_be_searched_alone(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    save(store, scope, *COOKIES[:3])
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        assert indexes.view(work).allowed_only(ALL, without=Filters()).count == 0
+    indexes.compact(scope)
+    with store.writing(scope) as work:
+        work.memories.update(replace(work.memories.get("m_1"), superseded_at=START))
+    for _ in range(2):
+        with store.reading(scope) as work:
+            view = indexes.view(work)
+            replaced = view.allowed_only(ALL, without=Filters())
+            found = view.nearest(vector_of("x"), model=MODEL, limit=5, allowed=replaced)
+            assert list(view.memories_of([passage.number for passage in found])) == [
+                work.memories.numbers_of(["m_1"])["m_1"]
+            ]
+        indexes.compact(scope)
+
+
 def test_no_filter_is_told_apart_from_a_filter_that_nothing_passes(
     store: Store, scope: Scope, open_indexes: Opening
 ) -> None:

@@ -18,7 +18,7 @@ HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
 
 def row(number: int, memory: int) -> Candidate:
     of_it = CandidateMemory(f"m_{memory}", memory, "normal", "", "", "", 0.5, "[]", "[]", 0.0, 0.0, None)
-    return Candidate(number, of_it.id, 0, 1, of_it)
+    return Candidate.of((number, of_it.id, 0, 1), of_it)
 
 
 def test_what_was_read_is_there_and_nothing_else() -> None:

@@ -38,11 +38,15 @@ class IndexOptions:
     expansion_build: int = 128
     """Candidates looked at when a vector enters the graph."""
     expansion_search: int = 256
-    """Candidates looked at in a search of the graph."""
+    """Candidates looked at in a search of the graph, at most; see `expansion_for`."""
     page: int = 2_000
     """Rows read at a time."""
     keep_log_days: float = 30.0
     """After folding, older lines of the change log are forgotten; followers behind them rebuild."""
+
+    def expansion_for(self, fetched: int) -> int:
+        """Candidates that a search of the graph looks at to find so many: few results are found as well among fewer."""
+        return min(self.expansion_search, max(self.expansion_search // 2, 2 * fetched))
 
     def fold_beyond(self, base: int) -> int:
         """How large the tail over a base of this size may grow."""

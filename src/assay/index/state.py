@@ -145,6 +145,12 @@ class State:
             self._known[filters] = found
         return found.unless_all(self.alive)
 
+    def allowed_only(self, wider: Filters, without: Filters) -> Allowed:
+        """The passages that pass the first filters and not the second."""
+        more, less = (self.passing(self.allowed(filters, None)) for filters in (wider, without))
+        base, tail = more.base & ~less.base, more.tail & ~less.tail
+        return Allowed(base=base, tail=tail, count=int(np.count_nonzero(base)) + int(np.count_nonzero(tail)))
+
     def memories_of(self, numbers: Whole) -> Whole:
         """The memory of each passage; -1 for a passage that is not here."""
         found = np.full(len(numbers), -1, np.int64)

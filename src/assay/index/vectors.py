@@ -46,8 +46,6 @@ class VectorBase:
         self._options = options
         # A graph lends each search the same working memory.
         self._turn = threading.Lock()
-        if graph is not None:
-            graph.expansion_search = options.expansion_search  # type: ignore[misc]  # its setter has no type
 
     @property
     def kind(self) -> str:
@@ -76,6 +74,7 @@ class VectorBase:
         fetch = int((limit + _SPARE) * len(rows) / count * 1.1)
         while fetch <= _MOST:
             with self._turn:
+                graph.expansion_search = self._options.expansion_for(fetch)  # type: ignore[misc]  # its setter has no type
                 keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
             kept = np.sort(keys[rows[keys]])
             if len(kept) >= limit:

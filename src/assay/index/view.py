@@ -103,6 +103,10 @@ class View:
         numbers = None if memory_numbers is None else np.asarray(memory_numbers, dtype=np.int64)
         return self._state.allowed(filters, numbers)
 
+    def allowed_only(self, wider: Filters, *, without: Filters) -> Allowed:
+        """The passages that pass the first filters and not the second."""
+        return self._state.allowed_only(wider, without)
+
     def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: Allowed | None = None) -> list[Found]:
         """The best passages for weighted stems by BM25."""
         state, passing = self._state, self._state.passing(allowed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def shelf(store: Store, scope: Scope, clock: FixedClock) -> Shelf:
 
 
 @pytest.fixture
-def sqlite_shelf(tmp_path: Path, scope: Scope, clock: FixedClock) -> Shelf:
+def sqlite_shelf(tmp_path: Path, scope: Scope, clock: FixedClock) -> Iterator[Shelf]:
     """For what does not depend on the back end."""
-    return Shelf(open_store(tmp_path / "notes.db", clock=clock), scope, clock)
+    with open_store(tmp_path / "notes.db", clock=clock) as store:
+        yield Shelf(store, scope, clock)

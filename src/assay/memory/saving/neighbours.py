@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
-from assay.index import Indexes, View
+from assay.index import Found, Indexes, View
 from assay.memory.saving.agreement import LONGEST_COMPARED, Labelled, compare_statements, compare_subjects, restates
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Prepared, last_headings
@@ -185,15 +185,15 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
         return Nominated(numbers=(), position=position)
     view = indexes.view(work)
     allowed = view.allowed(_HOLDING)
-    asked = [mean, *(prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ())]
-    found: dict[int, float] = {}
-    for vector in asked:
-        for one in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed):
-            found[one.number] = max(one.score, found.get(one.number, one.score))
+    near_mean = view.nearest(mean, model=model, limit=options.fetched, allowed=allowed)
+    found = {passage.number: passage.score for passage in near_mean}
+    for vector in prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ():
+        for passage in view.nearest(vector, model=model, limit=options.fetched, allowed=allowed):
+            found[passage.number] = max(passage.score, found.get(passage.number, passage.score))
     numbers = _owners(view, list(found))
     if not prepared.draft.automated:
         return Nominated(numbers=tuple(sorted(numbers)), position=position)
-    replaced = _find_replaced(view, mean, model, options) - numbers
+    replaced = _find_replaced(view, mean, model, near_mean, options) - numbers
     nearest_first = sorted(found.items(), key=lambda passage: (-passage[1], passage[0]))
     return Nominated(
         numbers=tuple(sorted(numbers)),
@@ -203,14 +203,20 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
     )
 
 
-def _find_replaced(view: View, mean: Vector, model: str, options: SaveOptions) -> frozenset[int]:
-    allowed = view.allowed(_EVER)
-    return _owners(view, [one.number for one in view.nearest(mean, model=model, limit=options.asked, allowed=allowed)])
+def _find_replaced(
+    view: View, mean: Vector, model: str, near_mean: Sequence[Found], options: SaveOptions
+) -> frozenset[int]:
+    """Memories that hold no longer and are among the first `asked` of all; `near_mean` are those that hold."""
+    # Looked for among the replaced passages alone: most stores have few of them or none.
+    gone = view.nearest(mean, model=model, limit=options.asked, allowed=view.allowed_only(_EVER, without=_HOLDING))
+    nearest_of_all = sorted([*near_mean, *gone], key=lambda passage: (-passage.score, passage.number))[: options.asked]
+    replaced = {passage.number for passage in gone}
+    return _owners(view, [passage.number for passage in nearest_of_all if passage.number in replaced])
 
 
 def _owners(view: View, passages: Sequence[int]) -> frozenset[int]:
     owners = view.memories_of(np.unique(passages)) if passages else np.zeros(0, np.int64)
-    return frozenset(int(one) for one in owners if one >= 0)
+    return frozenset(int(number) for number in owners if number >= 0)
 
 
 def changed_since(work: Work, position: LogPosition) -> tuple[int, ...] | None:

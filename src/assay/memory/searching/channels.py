@@ -200,6 +200,8 @@ class Ask:
     allowed: Allowed | None
     """Which passages may be offered; None: all."""
     options: SearchOptions
+    channels: tuple[Channel, ...] = ()
+    """All that are asked in this search."""
     expanded: bool = False
     """Whether words of the first results may join the query."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
@@ -267,12 +269,20 @@ def search_full_text(ask: Ask) -> Offer:
 
 def _find_matches(ask: Ask, asked: FullTextQuery) -> list[int]:
     """Return the newest matches that pass. The database applies no filter, so more than needed are read."""
-    limit = ask.options.full_text_limit
+    limit = ask.options.full_text_beside if _ranked_by_others(ask) else ask.options.full_text_limit
     if ask.view is None or ask.allowed is None:
         return ask.work.passages.matching(asked, limit)
     found = ask.work.passages.matching(asked, limit * BEYOND_A_FILTER)
     passing = ask.view.passes(found, ask.allowed)
     return list(islice(compress(found, passing), limit))
+
+
+def _ranked_by_others(ask: Ask) -> bool:
+    """Whether another channel ranks all passages by the query, so that this one adds little."""
+    if ask.view is None:
+        return False
+    has_vectors = ask.vector is not None and ask.vector.model == ask.view.model
+    return Channel.BM25 in ask.channels or (Channel.VECTOR in ask.channels and has_vectors)
 
 
 # --- The `bm25` channel: stems of the query against the tenant's own lexical index ---

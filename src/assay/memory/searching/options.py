@@ -127,7 +127,9 @@ class SearchOptions:
     general_votes: bool = False
     """Whether a useful vote raises its memory for every question: only to see, in a simulation, what comes of it."""
     full_text_limit: int = 100
-    """Matches of the precise channel that are scored."""
+    """Matches of the precise channel that are scored where no other channel ranks passages; 50 lose .02 nDCG."""
+    full_text_beside: int = 50
+    """The same beside `bm25` or `vector`. Over six collections the fused nDCG is .7072 with 50 and .7073 with 100."""
 
     relevant_share: float = 0.5
     """A result below this share of the best score is below the relevance cut. Of what is relevant among the first 20 of
@@ -146,7 +148,8 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         require(self, one_of(FusionMethod), "method")
-        require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least", "full_text_limit")
+        require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least")
+        require(self, rules.count, "full_text_limit", "full_text_beside")
         require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least", "praised_depth")
         require(self, rules.count, "near_top", "in_view")
         require(self, rules.share, "relevant_share", "relevant_least")

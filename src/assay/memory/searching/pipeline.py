@@ -257,6 +257,7 @@ class Pipeline:
                 limit=max(plan.pool, self._request.k),
                 allowed=reach.allowed,
                 options=self._options,
+                channels=channels,
                 expanded=plan.expand and self._enabled("query_expansion"),
             )
             gathering = Gathering(

@@ -55,7 +55,7 @@ from assay.records import (
     SearchResult,
     Telemetry,
 )
-from assay.storage import Store, Work
+from assay.storage import Candidate, Store, Work
 
 # --- Constitutional memories: returned with every result, outside k, ranking, filters and session history ---
 #
@@ -200,12 +200,12 @@ def make_logged_query(
     result: SearchResult,
     *,
     lists: Lists,
-    passage_ids: Mapping[int, str],
+    rows: Mapping[int, Candidate],
     rrf_k: int,
     near_top: int,
     at: datetime,
 ) -> LoggedQuery:
-    """The record of one search. `lists` are those that were fused, by number; `passage_ids` names the numbers."""
+    """The record of one search. `lists` are those that were fused, by number; `rows` are their passages."""
     return LoggedQuery(
         query_id=result.query_id,
         query=request.query,
@@ -224,7 +224,7 @@ def make_logged_query(
         tokens_saved=result.tokens_saved if request.session_id else None,
         held_back=len(result.held_back) if request.session_id else None,
         near_top=near_top,
-        candidates=tuple(_candidates(channel, offered, passage_ids) for channel, offered in lists.items()),
+        candidates=tuple(_candidates(channel, offered, rows) for channel, offered in lists.items()),
     )
 
 
@@ -245,10 +245,12 @@ def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> 
     return {**shared, "rrf_k": rrf_k} if method is FusionMethod.RRF else shared
 
 
-def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], ids: Mapping[int, str]) -> ChannelCandidates:
+def _candidates(
+    channel: Channel, offered: Sequence[tuple[int, float]], rows: Mapping[int, Candidate]
+) -> ChannelCandidates:
     return ChannelCandidates(
         channel=str(channel),
-        ids=tuple([ids[number] for number, _ in offered]),
+        ids=tuple([rows[number].passage_id for number, _ in offered]),
         scores=tuple([float(score) for _, score in offered]),
     )
 
@@ -444,7 +446,7 @@ class Searcher:
             asked.request,
             result,
             lists=ranking.lists,
-            passage_ids={number: row.passage_id for number, row in ranking.rows.items()},
+            rows=ranking.rows,
             rrf_k=self._options.rrf_k,
             near_top=near_top,
             at=asked.now,

@@ -88,20 +88,17 @@ class Candidate(NamedTuple):
     position: int
     token_count: int
     memory: CandidateMemory
+    passage_id: str
+    """As the query log names it. Made once for a row that is kept, and read in each search that finds it."""
 
     @classmethod
     def of(cls, row: Iterable[Any], memory: CandidateMemory) -> Self:
         """Of a row and its memory."""
         number, _, position, token_count = row
-        return cls(number, memory.id, position, token_count, memory)
-
-    @property
-    def passage_id(self) -> str:
-        """As the query log names it."""
-        return f"{self.memory_id}#{self.position}"
+        return cls(number, memory.id, position, token_count, memory, f"{memory.id}#{position}")
 
 
-_PASSAGE = [chunks.c[name] for name in Candidate._fields[:-1]]
+_PASSAGE = [chunks.c[name] for name in Candidate._fields[:4]]
 BY_NUMBER = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
 """Passages as `Candidate` has them, without their memories."""
 FIRST_OF = select(*_PASSAGE).where(mine(chunks), among(chunks.c.memory_id, "ids"), chunks.c.position == 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.memory.searching.shelf import Shelf, ids
 
+from assay.memory.searching.options import SearchOptions
 from assay.testing import note
 
 
@@ -65,3 +66,25 @@ def test_it_answers_without_an_index(sqlite_shelf: Shelf) -> None:
     assert set(ids(result)[:2]) == {"m_title", "m_trigger"}
     assert set(result.weights) == {"fts5", "trigger", "graph"}
     assert any("OSError: gone" in said for said in result.degraded)
+
+
+@pytest.mark.parametrize(
+    ("channels", "embedded", "scored"),
+    [
+        (("fts5",), True, 4),
+        (("fts5", "trigger"), True, 4),
+        (("fts5", "bm25"), False, 2),
+        (("fts5", "vector"), True, 2),
+        (("fts5", "vector"), False, 4),
+    ],
+)
+def test_beside_a_channel_that_ranks_all_passages_fewer_matches_are_scored(
+    sqlite_shelf: Shelf, channels: tuple[str, ...], embedded: bool, scored: int
+) -> None:
+    sqlite_shelf.put(
+        *(note(f"m_{number}", body=f"A retry, number {number}.") for number in range(6)), embedded=embedded
+    )
+    sqlite_shelf.searcher = sqlite_shelf.searching(options=SearchOptions(full_text_limit=4, full_text_beside=2))
+    result = sqlite_shelf.search("retry", channels=channels)
+    (stage,) = (stage for stage in result.stages if stage.name == "candidate")
+    assert stage.detail["fts5"]["found"] == scored
